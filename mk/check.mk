@@ -92,7 +92,7 @@ bench-ranks: $(RANKS_BENCH)
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 sanitize:
 	@UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0 \
-	  $(MAKE) --no-print-directory DEVICE=host VARIANT=-sanitize OPT='-O1 -g' SAN='$(SANITIZERS)' RUN_FLAGS='--timeout 600' run-tests
+	  $(MAKE) --no-print-directory DEVICE=host VARIANT=-sanitize OPT='-O1 -g' SAN='$(SANITIZERS)' RUN_FLAGS='--timeout 1200' run-tests
 
 # BREAKGRAPH_TEST_SMALL asks the tests for their small workload; OpenBLAS's kernels for Haswell are those that valgrind can run.
 # The readers on what libFuzzer makes up, each for FUZZ_SECONDS, from FUZZ_SEED (0: another one each time, which is printed).
