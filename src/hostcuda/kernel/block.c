@@ -1,5 +1,6 @@
 #include "hostcuda/kernel/block.h"
 
+#include "hostcuda/kernel/division.h"
 #include "hostcuda/kernel/fibers.h"
 #include <hostcuda/kernel_abi.h>
 
@@ -386,6 +387,7 @@ bool hc_grid_run(const struct hc_grid *grid)
     runner->grid = grid;
     runner->failed = false;
     runner->thread_count = grid->block.x * grid->block.y * grid->block.z;
+    hc_division_install();
     running = runner;
     gridDim = grid->grid;
     blockDim = grid->block;
@@ -401,6 +403,11 @@ bool hc_grid_run(const struct hc_grid *grid)
     running = NULL;
     runner_give(runner);
     return ok;
+}
+
+bool hc_grid_runs(void)
+{
+    return running != NULL;
 }
 
 bool hc_grid_place(char *text, size_t bytes)

@@ -20,6 +20,8 @@ struct hc_grid {
 /* False when a block can never finish, or there was no memory for its threads; a sentence is on stderr then. */
 bool hc_grid_run(const struct hc_grid *grid);
 
+/* In a signal handler, too: the calling thread runs a grid. */
+bool hc_grid_runs(void);
 /* From a signal handler of the thread that runs a grid: which of its threads runs now. False: no grid runs here. */
 bool hc_grid_place(char *text, size_t bytes);
 /* Likewise: ends the grid as failed, and returns only where none runs. */

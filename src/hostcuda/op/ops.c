@@ -1,5 +1,6 @@
 #include "hostcuda/op/ops.h"
 
+#include "hostcuda/kernel/division.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/fence.h"
 #include "hostcuda/memory/modes.h"
@@ -202,6 +203,7 @@ static void run_host(const struct cudaHostNodeParams *host)
     const struct hc_inside around = thread->inside;
     thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
     host->fn(host->userData);
+    hc_division_look_again();
     thread->inside = around;
 }
 

@@ -2,6 +2,7 @@
 
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/graph/order.h"
+#include "hostcuda/kernel/division.h"
 #include "hostcuda/stream/host_function.h"
 #include "hostcuda/stream/stream.h"
 
@@ -311,6 +312,7 @@ static void run_one(struct choice choice)
 
 void hc_run_step(void)
 {
+    hc_division_look_again();
     for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
         struct choice choice = pick();
         if (!choice.stream)
@@ -410,6 +412,7 @@ static bool advance(void)
 cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
 {
     bool can = true;
+    hc_division_look_again();
     waiting++;
     while (can && !reached(data))
         can = advance();
@@ -515,6 +518,7 @@ bool hc_run_queued(void)
 bool hc_run_uncalled(void)
 {
     struct choice choice = busy || waiting ? (struct choice){NULL, 0} : pick();
+    hc_division_look_again();
     if (choice.stream)
         run_one(choice);
     return choice.stream != NULL;

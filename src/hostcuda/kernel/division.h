@@ -1,0 +1,11 @@
+/* Integer divisions by zero in kernels: a GPU gives them some result, x86-64 a signal. */
+#ifndef HOSTCUDA_DIVISION_H
+#define HOSTCUDA_DIVISION_H
+
+/* Call it on the thread that runs a grid, before each grid. */
+void hc_division_install(void);
+/* The program's own code has run, and may have set a handler of its own: the next grid looks, which takes a call of the
+ * system. Without this, one grid in 64 looks. */
+void hc_division_look_again(void);
+
+#endif
