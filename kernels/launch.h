@@ -29,7 +29,7 @@ cudaError_t allow_shared(void (*kernel)(Parameters...), std::size_t bytes)
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
-/* The kernel as cudaGraphAddKernelNode and the like name it. Asking for it makes it known to the host device. */
+/* The kernel as cudaGraphAddKernelNode and the like name it. Asking for it tells the host device what it takes. */
 template <class... Parameters>
 const void *function(void (*kernel)(Parameters...))
 {

@@ -9,7 +9,12 @@
 
 /* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so a variable that
  * is local to that thread is shared by the block. */
+#if __GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11)
+/* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. */
+#define __global__ __attribute__((patchable_function_entry(1, 0)))
+#else
 #define __global__
+#endif
 #define __device__
 #define __host__
 #define __constant__
@@ -227,7 +232,8 @@ cudaError_t occupancy_of_memory(std::size_t *bytes, T kernel, int blocks, int th
 } // namespace hostcuda
 
 /* With nvcc, kernels are registered when the program starts. Here these functions and macros register the kernel that
- * they are called with, since its type is known there. */
+ * they are called with, since its type is known there. Of a kernel that the program names by its address alone, the
+ * host device reads the parameters from its mangled name, where they are numbers and pointers. */
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value)
 {
@@ -237,6 +243,17 @@ template <class... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(Parameters...))
 {
     return ::cudaFuncGetAttributes(attributes, ::hostcuda::known(kernel));
+}
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,
+                             std::size_t shared_bytes = 0, cudaStream_t stream = nullptr)
+{
+    return ::cudaLaunchKernel(::hostcuda::known(kernel), grid, block, arguments, shared_bytes, stream);
+}
+template <class... Parameters>
+cudaError_t cudaGetKernel(cudaKernel_t *handle, void (*kernel)(Parameters...))
+{
+    return ::cudaGetKernel(handle, ::hostcuda::known(kernel));
 }
 
 /* cudaOccupancyMaxPotentialBlockSize and the like call the function above. */

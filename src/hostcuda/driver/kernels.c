@@ -32,7 +32,7 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc)
     HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_kernel(hfunc), name));
 }
 
-static cudaError_t parameter_of(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+static cudaError_t parameter_of(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
 {
     return kernel ? hc_kernel_parameter(kernel, index, offset, bytes) : cudaErrorInvalidResourceHandle;
 }

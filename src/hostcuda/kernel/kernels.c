@@ -1,6 +1,7 @@
 #include "hostcuda/kernel/kernels.h"
 
 #include "hostcuda/kernel/block.h"
+#include "hostcuda/kernel/signature.h"
 #include "hostcuda/kernel/symbols.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ static struct hc_kernel **bucket_of(const void *function)
     return &table[hash >> 56];
 }
 
-struct hc_kernel *hc_kernel_registered(const void *function)
+static struct hc_kernel *look_up(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
         if (kernel->function == function)
@@ -44,17 +45,14 @@ struct hc_kernel *hc_kernel_of_kernel(const void *handle)
     return find_handle(handle, false);
 }
 
-struct hc_kernel *hc_kernel_find(const void *function)
-{
-    struct hc_kernel *kernel = hc_kernel_registered(function);
-    return kernel ? kernel : hc_kernel_of_kernel(function);
-}
-
 static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_kernel_type *type)
 {
-    struct hc_kernel *kernel = hc_kernel_registered(function);
-    if (kernel)
+    struct hc_kernel *kernel = look_up(function);
+    if (kernel) {
+        if (type && (!kernel->type || hc_signature_is(kernel->type)))
+            __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* better than what the name says */
         return kernel;
+    }
     kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return NULL; /* the launch then says that the function is unknown */
@@ -67,6 +65,43 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
     *bucket = kernel;
     return kernel;
 }
+
+/* ---- kernels that the program shows by their address alone ------------------------------------------------------- */
+
+static struct hc_kernel *adopt(const void *function)
+{
+    char unknown[8];
+    return function && hc_symbol_is_kernel(function)
+               ? add_kernel(function, hc_signature_read(function, unknown, sizeof unknown))
+               : NULL;
+}
+
+struct hc_kernel *hc_kernel_registered(const void *function)
+{
+    struct hc_kernel *kernel = look_up(function);
+    return kernel ? kernel : adopt(function);
+}
+
+struct hc_kernel *hc_kernel_find(const void *function)
+{
+    struct hc_kernel *kernel = look_up(function);
+    if (!kernel)
+        kernel = hc_kernel_of_kernel(function);
+    return kernel ? kernel : adopt(function);
+}
+
+static cudaError_t refuse_untyped(struct hc_kernel *kernel)
+{
+    char unknown[200];
+    (void)hc_signature_read(kernel->function, unknown, sizeof unknown);
+    fprintf(stderr,
+            "hostcuda: the parameters of kernel %s cannot be read: %s; before the first launch by its address, call "
+            "cudaFuncGetAttributes(&attributes, kernel) with the kernel itself, without a cast\n",
+            hc_kernel_name(kernel), unknown);
+    return cudaErrorNotSupported;
+}
+
+/* ---- registration ------------------------------------------------------------------------------------------------ */
 
 void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type)
 {
@@ -107,7 +142,7 @@ const char *hc_kernel_name(struct hc_kernel *kernel)
 
 size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel)
 {
-    size_t count = kernel->type->count;
+    size_t count = kernel->type ? kernel->type->count : 0;
     return count ? kernel->type->offsets[count - 1] + kernel->type->sizes[count - 1] : 0;
 }
 
@@ -122,13 +157,15 @@ static bool shape_allowed(dim3 grid, dim3 block)
     return (size_t)block.x * block.y * block.z <= HC_BLOCK_THREADS_MAX;
 }
 
-cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
+cudaError_t hc_kernel_check(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
 {
     if (!kernel)
         return HC_NO_KERNEL;
     if (!shape_allowed(grid, block))
         return cudaErrorInvalidValue;
-    return shared_bytes > (size_t)kernel->shared_limit ? cudaErrorInvalidValue : cudaSuccess;
+    if (shared_bytes > (size_t)kernel->shared_limit)
+        return cudaErrorInvalidValue;
+    return kernel->type ? cudaSuccess : refuse_untyped(kernel);
 }
 
 static _Thread_local cudaError_t native_result;
@@ -150,9 +187,10 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
         kernel->type->invoke(kernel->function, arguments);
         return native_result;
     }
+    const struct hostcuda_kernel_type *type = __atomic_load_n(&kernel->type, __ATOMIC_ACQUIRE);
     struct hc_grid run = {
-        .function = kernel->function,
-        .invoke = kernel->type->invoke,
+        .function = hc_signature_is(type) ? (const void *)type : kernel->function,
+        .invoke = type->invoke,
         .arguments = arguments,
         .name = hc_kernel_known_name(kernel),
         .grid = {grid.x, grid.y, grid.z},
@@ -162,8 +200,10 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
     return hc_grid_run(&run) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
-cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+cudaError_t hc_kernel_parameter(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
 {
+    if (!kernel->type)
+        return refuse_untyped(kernel);
     if (!offset || index >= kernel->type->count)
         return cudaErrorInvalidValue;
     *offset = kernel->type->offsets[index];

@@ -20,8 +20,8 @@ struct hc_kernel_hooks {
 struct hc_kernel {
     struct hc_kernel *next;
     const void *function;
-    const struct hostcuda_kernel_type *type;
-    const char *name; /* NULL until asked for */
+    const struct hostcuda_kernel_type *type; /* NULL: known by its mark alone, and its parameters could not be read */
+    const char *name;                        /* NULL until asked for */
     char *name_storage;
     bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* NULL: none */
@@ -31,7 +31,8 @@ struct hc_kernel {
     char function_handle; /* its address is the driver's CUfunction; the kernel's own is its CUkernel */
 };
 
-/* The kernel that a program names by its function or, as CUDA lets it, by a CUkernel. NULL: it was never registered. */
+/* The kernel that a program names by its function or, as CUDA lets it, by a CUkernel. NULL: it was never registered,
+ * and has no mark. */
 struct hc_kernel *hc_kernel_find(const void *function);
 /* By its function alone. */
 struct hc_kernel *hc_kernel_registered(const void *function);
@@ -46,9 +47,9 @@ const char *hc_kernel_name(struct hc_kernel *kernel);
 const char *hc_kernel_known_name(const struct hc_kernel *kernel);
 size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel);
 /* What CUDA says of a launch of this shape. */
-cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);
+cudaError_t hc_kernel_check(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);
 /* A parameter's place as on a GPU. `bytes` may be NULL. */
-cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes);
+cudaError_t hc_kernel_parameter(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes);
 /* From inside a library's kernel: its launch failed. */
 void hc_kernel_fail(void);
 /* The same: it is not done, and goes on when it is ready again. */

@@ -97,6 +97,70 @@ static void close_file(const struct file *file)
     munmap((void *)(uintptr_t)file->bytes, file->size);
 }
 
+/* ---- marks ------------------------------------------------------------------------------------------------------ */
+
+static bool has_name(const struct file *file, const ElfW(Shdr) * names, size_t name, const char *wanted)
+{
+    size_t bytes = strlen(wanted) + 1;
+    return inside(file, names->sh_offset, names->sh_size) && name <= names->sh_size && bytes <= names->sh_size - name &&
+           memcmp(file->bytes + names->sh_offset + name, wanted, bytes) == 0;
+}
+
+/* The address that a compiler writes for a marked function is its first, or the one behind an instruction that allows
+ * jumps to it. */
+static bool marks(uintptr_t entry, const void *function)
+{
+    static const unsigned char landing[][4] = {
+        {0xf3, 0x0f, 0x1e, 0xfa}, /* endbr64 */
+        {0x5f, 0x24, 0x03, 0xd5}, /* bti c */
+    };
+    if (entry != (uintptr_t)function + sizeof landing[0])
+        return entry == (uintptr_t)function;
+    return memcmp(function, landing[0], sizeof landing[0]) == 0 || memcmp(function, landing[1], sizeof landing[1]) == 0;
+}
+
+/* The file may have been written anew since it was loaded. */
+static bool is_loaded(const struct link_map *map, const void *address)
+{
+    Dl_info info;
+    struct link_map *found = NULL;
+    return dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == map;
+}
+
+static bool find_mark(const struct link_map *map, const ElfW(Shdr) * section, const void *function)
+{
+    const uintptr_t *entries = (const void *)(map->l_addr + section->sh_addr);
+    size_t count = section->sh_size / sizeof *entries;
+    if (!count || section->sh_addr % sizeof *entries || !is_loaded(map, entries) ||
+        !is_loaded(map, entries + count - 1))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (marks(entries[i], function))
+            return true;
+    return false;
+}
+
+bool hc_symbol_is_kernel(const void *function)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    struct file file;
+    size_t count = 0;
+    bool found = false;
+    if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !open_file_of(&file, map))
+        return false;
+    const ElfW(Shdr) *sections = sections_of(&file, &count);
+    size_t names = sections ? ((const ElfW(Ehdr) *)(const void *)file.bytes)->e_shstrndx : 0;
+    for (size_t i = 0; sections && names < count && i < count && !found; i++)
+        found = sections[i].sh_flags & SHF_ALLOC &&
+                has_name(&file, &sections[names], sections[i].sh_name, "__patchable_function_entries") &&
+                find_mark(map, &sections[i], function);
+    close_file(&file);
+    return found;
+}
+
+/* ---- names and sizes --------------------------------------------------------------------------------------------- */
+
 char *hc_symbol_name(const void *function)
 {
     Dl_info info;

@@ -38,7 +38,7 @@ cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
 {
     struct buffer buffer;
     const struct hc_kernel *kernel = hc_kernel_find(params->func);
-    if (!has_buffer(params) || !kernel)
+    if (!has_buffer(params) || !kernel || !kernel->type)
         return cudaSuccess;
     if (params->kernelParams || !read_buffer(params->extra, &buffer))
         return cudaErrorInvalidValue;

@@ -85,7 +85,7 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
 cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
     cudaError_t error = hc_begin();
-    const struct hc_kernel *kernel = hc_kernel_find(func);
+    struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
         error = kernel ? hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize) : HC_NO_KERNEL;
     return hc_end(error);
