@@ -1,4 +1,4 @@
-/* Atomic functions of CUDA C++. Each returns the old value. */
+/* Atomic functions of CUDA C++, of all scopes. Each returns the old value. */
 #ifndef HOSTCUDA_SHIM_ATOMICS_H
 #define HOSTCUDA_SHIM_ATOMICS_H
 
@@ -97,6 +97,38 @@ inline unsigned atomicInc(unsigned *address, unsigned limit)
 inline unsigned atomicDec(unsigned *address, unsigned limit)
 {
     return hostcuda::atomic_update(address, [limit](unsigned old) { return !old || old > limit ? limit : old - 1u; });
+}
+
+/* All scopes are one: a system has one memory, and its threads are those of a process. */
+#define HOSTCUDA_SCOPE(name, scope)                                                                                    \
+    template <class T>                                                                                                 \
+    T name##scope(T *address, hostcuda::same_t<T> value)                                                               \
+    {                                                                                                                  \
+        return name(address, value);                                                                                   \
+    }
+#define HOSTCUDA_SCOPES(name) HOSTCUDA_SCOPE(name, _block) HOSTCUDA_SCOPE(name, _system)
+HOSTCUDA_SCOPES(atomicAdd)
+HOSTCUDA_SCOPES(atomicSub)
+HOSTCUDA_SCOPES(atomicMax)
+HOSTCUDA_SCOPES(atomicMin)
+HOSTCUDA_SCOPES(atomicExch)
+HOSTCUDA_SCOPES(atomicAnd)
+HOSTCUDA_SCOPES(atomicOr)
+HOSTCUDA_SCOPES(atomicXor)
+HOSTCUDA_SCOPES(atomicInc)
+HOSTCUDA_SCOPES(atomicDec)
+#undef HOSTCUDA_SCOPES
+#undef HOSTCUDA_SCOPE
+
+template <class T>
+T atomicCAS_block(T *address, hostcuda::same_t<T> compare, hostcuda::same_t<T> value)
+{
+    return atomicCAS(address, compare, value);
+}
+template <class T>
+T atomicCAS_system(T *address, hostcuda::same_t<T> compare, hostcuda::same_t<T> value)
+{
+    return atomicCAS(address, compare, value);
 }
 
 #endif

@@ -1,0 +1,67 @@
+/* Atomic functions and fences with a scope. */
+#include "tests/support/cuda_support.h"
+
+#include "tests/support/atomic_kernels.h"
+
+typedef cudaError_t (*atomics)(unsigned *words, unsigned long long *sum, float *fraction, cudaStream_t stream);
+
+static void run(atomics launch)
+{
+    enum { THREADS = 128 };
+    unsigned got[AT_WORDS], *words = device_memory(sizeof got);
+    unsigned long long got_sum = 0, *sum = device_memory(sizeof *sum);
+    float got_fraction = 0, *fraction = device_memory(sizeof *fraction);
+    OK(launch(words, sum, fraction, NULL));
+    OK(cudaMemcpy(got, words, sizeof got, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&got_sum, sum, sizeof got_sum, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&got_fraction, fraction, sizeof got_fraction, cudaMemcpyDeviceToHost));
+    assert_int_equal(got[AT_ADD], 3 * THREADS);
+    assert_int_equal((int)got[AT_SUB], -2 * THREADS);
+    assert_int_equal(got[AT_MAX], THREADS - 1);
+    assert_int_equal((int)got[AT_MIN], -100);
+    assert_int_equal(got[AT_EXCH], 9);
+    assert_int_equal(got[AT_AND], 0);
+    assert_int_equal(got[AT_OR], 0xffffffffu);
+    assert_int_equal(got[AT_XOR], 0);
+    assert_int_equal(got[AT_INC], THREADS % 7);
+    assert_int_equal(got[AT_DEC], (7 - THREADS % 7) % 7);
+    assert_in_range(got[AT_CAS], 1, THREADS);
+    assert_true(got_sum == (unsigned long long)THREADS << 33);
+    assert_true(got_fraction == THREADS / 2);
+    OK(cudaFree(words));
+    OK(cudaFree(sum));
+    OK(cudaFree(fraction));
+}
+
+static void test_system(void **state)
+{
+    (void)state;
+    run(at_system);
+}
+
+static void test_block(void **state)
+{
+    (void)state;
+    run(at_block);
+}
+
+static void test_fences(void **state)
+{
+    (void)state;
+    int got[64], *out = device_memory(sizeof got);
+    OK(at_fences(out, NULL));
+    OK(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(got[i], (i + 1) % 64);
+    OK(cudaFree(out));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_system),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_fences),
+    };
+    return cmocka_run_group_tests_name("atomics", tests, NULL, NULL);
+}
