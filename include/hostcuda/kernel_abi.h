@@ -40,6 +40,10 @@ void hostcuda_syncwarp(unsigned mask);
 unsigned hostcuda_active_mask(void);
 int hostcuda_lane(void);
 
+/* Waits until no other thread of the block can go on. Returns the lanes of the warp that wait at the same place of the
+ * program. */
+unsigned hostcuda_coalesced(void);
+
 /* Lets the block's other threads run. A thread that spins must call it. */
 void hostcuda_yield(void);
 

@@ -150,6 +150,35 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize)
     return hostcuda::shuffle(mask, value, source / width > lane / width ? lane : source);
 }
 
+namespace hostcuda
+{
+template <class T>
+bool same_bytes(const T &a, const T &b)
+{
+    return std::memcmp(&a, &b, sizeof a) == 0;
+}
+} // namespace hostcuda
+
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value)
+{
+    unsigned same = 0;
+    for (unsigned left = hostcuda_ballot(mask, 1); left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        same |= hostcuda::same_bytes(hostcuda::shuffle(mask, value, lane), value) ? 1u << lane : 0u;
+    }
+    return same;
+}
+template <class T>
+unsigned __match_all_sync(unsigned mask, T value, int *all)
+{
+    unsigned here = hostcuda_ballot(mask, 1);
+    *all = __all_sync(mask, hostcuda::same_bytes(hostcuda::shuffle(mask, value, __builtin_ctz(here)), value));
+    return *all ? here : 0u;
+}
+
+#include <hostcuda/shim_groups.h>
+
 /* ---- launches ----------------------------------------------------------------------------------------------- */
 
 namespace hostcuda

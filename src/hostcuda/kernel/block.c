@@ -18,10 +18,11 @@
 enum {
     LANES = 32,
     WARPS_MAX = HC_BLOCK_THREADS_MAX / LANES,
+    IDLE_YIELDS_SOME = 1 << 12,
     IDLE_YIELDS_MAX = 1 << 24, /* a second or less: what a whole block spins for will not come */
 };
 
-enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP };
+enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
 
 struct thread {
     struct hc_fiber *fiber; /* while the thread is suspended */
@@ -142,6 +143,8 @@ static void report_memory(struct runner *runner)
     runner->failed = true;
 }
 
+static bool release_coalesced(struct runner *runner);
+
 /* The fiber of a thread that can go on, or one that starts further threads, or the root when the block has ended. */
 static struct hc_fiber *next_fiber(struct runner *runner)
 {
@@ -154,6 +157,8 @@ static struct hc_fiber *next_fiber(struct runner *runner)
         if (fiber)
             return fiber;
         report_memory(runner);
+    } else if (release_coalesced(runner)) {
+        return runner->threads[pop_ready(runner)].fiber;
     } else if (runner->exited < runner->thread_count) {
         report_deadlock(runner);
         runner->failed = true;
@@ -184,6 +189,37 @@ static void release_thread(struct runner *runner, unsigned thread, uint64_t valu
     runner->idle_yields = 0;
     if (thread != runner->current)
         push_ready(runner, thread);
+}
+
+/* Lanes of a warp that wait for others at the same place go on as one group. */
+static void release_place(struct runner *runner, unsigned first)
+{
+    struct thread *lanes = &runner->threads[first / LANES * LANES];
+    unsigned count = runner->started - first / LANES * LANES;
+    uint64_t place = runner->threads[first].value;
+    uint32_t together = 0;
+    for (unsigned lane = 0; lane < LANES && lane < count; lane++)
+        if (lanes[lane].wait == WAIT_COALESCED && lanes[lane].value == place)
+            together |= 1u << lane;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (together >> lane & 1)
+            release_thread(runner, first / LANES * LANES + lane, together);
+}
+
+/* Nothing else of the block can go on. False: nobody waits for that. */
+static bool release_coalesced(struct runner *runner)
+{
+    unsigned self = runner->current;
+    bool any = false;
+    runner->current = HC_BLOCK_THREADS_MAX; /* nobody: the caller goes on in turn, as all */
+    for (unsigned i = 0; runner->waiting && i < runner->started; i++) {
+        if (runner->threads[i].wait != WAIT_COALESCED)
+            continue;
+        release_place(runner, i);
+        any = true;
+    }
+    runner->current = self;
+    return any;
 }
 
 static void finish_meeting(struct runner *runner, unsigned warp, struct meeting meeting)
@@ -471,6 +507,18 @@ int hostcuda_lane(void)
     return (int)(running->current % LANES);
 }
 
+/* The place of the call: kernels have the call itself, not a function around it. */
+unsigned hostcuda_coalesced(void)
+{
+    struct runner *runner = running;
+    struct thread *thread = &runner->threads[runner->current];
+    thread->value = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    thread->wait = WAIT_COALESCED;
+    runner->waiting++;
+    suspend(runner);
+    return (unsigned)thread->value;
+}
+
 /* Unstarted threads go first: they may be the ones that the spinning thread waits for. */
 void hostcuda_yield(void)
 {
@@ -482,6 +530,8 @@ void hostcuda_yield(void)
             runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
         trap(runner);
     }
+    if (runner->idle_yields % IDLE_YIELDS_SOME == 0)
+        release_coalesced(runner);
     if (!runner->ready_count && runner->started == runner->thread_count)
         return;
     unsigned self = runner->current;

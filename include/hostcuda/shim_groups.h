@@ -1,0 +1,439 @@
+/* Cooperative groups: a block, tiles of it, and lanes that run together. The toolkit's headers of that name are for
+ * nvcc alone. Their guards are set here, so that including them brings nothing but what is here. */
+#ifndef HOSTCUDA_SHIM_GROUPS_H
+#define HOSTCUDA_SHIM_GROUPS_H
+
+#define _COOPERATIVE_GROUPS_H_
+#define _COOPERATIVE_GROUPS_REDUCE_H
+#define _COOPERATIVE_GROUPS_SCAN_H
+#define _COOPERATIVE_GROUPS_MEMCPY_ASYNC
+
+namespace hostcuda
+{
+inline unsigned block_threads()
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+inline unsigned rank_in_block()
+{
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+inline unsigned lane_bit()
+{
+    return 1u << hostcuda_lane();
+}
+/* The lane of the rank-th bit. */
+inline int lane_of(unsigned mask, unsigned rank)
+{
+    for (; rank; rank--)
+        mask &= mask - 1;
+    return __builtin_ctz(mask);
+}
+/* The lanes of a power of two of threads, aligned to it, that the calling thread is in. */
+inline unsigned lanes_around(unsigned size)
+{
+    unsigned first = static_cast<unsigned>(hostcuda_lane()) / size * size;
+    return (size == 32 ? ~0u : (1u << size) - 1) << first;
+}
+
+template <class T>
+T shuffle_pieces(unsigned mask, const T &value, int source)
+{
+    static_assert(std::is_trivially_copyable<T>::value, "a shuffle moves plain bytes");
+    unsigned long long pieces[(sizeof(T) + 7) / 8] = {};
+    std::memcpy(pieces, &value, sizeof value);
+    for (unsigned long long &piece : pieces)
+        piece = hostcuda_shuffle(mask, piece, source);
+    T result = value;
+    std::memcpy(static_cast<void *>(&result), pieces, sizeof result);
+    return result;
+}
+
+/* Lanes of one warp, by their ranks among themselves. */
+class lane_group
+{
+  public:
+    unsigned thread_rank() const
+    {
+        return rank;
+    }
+    unsigned size() const
+    {
+        return threads;
+    }
+    unsigned num_threads() const
+    {
+        return threads;
+    }
+    unsigned meta_group_rank() const
+    {
+        return meta_rank;
+    }
+    unsigned meta_group_size() const
+    {
+        return meta_size;
+    }
+    void sync() const
+    {
+        hostcuda_syncwarp(mask);
+    }
+
+    template <class T>
+    T shfl(T value, int source) const
+    {
+        return shuffle_pieces(mask, value, lane_of(mask, static_cast<unsigned>(source) % threads));
+    }
+    template <class T>
+    T shfl_up(T value, unsigned delta) const
+    {
+        return shuffle_pieces(mask, value, lane_of(mask, delta <= rank ? rank - delta : rank));
+    }
+    template <class T>
+    T shfl_down(T value, unsigned delta) const
+    {
+        return shuffle_pieces(mask, value, lane_of(mask, delta < threads - rank ? rank + delta : rank));
+    }
+
+    int any(int predicate) const
+    {
+        return hostcuda_ballot(mask, predicate) != 0;
+    }
+    int all(int predicate) const
+    {
+        return hostcuda_ballot(mask, !predicate) == 0;
+    }
+    unsigned ballot(int predicate) const
+    {
+        return pack(hostcuda_ballot(mask, predicate));
+    }
+    template <class T>
+    unsigned match_any(T value) const
+    {
+        return pack(__match_any_sync(mask, value));
+    }
+    template <class T>
+    unsigned match_all(T value, int &predicate) const
+    {
+        return pack(__match_all_sync(mask, value, &predicate));
+    }
+
+    /* Not CUDA's: the lanes of the warp. */
+    unsigned hostcuda_mask() const
+    {
+        return mask;
+    }
+
+  protected:
+    lane_group(unsigned lanes, unsigned of_meta_rank, unsigned of_meta_size)
+        : mask(lanes), rank(static_cast<unsigned>(__popc(lanes & (lane_bit() - 1)))),
+          threads(static_cast<unsigned>(__popc(lanes))), meta_rank(of_meta_rank), meta_size(of_meta_size)
+    {
+    }
+
+    unsigned mask, rank, threads, meta_rank, meta_size;
+
+  private:
+    /* Lanes to ranks. */
+    unsigned pack(unsigned lanes) const
+    {
+        unsigned packed = 0, at = 0;
+        for (unsigned left = mask; left; left &= left - 1, at++)
+            packed |= (lanes >> __builtin_ctz(left) & 1u) << at;
+        return packed;
+    }
+};
+} // namespace hostcuda
+
+namespace cooperative_groups
+{
+/* ---- groups of any kind, and blocks -------------------------------------------------------------------------------
+ */
+
+class thread_group
+{
+  public:
+    thread_group(const hostcuda::lane_group &lanes)
+        : mask(lanes.hostcuda_mask()), rank(lanes.thread_rank()), threads(lanes.size())
+    {
+    }
+    unsigned long long size() const
+    {
+        return threads;
+    }
+    unsigned long long num_threads() const
+    {
+        return threads;
+    }
+    unsigned long long thread_rank() const
+    {
+        return rank;
+    }
+    void sync() const
+    {
+        if (mask)
+            hostcuda_syncwarp(mask);
+        else
+            hostcuda_barrier(0);
+    }
+
+  protected:
+    thread_group() : mask(0), rank(hostcuda::rank_in_block()), threads(hostcuda::block_threads())
+    {
+    }
+
+  private:
+    friend thread_group tiled_partition(const thread_group &parent, unsigned size);
+    unsigned mask; /* lanes; 0: the block */
+    unsigned rank, threads;
+};
+
+class thread_block : public thread_group
+{
+  public:
+    static void sync()
+    {
+        hostcuda_barrier(0);
+    }
+    static unsigned thread_rank()
+    {
+        return hostcuda::rank_in_block();
+    }
+    static unsigned size()
+    {
+        return hostcuda::block_threads();
+    }
+    static unsigned num_threads()
+    {
+        return hostcuda::block_threads();
+    }
+    static dim3 group_index()
+    {
+        return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
+    }
+    static dim3 thread_index()
+    {
+        return dim3(threadIdx.x, threadIdx.y, threadIdx.z);
+    }
+    static dim3 group_dim()
+    {
+        return dim3(blockDim.x, blockDim.y, blockDim.z);
+    }
+    static dim3 dim_threads()
+    {
+        return group_dim();
+    }
+};
+
+inline thread_block this_thread_block()
+{
+    return thread_block();
+}
+
+/* ---- lanes that run together ------------------------------------------------------------------------------------- */
+
+class coalesced_group : public hostcuda::lane_group
+{
+  public:
+    explicit coalesced_group(unsigned lanes, unsigned meta_rank = 0, unsigned meta_size = 1)
+        : lane_group(lanes, meta_rank, meta_size)
+    {
+    }
+};
+
+/* Of the lanes that are in the same branch, those that get there before nothing else of the block can go on. Inlined:
+ * the place of the call tells branches apart. */
+__attribute__((always_inline)) inline coalesced_group coalesced_threads()
+{
+    return coalesced_group(hostcuda_coalesced());
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+template <unsigned Size, class Parent = void>
+class thread_block_tile;
+
+template <unsigned Size>
+class thread_block_tile<Size, void> : public hostcuda::lane_group
+{
+    static_assert(Size && (Size & (Size - 1)) == 0, "the size of a tile is a power of two");
+    static_assert(Size <= 32, "hostcuda: tiles of more than 32 threads are not supported");
+
+  public:
+    static constexpr unsigned size()
+    {
+        return Size;
+    }
+    static constexpr unsigned num_threads()
+    {
+        return Size;
+    }
+    template <class T>
+    T shfl_xor(T value, unsigned bits) const
+    {
+        return shfl(value, static_cast<int>((rank ^ bits) < Size ? rank ^ bits : rank));
+    }
+
+  protected:
+    thread_block_tile(unsigned meta_rank, unsigned meta_size)
+        : lane_group(hostcuda::lanes_around(Size), meta_rank, meta_size)
+    {
+    }
+};
+
+template <unsigned Size, class Parent>
+class thread_block_tile : public thread_block_tile<Size, void>
+{
+  public:
+    thread_block_tile(const Parent &parent)
+        : thread_block_tile<Size, void>(static_cast<unsigned>(parent.thread_rank()) / Size,
+                                        (static_cast<unsigned>(parent.size()) + Size - 1) / Size)
+    {
+    }
+};
+
+template <unsigned Size, class Parent>
+thread_block_tile<Size, Parent> tiled_partition(const Parent &parent)
+{
+    return thread_block_tile<Size, Parent>(parent);
+}
+
+inline coalesced_group tiled_partition(const coalesced_group &parent, unsigned size)
+{
+    unsigned lanes = 0, first = parent.thread_rank() / size * size;
+    for (unsigned rank = first; rank < first + size && rank < parent.size(); rank++)
+        lanes |= 1u << hostcuda::lane_of(parent.hostcuda_mask(), rank);
+    return coalesced_group(lanes, first / size, (parent.size() + size - 1) / size);
+}
+inline thread_group tiled_partition(const thread_group &parent, unsigned size)
+{
+    return parent.mask ? tiled_partition(coalesced_group(parent.mask), size)
+                       : coalesced_group(hostcuda::lanes_around(size));
+}
+
+/* ---- of every group ---------------------------------------------------------------------------------------------- */
+
+template <class Group>
+void sync(const Group &group)
+{
+    group.sync();
+}
+template <class Group>
+auto thread_rank(const Group &group) -> decltype(group.thread_rank())
+{
+    return group.thread_rank();
+}
+template <class Group>
+auto group_size(const Group &group) -> decltype(group.num_threads())
+{
+    return group.num_threads();
+}
+
+template <class T>
+struct plus {
+    T operator()(T a, T b) const
+    {
+        return a + b;
+    }
+};
+template <class T>
+struct less {
+    T operator()(T a, T b) const
+    {
+        return b < a ? b : a;
+    }
+};
+template <class T>
+struct greater {
+    T operator()(T a, T b) const
+    {
+        return a < b ? b : a;
+    }
+};
+template <class T>
+struct bit_and {
+    T operator()(T a, T b) const
+    {
+        return a & b;
+    }
+};
+template <class T>
+struct bit_or {
+    T operator()(T a, T b) const
+    {
+        return a | b;
+    }
+};
+template <class T>
+struct bit_xor {
+    T operator()(T a, T b) const
+    {
+        return a ^ b;
+    }
+};
+
+template <unsigned Size, class T, class Op>
+T reduce(const thread_block_tile<Size, void> &group, T value, Op op)
+{
+    for (unsigned bits = Size / 2; bits; bits /= 2)
+        value = op(value, group.shfl_xor(value, bits));
+    return value;
+}
+template <class T, class Op>
+T reduce(const coalesced_group &group, T value, Op op)
+{
+    T result = group.shfl(value, 0);
+    for (unsigned rank = 1; rank < group.size(); rank++)
+        result = op(result, group.shfl(value, static_cast<int>(rank)));
+    return result;
+}
+
+/* ---- grids and clusters --------------------------------------------------------------------------------------------
+ */
+
+/* Places in the grid, without what blocks do together. */
+class grid_group
+{
+  public:
+    static bool is_valid()
+    {
+        return false;
+    }
+    static unsigned long long num_blocks()
+    {
+        return 1ull * gridDim.x * gridDim.y * gridDim.z;
+    }
+    static unsigned long long block_rank()
+    {
+        return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    }
+    static unsigned long long size()
+    {
+        return num_blocks() * hostcuda::block_threads();
+    }
+    static unsigned long long num_threads()
+    {
+        return size();
+    }
+    static unsigned long long thread_rank()
+    {
+        return block_rank() * hostcuda::block_threads() + hostcuda::rank_in_block();
+    }
+    template <bool supported = false>
+    static void sync()
+    {
+        static_assert(supported, "hostcuda: a grid cannot wait for all its blocks: they run one after the other");
+    }
+};
+
+inline grid_group this_grid()
+{
+    return grid_group();
+}
+template <bool supported = false>
+void this_cluster()
+{
+    static_assert(supported, "hostcuda: clusters of blocks are not supported");
+}
+} // namespace cooperative_groups
+
+#endif

@@ -1,0 +1,151 @@
+/* Cooperative groups of a block. */
+#include "tests/support/cuda_support.h"
+
+#include <string.h>
+
+#include "tests/support/group_kernels.h"
+
+enum { THREADS = 64 };
+
+static void fetch(void *to, void *from, size_t bytes)
+{
+    OK(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+    OK(cudaFree(from));
+}
+
+static void test_block(void **state)
+{
+    (void)state;
+    const dim3 grid = {2, 3, 1}, block = {4, 3, 2};
+    int got[6 * 24][GR_BLOCK_ROW], *out = device_memory(sizeof got);
+    OK(gr_block(out, grid, block, NULL));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < 6 * 24; i++) {
+        int of_block = i / 24, rank = i % 24;
+        int thread = rank % 4 + 10 * (rank / 4 % 3) + 100 * (rank / 12);
+        assert_int_equal(got[i][0], rank);
+        assert_int_equal(got[i][1], 24);
+        assert_int_equal(got[i][2], of_block % 2 + 10 * (of_block / 2) + thread);
+        assert_int_equal(got[i][3], 2 * (4 + 30 + 200));
+        assert_int_equal(got[i][4], (rank + 1) % 24 * 3);
+        assert_int_equal(got[i][5], 24000 + rank);
+    }
+}
+
+static void test_tile(void **state)
+{
+    (void)state;
+    static const int same[3] = {0x49, 0x92, 0x24};
+    int got[THREADS][GR_TILE_ROW], *out = device_memory(sizeof got);
+    OK(gr_tile(out, NULL));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < THREADS; i++) {
+        int rank = i % 8, first = 100 + i - rank;
+        const int wanted[GR_TILE_ROW] = {rank,
+                                         i / 8,
+                                         THREADS / 8,
+                                         first + 3,
+                                         first + (rank < 2 ? rank : rank - 2),
+                                         first + (rank + 3 < 8 ? rank + 3 : rank),
+                                         first + (rank ^ 5),
+                                         1,
+                                         0,
+                                         0xc0,
+                                         same[rank % 3],
+                                         1255};
+        assert_memory_equal(got[i], wanted, sizeof wanted);
+    }
+}
+
+static void test_reduce(void **state)
+{
+    (void)state;
+    int got[THREADS][GR_REDUCE_ROW], *out = device_memory(sizeof got);
+    OK(gr_reduce(out, NULL));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < THREADS; i++) {
+        int first = i / 16 * 16, of_warp = i / 32 * 32;
+        const int wanted[GR_REDUCE_ROW] = {i % 4, i % 16 / 4, 4,          16 * first + 120,
+                                           first, first + 15, first | 15, 32 * of_warp + 496};
+        assert_memory_equal(got[i], wanted, sizeof wanted);
+    }
+}
+
+static void test_any_group(void **state)
+{
+    (void)state;
+    for (int tile = 4; tile <= 32; tile *= 2) {
+        int got[2][THREADS], *out = device_memory(sizeof got);
+        OK(gr_any_group(out, (unsigned)tile, NULL));
+        fetch(got, out, sizeof got);
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(got[0][i], THREADS * (THREADS - 1) / 2);
+            assert_int_equal(got[1][i], tile * (i / tile * tile) + tile * (tile - 1) / 2);
+        }
+    }
+}
+
+static void test_wide_values(void **state)
+{
+    (void)state;
+    double got[32], *out = device_memory(sizeof got);
+    OK(gr_wide(out, NULL));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < 32; i++)
+        assert_true(got[i] == 60);
+}
+
+/* Which threads are together is nobody's promise; here, all of a warp that are in the branch. */
+static void test_coalesced(void **state)
+{
+    (void)state;
+    int got[THREADS][GR_COALESCED_ROW], count = 0, seen[THREADS] = {0};
+    int *out = device_memory(sizeof got), *counter = device_memory(sizeof count);
+    OK(gr_coalesced(out, counter, NULL));
+    fetch(got, out, sizeof got);
+    fetch(&count, counter, sizeof count);
+    assert_int_equal(count, 22);
+    for (int i = 0; i < THREADS; i += 3) {
+        assert_true(got[i][0] < got[i][1]);
+        assert_in_range(got[i][2], 0, 21);
+        assert_int_equal(seen[got[i][2]]++, 0);
+        if (strcmp(BG_DEVICE_KIND, "host") == 0)
+            assert_int_equal(got[i][1], 11);
+    }
+}
+
+static void test_grid(void **state)
+{
+    (void)state;
+    const dim3 grid = {2, 2, 2}, block = {3, 2, 2};
+    int got[8 * 12], *out = device_memory(sizeof got);
+    OK(gr_grid(out, grid, block, NULL));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < 8 * 12; i++)
+        assert_int_equal(got[i], i);
+}
+
+static void test_match(void **state)
+{
+    (void)state;
+    unsigned got[64], *out = device_memory(sizeof got);
+    OK(gr_match(out, NULL));
+    fetch(got, out, sizeof got);
+    for (unsigned i = 0; i < 32; i++) {
+        unsigned same = 0;
+        for (unsigned lane = i % 5; lane < 32; lane += 5)
+            same |= 1u << lane;
+        assert_int_equal(got[i], same);
+        assert_int_equal(got[32 + i], 0xffffffffu);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_block),     cmocka_unit_test(test_tile),        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_any_group), cmocka_unit_test(test_wide_values), cmocka_unit_test(test_coalesced),
+        cmocka_unit_test(test_grid),      cmocka_unit_test(test_match),
+    };
+    return cmocka_run_group_tests_name("cooperative groups", tests, NULL, NULL);
+}
