@@ -22,7 +22,7 @@ struct hostcuda_kernel_type {
 extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 /* Registers a kernel and its type. `type` must outlive the program's last launch. A second registration of a function
- * does nothing. */
+ * does nothing, but that it replaces a type that was read from the function's name. */
 void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type);
 
 /* Returns the block's dynamic shared memory. */

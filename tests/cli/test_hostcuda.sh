@@ -84,6 +84,16 @@ expect bad-fault 2 'fault "x" of "x": there is no @' env HOSTCUDA_FAIL=x "$progr
 expect fault 2 ': cudaMalloc[(].*: out of memory$' env HOSTCUDA_FAIL=cudaMalloc@3=CUDA_ERROR_OUT_OF_MEMORY "$program" --join
 expect later-fault 2 'missing_join.c:56: cudaMemcpyAsync[(].*[)]: an illegal memory access was encountered$' \
     env HOSTCUDA_FAIL=cudaMemsetAsync@1~cudaErrorIllegalAddress HOSTCUDA_SEED=2 HOSTCUDA_MEMORY=poison,fence "$program" --join
+# What kernels cannot do does not compile, and the compiler says why.
+refused() # name, message, statement of a kernel
+{
+    printf '#include <cooperative_groups.h>\n__global__ void kernel() { cooperative_groups::%s; }\n' "$3" >"$work/program/refused.cu"
+    # shellcheck disable=SC2086
+    expect "$1" 1 "hostcuda: $2" $CXX -std=c++17 -fsyntax-only -x c++ -include "$shim" "$work/program/refused.cu" $flags
+}
+refused grid-sync 'a grid cannot wait for all its blocks' 'this_grid().sync()'
+refused cluster 'clusters of blocks are not supported' 'this_cluster()'
+refused large-tile 'tiles of more than 32 threads are not supported' 'tiled_partition<64>(cooperative_groups::this_thread_block())'
 variables=$(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2 | sort -u)
 if [ -n "$variables" ]; then pass variables; else fail variables "the sources read no variable: where are they?"; fi
 for variable in $variables; do

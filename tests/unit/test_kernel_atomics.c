@@ -27,7 +27,7 @@ static void run(atomics launch)
     assert_int_equal(got[AT_DEC], (7 - THREADS % 7) % 7);
     assert_in_range(got[AT_CAS], 1, THREADS);
     assert_true(got_sum == (unsigned long long)THREADS << 33);
-    assert_true(got_fraction == THREADS / 2);
+    assert_true(got_fraction == 0.5f * THREADS);
     OK(cudaFree(words));
     OK(cudaFree(sum));
     OK(cudaFree(fraction));
