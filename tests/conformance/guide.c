@@ -45,9 +45,12 @@ static void write_answer(FILE *file, int column, const char *answer)
     fprintf(file, "%s\n", shown);
 }
 
+/* Assignments have their semicolon already. */
 static bool is_call(const char *text)
 {
-    return strchr(text, '(') && strncmp(text, "/*", 2) != 0 && strncmp(text, "x after", 7) != 0;
+    size_t length = strlen(text);
+    return strchr(text, '(') && strncmp(text, "/*", 2) != 0 && strncmp(text, "x after", 7) != 0 &&
+           text[length - 1] != ';';
 }
 
 /* Macros reached the transcript as what they stand for. Gives the length. */
