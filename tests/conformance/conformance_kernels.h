@@ -12,6 +12,7 @@ cudaError_t ck_add(int *x, int value, cudaStream_t stream);
 const void *ck_add_function(void); /* parameters: int *x, int value */
 /* *y = *x * factor */
 cudaError_t ck_scale(int *y, const int *x, int factor, cudaStream_t stream);
+const void *ck_scale_function(void); /* parameters: int *y, const int *x, int factor */
 
 #ifdef __cplusplus
 }
