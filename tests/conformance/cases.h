@@ -7,8 +7,8 @@
 extern const struct case_topic topic_begin, topic_fork, topic_event, topic_external, topic_mode, topic_unsafe,
     topic_thread, topic_share, topic_legacy, topic_per_thread, topic_question, topic_content, topic_memory,
     topic_update, topic_into_graph, topic_failure, topic_invalid, topic_nested, topic_argument;
-extern const struct case_topic topic_dependency, topic_kernel_node, topic_attribute, topic_memset_node,
-    topic_memcpy_node, topic_symbol_node, topic_alloc_node, topic_other_node, topic_clone;
+extern const struct case_topic topic_kernel_node, topic_attribute, topic_memset_node, topic_memcpy_node,
+    topic_symbol_node, topic_alloc_node, topic_other_node, topic_clone, topic_dependency, topic_exec;
 
 /* A page of topics. */
 struct case_page {
