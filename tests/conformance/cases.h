@@ -9,6 +9,9 @@ extern const struct case_topic topic_begin, topic_fork, topic_event, topic_exter
     topic_update, topic_into_graph, topic_failure, topic_invalid, topic_nested, topic_argument;
 extern const struct case_topic topic_kernel_node, topic_attribute, topic_memset_node, topic_memcpy_node,
     topic_symbol_node, topic_alloc_node, topic_other_node, topic_clone, topic_dependency, topic_exec;
+extern const struct case_topic topic_pitch, topic_fill, topic_driver_fill, topic_copy, topic_pending,
+    topic_captured_copy, topic_copy_rows, topic_driver_copy, topic_symbol, topic_ordered, topic_pool,
+    topic_graph_memory, topic_host_memory, topic_pointer;
 
 /* A page of topics. */
 struct case_page {

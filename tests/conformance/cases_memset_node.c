@@ -59,7 +59,7 @@ CASE(fill_elements_of_other_sizes, {
     ADD_FILL();
 });
 
-CASE(fill_rows, {
+CASE(fill_node_rows, {
     FILL_LOCALS;
     SHAPE(memory, 5, 1, 3, 2, 4);
     ADD_FILL();
@@ -270,7 +270,7 @@ static const struct case_rule rules[] = {
     {&fill_elements_of_two, "Elements of two bytes take its lower half."},
     {&fill_elements_of_four, "Elements of four bytes take it all; the width counts elements."},
     {&fill_elements_of_other_sizes, "There are no elements of other sizes."},
-    {&fill_rows, "The pitch is the distance of rows, in bytes."},
+    {&fill_node_rows, "The pitch is the distance of rows, in bytes."},
     {&fill_rows_that_overlap, "A pitch smaller than a row, none, and one that no element fits:"},
     {&fill_without_width, "A width or height of 0:"},
     {&fill_pitch_of_one_row, "A single row needs no pitch."},

@@ -103,7 +103,7 @@ CASE(symbol_any_direction, {
     BYTES("memory", 0, 8);
 });
 
-CASE(symbol_unknown, {
+CASE(symbol_node_unknown, {
     static int no_symbol;
     SYMBOL_LOCALS;
     TO(NULL, s->pinned, 4, 0, HostToDevice);
@@ -227,7 +227,7 @@ static const struct case_rule rules[] = {
     {&symbol_no_bytes, "Copies of nothing:"},
     {&symbol_wrong_direction, "Directions that are not those of the memory:"},
     {&symbol_any_direction, "Variables are device memory; cudaMemcpyDefault finds the direction."},
-    {&symbol_unknown, "What is no variable is refused."},
+    {&symbol_node_unknown, "What is no variable is refused."},
     {&symbol_no_memory, "Arguments that are NULL:"},
     {&symbol_set, "A node's parameters may be set again; what is refused changes nothing."},
     {&symbol_set_turned_round, "A node that copied to a variable may copy from one."},
