@@ -177,6 +177,8 @@ bool case_held_is_destroyed(void);
 int case_run_graph(struct scene *s);
 /* Waits for the device and gives *x. */
 int case_read_x(struct scene *s);
+/* Makes the case's memory: so many bytes of the device, all 0. */
+cudaError_t case_make_memory(struct scene *s, size_t bytes);
 /* Frees what is the case's own: stream, event, memory, pinned, graph, other, exec, object. */
 void case_release(struct scene *s);
 

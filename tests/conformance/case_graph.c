@@ -58,14 +58,6 @@ struct cudaMemcpy3DParms case_copy_params(void *to, const void *from, size_t byt
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-cudaError_t case_make_memory(struct scene *s)
-{
-    cudaError_t error = cudaMalloc(&s->memory, MEMORY_BYTES);
-    if (!error)
-        error = cudaMemset(s->memory, 0, MEMORY_BYTES);
-    return error ? error : cudaDeviceSynchronize();
-}
-
 cudaError_t case_make_pinned(struct scene *s)
 {
     cudaError_t error = cudaMallocHost(&s->pinned, MEMORY_BYTES);

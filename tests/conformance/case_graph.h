@@ -53,9 +53,8 @@ struct cudaMemcpy3DParms case_copy_params(void *to, const void *from, size_t byt
         VALUE("x after it", case_read_x(s));                                                                           \
     } while (0)
 /* 256 bytes of device memory, 0, as memory; 256 pinned bytes, 0, as pinned. */
-#define MEMORY() STEP_AS("/* memory: 256 bytes of device memory, 0 */", case_make_memory(s))
+#define MEMORY() STEP_AS("/* memory: 256 bytes of device memory, 0 */", case_make_memory(s, 256))
 #define PINNED() STEP_AS("/* pinned: 256 bytes of pinned host memory, 0 */", case_make_pinned(s))
-cudaError_t case_make_memory(struct scene *s);
 cudaError_t case_make_pinned(struct scene *s);
 /* The bytes of memory at an offset, as a hexadecimal number for each, without what lies behind. */
 #define BYTES(what, offset, count) case_note_bytes(s, what, (const char *)s->memory + (offset), count)

@@ -21,7 +21,6 @@ void case_rows(struct scene *s, const char *what, const void *memory, size_t pit
 /* The case's own memory, all 0, and its end. */
 #define MAKE(bytes) STEP_AS("/* memory: " #bytes " bytes, all 0 */", case_make_memory(s, bytes))
 #define FREE()      STEP_AS("cudaFree(memory)", case_free_memory(s))
-cudaError_t case_make_memory(struct scene *s, size_t bytes);
 cudaError_t case_free_memory(struct scene *s);
 
 /* Runs what was captured, if it was. */

@@ -9,7 +9,7 @@ static cudaError_t fill_table(struct scene *s)
     static const int values[SK_COUNT] = {1, 2, 3, 4, 5, 6};
     cudaError_t error = cudaMemcpyToSymbol(sk_table(), values, sizeof values, 0, cudaMemcpyHostToDevice);
     if (!error)
-        error = case_make_memory(s);
+        error = case_make_memory(s, 256);
     return error ? error : case_make_pinned(s);
 }
 
