@@ -31,4 +31,29 @@ cudaError_t ck_scale(int *y, const int *x, int factor, cudaStream_t stream)
 const void *ck_scale_function(void)
 {
     return bgk::function(scale);
+__global__ void use_shared(int *x, int index)
+{
+    BG_DYNAMIC_SHARED(int, shared);
+    shared[index] = 7;
+    *x += shared[index];
+}
+
+cudaError_t ck_use_shared(int *x, std::size_t bytes, cudaStream_t stream)
+{
+    return bgk::launch(use_shared, 1, 1, bytes, stream, x, 0);
+}
+
+const void *ck_use_shared_function(void)
+{
+    return bgk::function(use_shared);
+}
+
+__global__ void untouched(int *x, char small, double large)
+{
+    *x += small + static_cast<int>(large);
+}
+
+const void *ck_untouched_function(void)
+{
+    return bgk::function(untouched);
 }
