@@ -12,6 +12,10 @@ extern const struct case_topic topic_kernel_node, topic_attribute, topic_memset_
 extern const struct case_topic topic_pitch, topic_fill, topic_driver_fill, topic_copy, topic_pending,
     topic_captured_copy, topic_copy_rows, topic_driver_copy, topic_symbol, topic_ordered, topic_pool,
     topic_graph_memory, topic_host_memory, topic_pointer;
+extern const struct case_topic topic_stream, topic_stream_end, topic_default_wait, topic_default_work, topic_record,
+    topic_elapsed, topic_callback, topic_inside, topic_launch, topic_launch_captured, topic_launch_attribute,
+    topic_function, topic_function_attribute, topic_shared, topic_occupancy, topic_device, topic_peer,
+    topic_driver_device, topic_context, topic_entry, topic_error, topic_error_name, topic_object;
 
 /* A page of topics. */
 struct case_page {

@@ -161,7 +161,7 @@ static void CUDART_CB count_destroyed(void *user)
     ++*(int *)user;
 }
 
-CASE(object_arguments, {
+CASE(object_refused, {
     const unsigned sync = cudaUserObjectNoDestructorSync;
     ASK(cudaUserObjectCreate(NULL, &destroyed, count_destroyed, 1, sync));
     ASK(cudaUserObjectCreate(&s->object, &destroyed, NULL, 1, sync));
@@ -223,7 +223,7 @@ static const struct case_rule name_rules[] = {
 const struct case_topic topic_error_name = CASE_TOPIC("Names of errors", "Names and texts of codes.", name_rules);
 
 static const struct case_rule object_rules[] = {
-    {&object_arguments, "A user object needs a destructor, references, and the one flag there is."},
+    {&object_refused, "A user object needs a destructor, references, and the one flag there is."},
     {&object_counts, "References are counted from 1 to INT_MAX."},
     {&object_of_graph, "So are those of a graph."},
 };

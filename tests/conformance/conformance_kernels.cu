@@ -31,6 +31,8 @@ cudaError_t ck_scale(int *y, const int *x, int factor, cudaStream_t stream)
 const void *ck_scale_function(void)
 {
     return bgk::function(scale);
+}
+
 __global__ void use_shared(int *x, int index)
 {
     BG_DYNAMIC_SHARED(int, shared);
