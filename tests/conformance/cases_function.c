@@ -249,13 +249,15 @@ CASE(set_read_only_attribute, {
 });
 
 static const struct case_rule name_rules[] = {
-    {&function_name, "A kernel's name is that of its symbol."},
+    {&function_name,
+     "A kernel's name is that of its symbol. NULL is refused with another code than a pointer that is no kernel."},
     {&function_parameters, "Where a kernel's parameters lie: `int *`, `char` and `double`."},
     {&function_name_without_place, "It needs a place."},
-    {&function_parameters_past_the_end, "There are no more of them, and NULL has none."},
+    {&function_parameters_past_the_end,
+     "There are no more of them. NULL and other pointers are refused as by `cudaFuncGetName`."},
     {&function_parameters_without_place, "The place for the offset is needed, that for the size is not."},
     {&function_parameters_in_driver, "The same by the driver."},
-    {&function_handle, "The driver's handle of a kernel."},
+    {&function_handle, "The driver's handle of a kernel. It needs no place."},
     {&kernel_handle, "The driver's other handle of a kernel."},
 };
 
@@ -264,13 +266,15 @@ const struct case_topic topic_function = CASE_TOPIC("Kernels", "What CUDA tells 
 static const struct case_rule attribute_rules[] = {
     {&attributes_untouched, "The attributes of a kernel for which none was set."},
     {&attributes_untouched_in_driver, "The same by the driver."},
-    {&attributes_of_nothing, "NULL is no kernel, and no place for attributes."},
-    {&set_attribute_of_nothing, "NULL has no attributes that can be set."},
+    {&attributes_of_nothing, "NULL is no kernel, and no place for attributes, which is told first."},
+    {&set_attribute_of_nothing,
+     "NULL has no attributes that can be set; that an attribute does not exist is told first."},
     {&set_attribute_unknown, "Attributes that do not exist, or cannot be set."},
     {&set_read_only_attribute, "The same by the driver."},
-    {&set_carveout, "The carveout of shared memory is a hint in percent, or -1."},
-    {&set_non_portable_clusters, "Whether clusters of other sizes are allowed."},
-    {&set_cluster_policy, "How blocks of a cluster are placed."},
+    {&set_carveout,
+     "The carveout of shared memory is a hint in percent, or -1. An attribute that was set clears the last error."},
+    {&set_non_portable_clusters, "Whether clusters of other sizes are allowed: any number comes back."},
+    {&set_cluster_policy, "How blocks of a cluster are placed: one of three ways."},
 };
 
 const struct case_topic topic_function_attribute =

@@ -157,14 +157,45 @@ CASE(shared_set_and_captured, {
     SET(0);
 });
 
+/* A kernel for which no other case sets anything, so that what was allowed before is known. */
+static cudaError_t allow_scale(int bytes)
+{
+    return cudaFuncSetAttribute(ck_scale_function(), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+static cudaError_t launch_scale(struct scene *s, size_t bytes)
+{
+    int factor = 2;
+    void *arguments[] = {&s->x, &s->x, &factor};
+    return cudaLaunchKernel(ck_scale_function(), (dim3){1, 1, 1}, (dim3){1, 1, 1}, arguments, bytes, s->a);
+}
+#define ASK_ALLOW(bytes)                                                                                               \
+    ASK_AS("cudaFuncSetAttribute(scale, cudaFuncAttributeMaxDynamicSharedMemorySize, " #bytes ")", allow_scale(bytes))
+#define ASK_SCALE(bytes) ASK_AS("scale<<<1, 1, " #bytes ", a>>>(x)", launch_scale(s, bytes))
+
+CASE(shared_allowed_once, {
+    ASK_ALLOW(1024);
+    ASK_SCALE(49152);
+    ASK_SCALE(49153);
+    ASK_ALLOW(65536);
+    ASK_SCALE(65536);
+    ASK_SCALE(65537);
+    ASK_SCALE(81920);
+    ASK_ALLOW(1024);
+    ASK_SCALE(65536);
+    ASK_SCALE(81920);
+});
+
 static const struct case_rule set_rules[] = {
+    {&shared_allowed_once, "What was allowed a kernel once stays so; what was not is refused."},
     {&shared_set, "What a program allows a kernel, and what comes back."},
     {&shared_set_out_of_range, "No more than the device has can be allowed."},
-    {&shared_set_by_driver, "The same by the driver."},
+    {&shared_set_by_driver,
+     "The same by the driver. The runtime does not learn of it: it tells what was set through it."},
     {&shared_set_by_driver_out_of_range, "And out of range."},
-    {&shared_set_and_used, "A launch may have what was allowed."},
-    {&shared_set_to_less_and_used, "Allowing less than 48 KiB takes nothing away, or does it?"},
-    {&shared_lowered_and_used, "What was allowed can be lowered."},
+    {&shared_set_and_used, "A launch may have what was allowed at any time: here, all of it in a case before."},
+    {&shared_set_to_less_and_used, "Allowing less than 48 KiB takes nothing away."},
+    {&shared_lowered_and_used, "What was allowed is not lowered."},
     {&shared_most_used, "A launch may have all that the device has."},
     {&shared_set_and_captured, "What is allowed counts when a launch is captured."},
 };
@@ -291,7 +322,6 @@ CASE(memory_for_blocks_that_cannot_be, {
     ASK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, kernel, 1, 0));
     ASK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, kernel, 1, -1));
     ASK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, kernel, 1, 1025));
-    ASK(cudaOccupancyAvailableDynamicSMemPerBlock(NULL, kernel, 1, 128));
     ASK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, NULL, 1, 128));
     VALUE("bytes", bytes);
 });
@@ -299,10 +329,12 @@ CASE(memory_for_blocks_that_cannot_be, {
 static const struct case_rule occupancy_rules[] = {
     {&blocks_by_threads, "How many blocks fit, by their threads."},
     {&blocks_by_memory, "And by their dynamic shared memory."},
-    {&blocks_that_cannot_be, "Blocks that no launch could have."},
+    {&blocks_that_cannot_be, "Blocks that no launch could have. The number of bytes counts by its lower 32 bits."},
     {&blocks_flags, "The flags."},
     {&blocks_by_driver, "The same by the driver."},
-    {&memory_for_blocks, "How much dynamic shared memory there is for each of some blocks."},
+    {&memory_for_blocks,
+     "How much dynamic shared memory there is for each of some blocks: all of it divided evenly, in steps of 128 "
+     "bytes. What each block needs besides is not taken off, so that fewer may fit."},
     {&memory_for_blocks_that_cannot_be, "The same for blocks that do not fit."},
 };
 

@@ -92,6 +92,18 @@ static void test_kernels_refused(void **state)
     EXPECT_CODE(cudaFuncGetAttributes(&attributes, NULL), cudaErrorInvalidDeviceFunction);
 }
 
+/* Setting one forgets the last error, as few calls do. */
+static void test_kernels_clear_the_error(void **state)
+{
+    (void)state;
+    const enum cudaFuncAttribute carveout = cudaFuncAttributePreferredSharedMemoryCarveout;
+    const void *kernel = gk_multiply_function();
+    assert_int_equal(cudaFuncSetAttribute(kernel, carveout, 101), cudaErrorInvalidValue);
+    assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidValue);
+    OK(cudaFuncSetAttribute(kernel, carveout, -1));
+    assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
+}
+
 static void test_kernels_of_the_driver(void **state)
 {
     (void)state;
@@ -107,10 +119,12 @@ static void test_kernels_of_the_driver(void **state)
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
     assert_int_equal(value, 2048);
     OK(cudaFuncGetAttributes(&attributes, gk_add_function()));
-    assert_int_equal(attributes.maxDynamicSharedSizeBytes, 2048);
+    assert_int_equal(attributes.maxDynamicSharedSizeBytes, 48 << 10); /* the runtime does not learn of it */
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
     assert_int_equal(value, attributes.binaryVersion);
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    assert_int_equal(value, attributes.numRegs);
+    assert_true(value > 0);
     CU_EXPECT(get(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, function), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(get(&value, (CUfunction_attribute)-1, function), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL), CUDA_ERROR_INVALID_HANDLE);
@@ -221,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_refused),
+        cmocka_unit_test(test_kernels_clear_the_error),
         cmocka_unit_test(test_kernels_of_the_driver),
         cmocka_unit_test_setup_teardown(test_nodes, make_nodes, drop_nodes),
         cmocka_unit_test_setup_teardown(test_nodes_refused, make_nodes, drop_nodes),

@@ -3,7 +3,7 @@
 #include "hostcuda/exec/exec.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/kernel/kernels.h"
+#include "hostcuda/kernel/attributes.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/op/params.h"
 #include "hostcuda/stream/submit.h"
@@ -32,19 +32,23 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc)
     HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_kernel(hfunc), name));
 }
 
-static cudaError_t parameter_of(struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+/* Of NULL it is not the handle that is said to be wrong (measured). */
+static cudaError_t parameter_of(struct hc_kernel *kernel, const void *handle, size_t index, size_t *offset,
+                                size_t *bytes)
 {
-    return kernel ? hc_kernel_parameter(kernel, index, offset, bytes) : cudaErrorInvalidResourceHandle;
+    if (kernel)
+        return hc_kernel_parameter(kernel, index, offset, bytes);
+    return handle ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
 }
 
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    HC_DRIVER_CALL(parameter_of(hc_kernel_of_function(func), paramIndex, paramOffset, paramSize));
+    HC_DRIVER_CALL(parameter_of(hc_kernel_of_function(func), func, paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    HC_DRIVER_CALL(parameter_of(hc_kernel_of_kernel(kernel), paramIndex, paramOffset, paramSize));
+    HC_DRIVER_CALL(parameter_of(hc_kernel_of_kernel(kernel), kernel, paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
@@ -60,7 +64,47 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
     return hc_driver_end(error);
 }
 
-/* The kernel that the program gave to the runtime, and the runtime's numbers. NULL: none. */
+static cudaError_t get_function_attribute(int *value, CUfunction_attribute attribute, const struct hc_kernel *kernel)
+{
+    struct cudaFuncAttributes all;
+    if (!value || (unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
+        return cudaErrorInvalidValue;
+    if (!kernel)
+        return cudaErrorInvalidResourceHandle;
+    hc_kernel_get(kernel, &all);
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = all.maxThreadsPerBlock; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = all.numRegs; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = all.ptxVersion; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = all.binaryVersion; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = all.maxDynamicSharedSizeBytes; break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = all.preferredShmemCarveout; break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = all.nonPortableClusterSizeAllowed; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = all.clusterSchedulingPolicyPreference; break;
+    default: *value = 0; /* what a CPU's kernels do not have: constants, clusters */
+    }
+    return cudaSuccess;
+}
+
+CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    HC_DRIVER_CALL(get_function_attribute(pi, attrib, hc_kernel_of_function(hfunc)));
+}
+
+/* Both have the same numbers for what can be set. */
+static cudaError_t set_function_attribute(struct hc_kernel *kernel, CUfunction_attribute attribute, int value)
+{
+    return kernel ? hc_kernel_set(kernel, (enum cudaFuncAttribute)attribute, value) : cudaErrorInvalidResourceHandle;
+}
+
+CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    HC_DRIVER_CALL(set_function_attribute(hc_kernel_of_function(hfunc), attrib, value));
+}
+
+/* ---- occupancy -------------------------------------------------------------------------------------------------- */
+
+/* The kernel that the program gave to the runtime. NULL: none. */
 static const void *function_behind(CUfunction handle)
 {
     hc_lock();
@@ -68,41 +112,6 @@ static const void *function_behind(CUfunction handle)
     hc_unlock();
     return kernel ? kernel->function : NULL;
 }
-
-static cudaError_t get_function_attribute(int *value, CUfunction_attribute attribute, CUfunction handle)
-{
-    struct cudaFuncAttributes all;
-    const void *function = function_behind(handle);
-    if (!value || (unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
-        return cudaErrorInvalidValue;
-    if (!function)
-        return cudaErrorInvalidResourceHandle;
-    cudaError_t error = cudaFuncGetAttributes(&all, function);
-    if (error)
-        return error;
-    switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = all.maxThreadsPerBlock; break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = all.ptxVersion; break;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = all.binaryVersion; break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = all.maxDynamicSharedSizeBytes; break;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = all.preferredShmemCarveout; break;
-    default: *value = 0; /* what a CPU's kernels do not have: registers, constants, clusters */
-    }
-    return cudaSuccess;
-}
-HC_ENTRY(cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc),
-         get_function_attribute(pi, attrib, hfunc))
-
-static cudaError_t set_function_attribute(CUfunction handle, CUfunction_attribute attribute, int value)
-{
-    const void *function = function_behind(handle);
-    return function ? cudaFuncSetAttribute(function, (enum cudaFuncAttribute)attribute, value)
-                    : cudaErrorInvalidResourceHandle;
-}
-HC_ENTRY(cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value),
-         set_function_attribute(hfunc, attrib, value))
-
-/* ---- occupancy -------------------------------------------------------------------------------------------------- */
 
 static cudaError_t count_blocks(int *blocks, CUfunction handle, int threads, size_t bytes, unsigned flags)
 {

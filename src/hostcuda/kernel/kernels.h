@@ -25,9 +25,11 @@ struct hc_kernel {
     char *name_storage;
     bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* NULL: none */
-    int shared_limit;
-    int shared_asked;     /* the limit that the program has set, which may be lower than what launches may have */
-    int carveout;         /* per cent of the cache; -1: no wish */
+    int shared_limit;                    /* what launches may have */
+    int shared_set;                      /* the limit that was set last, which may be lower */
+    int shared_asked;                    /* the same by the runtime, which does not learn what the driver was told */
+    int carveout;                        /* per cent of the cache; -1: no wish */
+    int cluster_policy, other_clusters;
     char function_handle; /* its address is the driver's CUfunction; the kernel's own is its CUkernel */
 };
 

@@ -1,6 +1,7 @@
 #include "hostcuda/call/call.h"
 #include "hostcuda/graph/node_attributes.h"
 #include "hostcuda/kernel/block.h"
+#include "hostcuda/kernel/occupancy.h"
 #include "hostcuda/memory/capacity.h"
 #include "hostcuda/memory/copy.h"
 #include "hostcuda/stream/capture.h"
@@ -8,7 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CUDA_VERSION_HERE = 13000, CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
 
@@ -79,12 +79,6 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* ---- properties ---------------------------------------------------------------------------------------------- */
 
-static int processors(void)
-{
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (int)count : 1;
-}
-
 /* Limits are those of compute capability 9.0, so that what runs here runs there. */
 static void fill_properties(struct cudaDeviceProp *prop, int device)
 {
@@ -108,7 +102,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->totalConstMem = 65536;
     prop->major = CAPABILITY_MAJOR;
     prop->minor = CAPABILITY_MINOR;
-    prop->multiProcessorCount = processors();
+    prop->multiProcessorCount = hc_multiprocessors();
     prop->maxThreadsPerMultiProcessor = 2048;
     prop->maxBlocksPerMultiProcessor = 32;
     prop->memoryBusWidth = 64;

@@ -1,12 +1,8 @@
 /* What a program asks of its kernels. */
 #include "hostcuda/call/call.h"
 #include "hostcuda/call/translate.h"
-#include "hostcuda/kernel/block.h"
+#include "hostcuda/kernel/attributes.h"
 #include "hostcuda/kernel/kernels.h"
-
-#include <string.h>
-
-enum { SHARED_STATIC_LIMIT = 48 << 10 };
 
 /* NULL is no handle of any kind. */
 static cudaError_t check_kernel(const struct hc_kernel *kernel, const void *function)
@@ -14,48 +10,42 @@ static cudaError_t check_kernel(const struct hc_kernel *kernel, const void *func
     return kernel ? cudaSuccess : function ? HC_NO_KERNEL : cudaErrorInvalidDeviceFunction;
 }
 
-static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
+static bool is_attribute(enum cudaFuncAttribute attribute)
 {
-    switch (attribute) {
-    case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        if (value < 0 || value > HC_SHARED_BYTES_MAX)
-            return cudaErrorInvalidValue;
-        kernel->shared_limit = value > SHARED_STATIC_LIMIT ? value : SHARED_STATIC_LIMIT;
+    return attribute >= cudaFuncAttributeMaxDynamicSharedMemorySize && attribute < cudaFuncAttributeMax;
+}
+
+/* With the lock. Setting an attribute clears the last error (measured). */
+static void keep_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
+{
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
         kernel->shared_asked = value;
-        return cudaSuccess;
-    case cudaFuncAttributePreferredSharedMemoryCarveout:
-        if (value < -1 || value > 100)
-            return cudaErrorInvalidValue;
-        kernel->carveout = value; /* a hint */
-        return cudaSuccess;
-    default: return cudaErrorInvalidValue;
-    }
+    hc_thread()->last_error = cudaSuccess;
+}
+
+static void keep_set_by_driver(const void *function, enum cudaFuncAttribute attribute, int value)
+{
+    hc_lock();
+    keep_attribute(hc_kernel_find(function), attribute, value);
+    hc_unlock();
 }
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)), cuFuncSetAttribute, function, (CUfunction_attribute)attr,
-                  value);
+    HC_THROUGH_THEN(is_attribute(attr) && (function = hc_driver_function(func)), keep_set_by_driver(func, attr, value),
+                    cuFuncSetAttribute, function, (CUfunction_attribute)attr, value);
     cudaError_t error = hc_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
+    if (!error && !is_attribute(attr))
+        error = cudaErrorInvalidValue;
     if (!error)
         error = check_kernel(kernel, func);
     if (!error)
-        error = set_attribute(kernel, attr, value);
+        error = hc_kernel_set(kernel, attr, value);
+    if (!error)
+        keep_attribute(kernel, attr, value);
     return hc_end(error);
-}
-
-static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const struct hc_kernel *kernel)
-{
-    if (!attributes)
-        return cudaErrorInvalidValue;
-    memset(attributes, 0, sizeof *attributes);
-    attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
-    attributes->maxDynamicSharedSizeBytes = kernel->shared_asked;
-    attributes->ptxVersion = attributes->binaryVersion = 90;
-    attributes->preferredShmemCarveout = kernel->carveout;
-    return cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
@@ -63,9 +53,11 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
     cudaError_t error = hc_begin();
     const struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
-        error = check_kernel(kernel, func);
-    if (!error)
-        error = get_attributes(attr, kernel);
+        error = attr ? check_kernel(kernel, func) : cudaErrorInvalidValue;
+    if (!error) {
+        hc_kernel_get(kernel, attr);
+        attr->maxDynamicSharedSizeBytes = kernel->shared_asked;
+    }
     return hc_end(error);
 }
 
@@ -73,11 +65,9 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
 {
     cudaError_t error = hc_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
-    if (!error && !name)
-        error = cudaErrorInvalidValue;
-    else if (!error && !kernel)
-        error = HC_NO_KERNEL;
-    else if (!error)
+    if (!error)
+        error = name ? check_kernel(kernel, func) : cudaErrorInvalidValue;
+    if (!error)
         *name = hc_kernel_name(kernel);
     return hc_end(error);
 }
@@ -87,19 +77,22 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
     cudaError_t error = hc_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)
-        error = kernel ? hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize) : HC_NO_KERNEL;
+        error = check_kernel(kernel, func);
+    if (!error)
+        error = hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize);
     return hc_end(error);
 }
 
 /* ---- handles of the driver ------------------------------------------------------------------------------------ */
 
+/* It needs no place for the handle (measured). */
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
 {
     cudaError_t error = hc_begin();
     struct hc_kernel *kernel = hc_kernel_registered(symbolPtr);
-    if (!error && (!functionPtr || !kernel))
-        error = functionPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
-    if (!error)
+    if (!error && !kernel)
+        error = cudaErrorInvalidDeviceFunction;
+    if (!error && functionPtr)
         *functionPtr = (cudaFunction_t)(void *)&kernel->function_handle;
     return hc_end(error);
 }
