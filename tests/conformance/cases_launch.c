@@ -205,9 +205,6 @@ CASE(attributes_null, {
     VALUE("x", case_read_x(s));
 });
 
-CASE(configuration_null,
-     { ASK_AS("cudaLaunchKernelExC(NULL, kernel, NULL)", cudaLaunchKernelExC(NULL, ck_add_function(), NULL)); });
-
 CASE(attributes_unknown, {
     ASK_ATTRIBUTE("id 99", .id = (cudaLaunchAttributeID)99);
     ASK_ATTRIBUTE("id -1", .id = (cudaLaunchAttributeID)(-1));
@@ -266,7 +263,8 @@ static const struct case_rule eager_rules[] = {
     {&block_of_nothing, "A block without threads is refused."},
     {&block_too_large, "So is one with too many, in all or in one direction."},
     {&block_largest, "The largest are allowed."},
-    {&shared_not_allowed, "A kernel has up to 48 KiB of dynamic shared memory, unless it was allowed more."},
+    {&shared_not_allowed, "A kernel has up to 48 KiB of dynamic shared memory, unless it was allowed more. The number "
+                          "counts by its lower 32 bits."},
     {&several_mistakes, "Which of two mistakes is told."},
     {&no_kernel_eager, "NULL is no kernel."},
     {&grid_of_nothing_in_driver, "The driver answers in its own codes, and leaves the runtime's last error alone."},
@@ -292,13 +290,13 @@ const struct case_topic topic_launch_captured =
 static const struct case_rule attribute_rules[] = {
     {&attributes_missing, "A launch without attributes needs no array of them."},
     {&attributes_null, "A launch with attributes does."},
-    {&configuration_null, "No configuration."},
     {&attributes_unknown, "Attributes that do not exist."},
     {&attributes_harmless, "Attributes that a launch of one block can have."},
     {&attributes_of_streams, "An attribute of streams is none of launches."},
-    {&attributes_of_clusters, "Clusters must divide the grid."},
-    {&attributes_of_cooperation, "A cooperative launch must fit on the device as a whole."},
-    {&attributes_unknown_captured, "An attribute that does not exist, captured."},
+    {&attributes_of_clusters, "Clusters have blocks, and divide the grid."},
+    {&attributes_of_cooperation,
+     "A cooperative launch must fit on the device as a whole; one that does not spoils a capture."},
+    {&attributes_unknown_captured, "An attribute that does not exist spoils none."},
 };
 
 const struct case_topic topic_launch_attribute =

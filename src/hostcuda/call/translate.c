@@ -79,7 +79,7 @@ void hc_runtime_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelN
 /* Attributes have the same layout and numbers. */
 bool hc_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
 {
-    if (!config || config->dynamicSmemBytes > UINT32_MAX)
+    if (!config)
         return false;
     *launch = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,

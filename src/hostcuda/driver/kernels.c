@@ -163,7 +163,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
             .kernelParams = kernelParams,
             .extra = extra,
         };
-        error = hc_launch(&params, hStream);
+        error = hc_launch(&params, NULL, hStream);
     }
     return hc_driver_end(error);
 }

@@ -7,34 +7,61 @@
 
 #include <stdio.h>
 
+/* Of the bytes of shared memory, 32 bits count (measured). */
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
                              cudaStream_t stream)
 {
     CUfunction function;
-    HC_THROUGH_IF((function = hc_driver_function(func)) && sharedMem <= UINT32_MAX, cuLaunchKernel, function, gridDim.x,
-                  gridDim.y, gridDim.z, blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args, NULL);
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuLaunchKernel, function, gridDim.x, gridDim.y, gridDim.z,
+                  blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args, NULL);
     const struct cudaKernelNodeParams params = {(void *)(uintptr_t)func, gridDim, blockDim,
                                                 (unsigned)sharedMem,     args,    NULL};
-    HC_CALL(sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream));
+    HC_CALL(hc_launch(&params, NULL, stream));
 }
 
 /* Attributes that change nothing of the result are taken; others fail loudly. */
-static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
+static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct hc_cooperation *cooperation)
 {
-    if (config->numAttrs && !config->attrs)
+    switch (attribute->id) {
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeProgrammaticStreamSerialization: return cudaSuccess;
+    case cudaLaunchAttributeCooperative: cooperation->all = attribute->val.cooperative; return cudaSuccess;
+    case cudaLaunchAttributeClusterDimension:
+        cooperation->clusters = true;
+        cooperation->cluster.x = attribute->val.clusterDim.x;
+        cooperation->cluster.y = attribute->val.clusterDim.y;
+        cooperation->cluster.z = attribute->val.clusterDim.z;
+        return cudaSuccess;
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributeProgrammaticEvent:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributeLaunchCompletionEvent:
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+        fprintf(stderr, "hostcuda: launch attribute %d is not implemented\n", (int)attribute->id);
+        return cudaErrorNotSupported;
+    default: return cudaErrorInvalidValue; /* there is none, or it is one of streams */
+    }
+}
+
+static cudaError_t launch_with(const cudaLaunchConfig_t *config, const void *function, void **arguments)
+{
+    struct hc_cooperation cooperation = {0};
+    if (!config || (config->numAttrs && !config->attrs))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
-        switch (config->attrs[i].id) {
-        case cudaLaunchAttributeIgnore:
-        case cudaLaunchAttributePriority:
-        case cudaLaunchAttributeAccessPolicyWindow:
-        case cudaLaunchAttributeProgrammaticStreamSerialization: continue;
-        default:
-            fprintf(stderr, "hostcuda: launch attribute %d is not implemented\n", (int)config->attrs[i].id);
-            return cudaErrorNotSupported;
-        }
+        cudaError_t error = read_attribute(&config->attrs[i], &cooperation);
+        if (error)
+            return error;
     }
-    return cudaSuccess;
+    const struct cudaKernelNodeParams params = {(void *)(uintptr_t)function,        config->gridDim, config->blockDim,
+                                                (unsigned)config->dynamicSmemBytes, arguments,       NULL};
+    return hc_launch(&params, &cooperation, config->stream);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
@@ -43,17 +70,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     CUfunction function;
     HC_THROUGH_IF((function = hc_driver_function(func)) && hc_driver_config(config, &launch), cuLaunchKernelEx, &launch,
                   function, args, NULL);
-    cudaError_t error = hc_begin();
-    if (!error && (!config || config->dynamicSmemBytes > UINT32_MAX))
-        error = cudaErrorInvalidValue;
-    if (!error)
-        error = check_attributes(config);
-    if (!error) {
-        const struct cudaKernelNodeParams params = {
-            (void *)(uintptr_t)func, config->gridDim, config->blockDim, (unsigned)config->dynamicSmemBytes, args, NULL};
-        error = hc_launch(&params, config->stream);
-    }
-    return hc_end(error);
+    HC_CALL(launch_with(config, func, args));
 }
 
 static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void *user)

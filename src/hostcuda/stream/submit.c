@@ -15,7 +15,21 @@ cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op)
     return stream->capture ? hc_capture_add(stream, op) : hc_queue_op(stream, op);
 }
 
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle)
+static cudaError_t make_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
+                               struct hc_op **op)
+{
+    cudaError_t error = hc_op_from_kernel_params(params, op);
+    if (error || !cooperation)
+        return error;
+    error = hc_cooperation_check(cooperation, (*op)->launch.kernel, params->gridDim, params->blockDim,
+                                 params->sharedMemBytes);
+    if (error)
+        hc_op_release(*op);
+    return error;
+}
+
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
+                      cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     struct hc_op *op = NULL;
@@ -27,7 +41,7 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t ha
     error = hc_check_buffer(params);
     if (error)
         return stream->capture ? cudaErrorInvalidValue : error; /* and the capture goes on (measured) */
-    error = hc_op_from_kernel_params(params, &op);
+    error = make_launch(params, cooperation, &op);
     /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
     if (error && hc_kernel_find(params->func))
         hc_capture_invalidate(stream->capture);

@@ -2,6 +2,7 @@
 #ifndef HOSTCUDA_SUBMIT_H
 #define HOSTCUDA_SUBMIT_H
 
+#include "hostcuda/kernel/cooperation.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/stream/stream.h"
 
@@ -10,8 +11,9 @@
 cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream);
 /* Queues or captures an op on a stream of hc_stream_for_work. Takes over the reference, whatever it returns. */
 cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op);
-/* A launch, queued or captured on a stream of the calling thread's device. */
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
+/* A launch, queued or captured on a stream of the calling thread's device. cooperation NULL: none. */
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc_cooperation *cooperation,
+                      cudaStream_t handle);
 /* The program's stream ends: a capture that it takes part in hears of it. What is queued there still runs. */
 void hc_stream_destroy(cudaStream_t stream);
 
