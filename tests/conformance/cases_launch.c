@@ -296,7 +296,7 @@ static const struct case_rule attribute_rules[] = {
     {&attributes_of_clusters, "Clusters have blocks, and divide the grid."},
     {&attributes_of_cooperation,
      "A cooperative launch must fit on the device as a whole; one that does not spoils a capture."},
-    {&attributes_unknown_captured, "An attribute that does not exist spoils none."},
+    {&attributes_unknown_captured, "An attribute that does not exist leaves a capture as it was."},
 };
 
 const struct case_topic topic_launch_attribute =

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/graph_kernels.h"
+#include "tests/support/host_only.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
@@ -229,9 +230,62 @@ static void test_nodes_refused(void **state)
     EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, id, &value), cudaErrorInvalidValue);
 }
 
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static cudaError_t launch_with(cudaLaunchAttribute attribute, unsigned blocks)
+{
+    int value = 1;
+    void *arguments[] = {&x, &value};
+    cudaLaunchConfig_t config = {0};
+    config.gridDim = (dim3){blocks, 1, 1};
+    config.blockDim = (dim3){1, 1, 1};
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cudaLaunchKernelExC(&config, gk_add_function(), arguments);
+}
+
+static cudaLaunchAttribute all_at_once(void)
+{
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative};
+    attribute.val.cooperative = 1;
+    return attribute;
+}
+
+static cudaLaunchAttribute clusters_of(unsigned blocks)
+{
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension};
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    return attribute;
+}
+
+static void test_launches(void **state)
+{
+    (void)state;
+    const cudaLaunchAttribute unknown = {.id = (cudaLaunchAttributeID)99};
+    x = device_memory(64);
+    OK(launch_with(all_at_once(), 1));
+    OK(launch_with(clusters_of(1), 3));
+    assert_true(read_int(x, NULL) >= 2); /* three blocks race */
+    EXPECT_CODE(launch_with(unknown, 1), cudaErrorInvalidValue);
+    EXPECT_CODE(launch_with(clusters_of(0), 1), cudaErrorInvalidClusterSize);
+    EXPECT_CODE(launch_with(clusters_of(2), 3), cudaErrorInvalidClusterSize);
+    EXPECT_CODE(launch_with(all_at_once(), 1 << 20), cudaErrorCooperativeLaunchTooLarge);
+    OK(cudaFree(x));
+}
+
+/* Blocks that would wait for each other for ever are not started. */
+static void test_launches_refused(void **state)
+{
+    (void)state;
+    EXPECT_CODE(launch_with(all_at_once(), 2), cudaErrorNotSupported);
+    EXPECT_CODE(launch_with(clusters_of(2), 4), cudaErrorNotSupported);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launches_refused),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_kernels_refused),
@@ -239,6 +293,8 @@ int main(void)
         cmocka_unit_test(test_kernels_of_the_driver),
         cmocka_unit_test_setup_teardown(test_nodes, make_nodes, drop_nodes),
         cmocka_unit_test_setup_teardown(test_nodes_refused, make_nodes, drop_nodes),
+        cmocka_unit_test(test_launches),
     };
+    skip_on_gpu(tests, 1, "what blocks cannot do that run one after the other");
     return cmocka_run_group_tests_name("attributes", tests, NULL, NULL);
 }
