@@ -290,16 +290,18 @@ CASE(node_of_no_type, {
 
 static const struct case_rule rules[] = {
     {&edge_twice, "An edge that is there already:"},
-    {&edge_twice_in_one_call, "Twice in one call:"},
-    {&edge_partly_refused, "A call that is refused in part:"},
+    {&edge_twice_in_one_call, "Twice in one call: the first is added, and the call refused."},
+    {&edge_partly_refused, "A call with an edge that cannot be adds none of its edges."},
     {&edge_to_itself, "An edge from a node to itself:"},
     {&edge_cycle, "A cycle:"},
     {&edge_foreign, "Nodes of another graph:"},
     {&edge_missing_arguments, "Arguments that are NULL:"},
     {&edge_removed, "Removing edges that are there, and others that are not:"},
-    {&edge_removed_partly, "Several at once, one of which is not there:"},
-    {&edge_types, "Data of an edge that mean nothing:"},
-    {&list_nodes, "A list of nodes that is too short, too long, and empty:"},
+    {&edge_removed_partly,
+     "Several at once, one of which is not there: those before it are removed, and the call refused."},
+    {&edge_types, "Data of an edge that mean nothing are refused."},
+    {&list_nodes, "A list of nodes that is too short gets what fits, one that is too long NULL behind them; one "
+                  "without room is refused."},
     {&list_roots, "Of roots:"},
     {&list_edges, "Of edges:"},
     {&list_dependencies, "Of what a node depends on:"},

@@ -20,12 +20,22 @@ cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const c
     return node && has_params ? hc_graph_check_nodes(graph, dependencies, count) : cudaErrorInvalidValue;
 }
 
+/* Only kernels have ports, and only where an edge leaves them. */
+static bool is_edge(const cudaGraphEdgeData *data)
+{
+    unsigned reserved = 0;
+    for (size_t i = 0; i < sizeof data->reserved; i++)
+        reserved |= data->reserved[i];
+    return !reserved && !data->to_port && data->from_port <= cudaGraphKernelNodePortLaunchCompletion &&
+           data->type <= cudaGraphDependencyTypeProgrammatic;
+}
+
 cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count)
 {
     for (size_t i = 0; data && i < count; i++) {
-        if (data[i].type > cudaGraphDependencyTypeProgrammatic)
+        if (!is_edge(&data[i]))
             return cudaErrorInvalidValue;
-        if (data[i].from_port || data[i].to_port || data[i].type)
+        if (data[i].from_port || data[i].type)
             return cudaErrorNotSupported;
     }
     return cudaSuccess;

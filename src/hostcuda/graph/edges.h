@@ -9,8 +9,8 @@ cudaError_t hc_graph_check_nodes(cudaGraph_t graph, const cudaGraphNode_t *nodes
 /* For calls that add a node: the graph, the dependencies and the parameters are there. */
 cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                size_t count, bool has_params);
-/* NULL: no edge carries data. InvalidValue: an edge of a type that does not exist; NotSupported: of one that is not
- * implemented. */
+/* NULL: no edge carries data. InvalidValue: an edge of a type or port that does not exist; NotSupported: of one that is
+ * not implemented. */
 cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count);
 /* Takes over the op's reference, whatever it returns. NULL: there was no memory for it. */
 cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,

@@ -71,11 +71,13 @@ NODE_ADDER(cudaGraphAddEmptyNode, , HC_THROUGH(cuGraphAddEmptyNode, PLACE), true
 
 static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
 {
-    if (from == to || hc_nodes_has(&to->before, from))
+    if (hc_nodes_has(&to->before, from))
         return cudaErrorInvalidValue;
     return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+/* Whatever is wrong here adds or removes no edge at all; one that is there already, or is not, ends the call behind the
+ * edges before it (measured). */
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                const cudaGraphEdgeData *data, size_t count)
 {
@@ -85,6 +87,8 @@ static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, c
         cudaError_t error = hc_graph_check_nodes(graph, &from[i], 1);
         if (!error)
             error = hc_graph_check_nodes(graph, &to[i], 1);
+        if (!error && from[i] == to[i])
+            error = cudaErrorInvalidValue;
         if (error)
             return error;
     }
