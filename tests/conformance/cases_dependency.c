@@ -309,7 +309,8 @@ static const struct case_rule rules[] = {
     {&list_of_empty_graph, "Of a graph without nodes:"},
     {&node_destroyed, "A node that is destroyed takes its edges with it."},
     {&graph_create_flags, "Flags of a new graph, and no graph:"},
-    {&node_of_no_type, "Nodes by cudaGraphAddNode and cudaGraphNodeSetParams, of types that do not fit:"},
+    {&node_of_no_type, "Nodes by cudaGraphAddNode and cudaGraphNodeSetParams, of types that do not fit, and with "
+                       "something where CUDA wants 0:"},
 };
 
 const struct case_topic topic_dependency =

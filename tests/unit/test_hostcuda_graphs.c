@@ -452,6 +452,11 @@ static void test_nodes_not_implemented(void **state)
     }
     params.type = (enum cudaGraphNodeType)99;
     EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorInvalidValue);
+    params.type = cudaGraphNodeTypeGraph; /* a child is cloned, not moved */
+    params.graph.graph = new_graph();
+    params.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorNotSupported);
+    OK(cudaGraphDestroy(params.graph.graph));
     OK(cudaGraphDestroy(graph));
 }
 

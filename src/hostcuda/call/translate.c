@@ -232,7 +232,8 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
     CUDA_MEMSET_NODE_PARAMS fill;
     if (!params)
         return false;
-    *node = (CUgraphNodeParams){.type = (CUgraphNodeType)params->type};
+    *node = (CUgraphNodeParams){.type = (CUgraphNodeType)params->type, .reserved2 = params->reserved2};
+    memcpy(node->reserved0, params->reserved0, sizeof node->reserved0);
     memcpy(node->reserved1, params->reserved1, sizeof params->reserved1);
     if (params->type == cudaGraphNodeTypeMemcpy) {
         memset(node->reserved1, 0, sizeof node->reserved1);
@@ -260,7 +261,8 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
 
 bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
 {
-    *params = (struct cudaGraphNodeParams){.type = (enum cudaGraphNodeType)node->type};
+    *params = (struct cudaGraphNodeParams){.type = (enum cudaGraphNodeType)node->type, .reserved2 = node->reserved2};
+    memcpy(params->reserved0, node->reserved0, sizeof params->reserved0);
     memcpy(params->reserved1, node->reserved1, sizeof params->reserved1);
     if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY) {
         memset(params->reserved1, 0, sizeof params->reserved1);

@@ -33,6 +33,17 @@ static cudaError_t from_host(const struct cudaHostNodeParamsV2 *params, struct h
     return hc_op_from_host(&plain, op);
 }
 
+static cudaError_t from_child(const struct cudaChildGraphNodeParams *params, struct hc_op **op)
+{
+    if (params->ownership == cudaGraphChildGraphOwnershipMove)
+        fprintf(stderr, "hostcuda: child graphs that are moved to their node are not implemented; use a clone\n");
+    switch (params->ownership) {
+    case cudaGraphChildGraphOwnershipClone: return hc_op_from_child(params->graph, op);
+    case cudaGraphChildGraphOwnershipMove: return cudaErrorNotSupported;
+    default: return cudaErrorInvalidValue;
+    }
+}
+
 static cudaError_t from_nothing(struct hc_op **op)
 {
     *op = hc_op_empty();
@@ -48,16 +59,28 @@ static cudaError_t from_other(enum cudaGraphNodeType type)
     return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
 }
 
+/* What CUDA keeps for later must be 0 (measured for nodes that are added). */
+cudaError_t hc_node_params_check(const struct cudaGraphNodeParams *params)
+{
+    if (!params || params->reserved2)
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < sizeof params->reserved0 / sizeof *params->reserved0; i++)
+        if (params->reserved0[i])
+            return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
 cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, struct hc_op **op)
 {
-    if (!params)
-        return cudaErrorInvalidValue;
+    cudaError_t error = hc_node_params_check(params);
+    if (error)
+        return error;
     switch (params->type) {
     case cudaGraphNodeTypeKernel: return from_kernel(&params->kernel, op);
     case cudaGraphNodeTypeMemcpy: return hc_op_from_3d(&params->memcpy.copyParams, op);
     case cudaGraphNodeTypeMemset: return from_fill(&params->memset, op);
     case cudaGraphNodeTypeHost: return from_host(&params->host, op);
-    case cudaGraphNodeTypeGraph: return hc_op_from_child(params->graph.graph, op);
+    case cudaGraphNodeTypeGraph: return from_child(&params->graph, op);
     case cudaGraphNodeTypeEmpty: return from_nothing(op);
     case cudaGraphNodeTypeWaitEvent: return hc_op_from_event(HC_OP_WAIT, params->eventWait.event, op);
     case cudaGraphNodeTypeEventRecord: return hc_op_from_event(HC_OP_RECORD, params->eventRecord.event, op);

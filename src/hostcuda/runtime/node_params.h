@@ -4,6 +4,7 @@
 
 #include "hostcuda/op/ops.h"
 
+cudaError_t hc_node_params_check(const struct cudaGraphNodeParams *params);
 /* An op of them, checked; not an allocation or a free, which belong to a graph. */
 cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, struct hc_op **op);
 
