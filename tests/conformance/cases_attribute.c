@@ -227,22 +227,22 @@ CASE(attribute_update_window, {
 
 static const struct case_rule rules[] = {
     {&attribute_priority, "A node's priority is 0 until it is set."},
-    {&attribute_priority_beyond, "A priority beyond the device's range:"},
+    {&attribute_priority_beyond, "A priority beyond the device's range becomes the nearest in it."},
     {&attribute_priority_captured, "A captured launch has its stream's priority."},
     {&attribute_cooperative, "A node may be made cooperative."},
     {&attribute_window, "The window of an access policy is given back as it was set."},
     {&attribute_window_refused, "Windows with a hit ratio above 1, too many bytes, and misses that persist:"},
-    {&attribute_cluster, "The dimensions of clusters:"},
-    {&attribute_cluster_too_large, "A cluster larger than the grid:"},
+    {&attribute_cluster, "The dimensions of clusters are 0 until they are set."},
+    {&attribute_cluster_too_large, "A cluster larger than the grid is refused."},
     {&attribute_of_streams, "An attribute that only streams have:"},
-    {&attribute_memory_domain, "The domain of memory synchronisation:"},
+    {&attribute_memory_domain, "The domain of memory synchronisation is the default one until it is set."},
     {&attribute_unknown, "An attribute that does not exist, and the one that means none:"},
     {&attribute_of_empty_node, "Other nodes have none of these attributes."},
     {&attribute_copied, "All attributes can be copied from one node to another."},
     {&attribute_in_clone, "A clone's nodes have the attributes of those they were cloned from."},
     {&attribute_kept_by_set_params, "Other parameters leave the attributes alone."},
     {&attribute_update_priority, "An executable graph updated from a graph with another priority:"},
-    {&attribute_update_cooperative, "One where a node became cooperative:"},
+    {&attribute_update_cooperative, "One where a node became cooperative is refused."},
     {&attribute_update_window, "One where a node got a window:"},
 };
 

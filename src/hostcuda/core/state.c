@@ -61,6 +61,13 @@ int hc_device_count(void)
     return device_count;
 }
 
+int hc_device_priority(int priority)
+{
+    if (priority > HC_PRIORITY_LEAST)
+        return HC_PRIORITY_LEAST;
+    return priority < HC_PRIORITY_GREATEST ? HC_PRIORITY_GREATEST : priority;
+}
+
 struct hc_device *hc_device(int index)
 {
     return &devices[index];

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 enum { HC_DEVICES_MAX = 64 };
+enum { HC_PRIORITY_LEAST = 0, HC_PRIORITY_GREATEST = -5 }; /* of streams and of kernel nodes */
 
 struct hc_device {
     cudaError_t sticky; /* a failed kernel's error: every later call on this device returns it */
@@ -86,6 +87,8 @@ struct hc_thread *hc_thread(void);
 /* The calling thread has called the API before. */
 bool hc_thread_is_known(void);
 int hc_device_count(void);
+/* The nearest priority that the devices have. */
+int hc_device_priority(int priority);
 struct hc_device *hc_device(int index);
 /* The error that a wait on the device returns when the work has run. */
 cudaError_t hc_device_outcome(int index);

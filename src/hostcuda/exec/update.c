@@ -175,6 +175,8 @@ static bool check_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraph_t fl
             return refuse_update(info, cudaGraphExecUpdateErrorNodeTypeChanged, visible(graph, i));
         if (!compatible(old, fresh))
             return refuse_update(info, cudaGraphExecUpdateErrorParametersChanged, visible(graph, i));
+        if (!hc_node_attributes_may_follow(shape->nodes[i]->attributes, flat->nodes[i]->attributes))
+            return refuse_update(info, cudaGraphExecUpdateErrorAttributesChanged, visible(graph, i));
     }
     return true;
 }

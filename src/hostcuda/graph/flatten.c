@@ -4,6 +4,16 @@
 
 static bool add_children(cudaGraph_t flat, size_t first, size_t count);
 
+static bool add_alike(cudaGraph_t flat, const struct CUgraphNode_st *from)
+{
+    const struct hc_nodes none = {0};
+    cudaGraphNode_t node = hc_graph_add(flat, &none, hc_op_retain(from->op));
+    if (!node)
+        return false;
+    node->id = from->id;
+    return hc_node_attributes_copy(from->attributes, &node->attributes);
+}
+
 /* A node of the child without dependencies waits for what its place in the parent waits for. */
 static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
 {
@@ -23,13 +33,10 @@ static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
 static bool add_child(cudaGraph_t flat, cudaGraphNode_t place)
 {
     cudaGraph_t child = place->op->child;
-    const struct hc_nodes none = {0};
     place->inner = flat->count;
     for (size_t i = 0; i < child->count; i++) {
-        cudaGraphNode_t node = hc_graph_add(flat, &none, hc_op_retain(child->nodes[i]->op));
-        if (!node)
+        if (!add_alike(flat, child->nodes[i]))
             return false;
-        node->id = child->nodes[i]->id;
     }
     if (!connect(flat, place, child))
         return false;
@@ -49,12 +56,9 @@ static bool add_children(cudaGraph_t flat, size_t first, size_t count)
 
 static bool add_nodes(cudaGraph_t flat, cudaGraph_t graph)
 {
-    const struct hc_nodes none = {0};
     for (size_t i = 0; i < graph->count; i++) {
-        cudaGraphNode_t node = hc_graph_add(flat, &none, hc_op_retain(graph->nodes[i]->op));
-        if (!node)
+        if (!add_alike(flat, graph->nodes[i]))
             return false;
-        node->id = graph->nodes[i]->id;
     }
     for (size_t i = 0; i < graph->count; i++) {
         const struct hc_nodes *before = &graph->nodes[i]->before;

@@ -45,13 +45,15 @@ bool hc_graph_all_marked(const struct hc_nodes *nodes);
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order);
 bool hc_graph_has_cycle(cudaGraph_t graph);
 
-/* A copy with the same nodes at the same indices and with the same ids, and behind them the nodes of the children, of
- * theirs, and so on; edges lead into and out of each. NULL: no memory. */
+/* A copy with the same nodes at the same indices, with the same ids and attributes, and behind them the nodes of the
+ * children, of theirs, and so on; edges lead into and out of each. NULL: no memory. */
 cudaGraph_t hc_graph_flatten(cudaGraph_t graph);
 bool hc_graph_is(cudaGraph_t graph);
 enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind);
 
 /* Replaces a node's op by one of the same kind. Takes over the op's reference, whatever it returns. */
 cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op);
+/* Of a captured launch: its stream's. Other nodes have none. */
+cudaError_t hc_node_set_priority(cudaGraphNode_t node, int priority);
 
 #endif

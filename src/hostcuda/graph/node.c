@@ -1,5 +1,7 @@
 #include "hostcuda/graph/graph.h"
 
+#include <string.h>
+
 enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind)
 {
     switch (kind) {
@@ -26,4 +28,14 @@ cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op)
     hc_op_release(node->op);
     node->op = op;
     return cudaSuccess;
+}
+
+cudaError_t hc_node_set_priority(cudaGraphNode_t node, int priority)
+{
+    cudaLaunchAttributeValue value;
+    if (node->op->kind != HC_OP_KERNEL || priority == HC_PRIORITY_LEAST)
+        return cudaSuccess;
+    memset(&value, 0, sizeof value);
+    value.priority = priority;
+    return hc_node_attribute_set(&node->attributes, node->op->launch.grid, cudaLaunchAttributePriority, &value);
 }

@@ -9,31 +9,63 @@ static bool is_window(const struct cudaAccessPolicyWindow *window)
            window->missProp != cudaAccessPropertyPersisting;
 }
 
-static cudaError_t check_attribute(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
+/* A grid is whole clusters, of which a device takes eight blocks at most; no dimension at all: no clusters. */
+static cudaError_t check_cluster(struct hc_cluster cluster, dim3 grid)
+{
+    if (!cluster.x && !cluster.y && !cluster.z)
+        return cudaSuccess;
+    bool whole = cluster.x && cluster.y && cluster.z && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 &&
+                 grid.z % cluster.z == 0;
+    bool small = (uint64_t)cluster.x * cluster.y <= HC_CLUSTER_BLOCKS_MAX &&
+                 (uint64_t)cluster.x * cluster.y * cluster.z <= HC_CLUSTER_BLOCKS_MAX;
+    return whole && small ? cudaSuccess : cudaErrorInvalidClusterSize;
+}
+
+static struct hc_cluster cluster_of(const cudaLaunchAttributeValue *value)
+{
+    return (struct hc_cluster){value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+}
+
+static cudaError_t check_value(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value, dim3 grid)
+{
+    bool good = true;
+    if (id == cudaLaunchAttributeClusterDimension)
+        return check_cluster(cluster_of(value), grid);
+    if (id == cudaLaunchAttributeAccessPolicyWindow)
+        good = is_window(&value->accessPolicyWindow);
+    if (id == cudaLaunchAttributeMemSyncDomain)
+        good = value->memSyncDomain == cudaLaunchMemSyncDomainDefault ||
+               value->memSyncDomain == cudaLaunchMemSyncDomainRemote;
+    return good ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static bool is_kept(cudaLaunchAttributeID id)
+{
+    return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
+           id == cudaLaunchAttributePriority || id == cudaLaunchAttributeClusterDimension ||
+           id == cudaLaunchAttributeMemSyncDomain;
+}
+
+static void put(struct hc_node_attributes *to, cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
 {
     switch (id) {
-    case cudaLaunchAttributeAccessPolicyWindow:
-        return !value || is_window(&value->accessPolicyWindow) ? cudaSuccess : cudaErrorInvalidValue;
-    case cudaLaunchAttributeCooperative:
-    case cudaLaunchAttributePriority: return cudaSuccess;
-    default: return cudaErrorInvalidValue;
+    case cudaLaunchAttributeAccessPolicyWindow: to->window = value->accessPolicyWindow; break;
+    case cudaLaunchAttributeCooperative: to->cooperative = value->cooperative; break;
+    case cudaLaunchAttributePriority: to->priority = hc_device_priority(value->priority); break;
+    case cudaLaunchAttributeClusterDimension: to->cluster = cluster_of(value); break;
+    default: to->domain = value->memSyncDomain;
     }
 }
 
-cudaError_t hc_node_attribute_set(struct hc_node_attributes **attributes, cudaLaunchAttributeID id,
+cudaError_t hc_node_attribute_set(struct hc_node_attributes **attributes, dim3 grid, cudaLaunchAttributeID id,
                                   const cudaLaunchAttributeValue *value)
 {
-    cudaError_t error = value ? check_attribute(id, value) : cudaErrorInvalidValue;
+    cudaError_t error = value && is_kept(id) ? check_value(id, value, grid) : cudaErrorInvalidValue;
     if (error)
         return error;
     if (!*attributes && !(*attributes = calloc(1, sizeof **attributes)))
         return cudaErrorMemoryAllocation;
-    if (id == cudaLaunchAttributeAccessPolicyWindow)
-        (*attributes)->window = value->accessPolicyWindow;
-    else if (id == cudaLaunchAttributeCooperative)
-        (*attributes)->cooperative = value->cooperative;
-    else
-        (*attributes)->priority = value->priority;
+    put(*attributes, id, value);
     return cudaSuccess;
 }
 
@@ -42,17 +74,26 @@ cudaError_t hc_node_attribute_get(const struct hc_node_attributes *attributes, c
 {
     static const struct hc_node_attributes first;
     const struct hc_node_attributes *from = attributes ? attributes : &first;
-    cudaError_t error = value ? check_attribute(id, NULL) : cudaErrorInvalidValue;
-    if (error)
-        return error;
+    if (!value || !is_kept(id))
+        return cudaErrorInvalidValue;
     memset(value, 0, sizeof *value);
-    if (id == cudaLaunchAttributeAccessPolicyWindow)
-        value->accessPolicyWindow = from->window;
-    else if (id == cudaLaunchAttributeCooperative)
-        value->cooperative = from->cooperative;
-    else
-        value->priority = from->priority;
+    switch (id) {
+    case cudaLaunchAttributeAccessPolicyWindow: value->accessPolicyWindow = from->window; break;
+    case cudaLaunchAttributeCooperative: value->cooperative = from->cooperative; break;
+    case cudaLaunchAttributePriority: value->priority = from->priority; break;
+    case cudaLaunchAttributeClusterDimension:
+        value->clusterDim.x = from->cluster.x;
+        value->clusterDim.y = from->cluster.y;
+        value->clusterDim.z = from->cluster.z;
+        break;
+    default: value->memSyncDomain = from->domain;
+    }
     return cudaSuccess;
+}
+
+bool hc_node_attributes_may_follow(const struct hc_node_attributes *old, const struct hc_node_attributes *fresh)
+{
+    return (old && old->cooperative) == (fresh && fresh->cooperative);
 }
 
 bool hc_node_attributes_copy(const struct hc_node_attributes *from, struct hc_node_attributes **to)

@@ -117,7 +117,8 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAtt
 {
     HC_THROUGH(cuGraphKernelNodeSetAttribute, hNode, (CUkernelNodeAttrID)attr,
                HC_SAME_AS(const CUkernelNodeAttrValue *, value));
-    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_set(&hNode->attributes, attr, value));
+    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true),
+                    hc_node_attribute_set(&hNode->attributes, hNode->op->launch.grid, attr, value));
 }
 
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,

@@ -5,17 +5,11 @@
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/submit.h"
 
-enum { PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
-
 static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority)
 {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
-    if (priority > PRIORITY_LEAST)
-        priority = PRIORITY_LEAST;
-    if (priority < PRIORITY_GREATEST)
-        priority = PRIORITY_GREATEST;
-    *stream = hc_stream_make(hc_thread()->device, HC_STREAM_CREATED, flags, priority);
+    *stream = hc_stream_make(hc_thread()->device, HC_STREAM_CREATED, flags, hc_device_priority(priority));
     return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -118,8 +112,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPr
     HC_THROUGH(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority);
     cudaError_t error = hc_begin();
     if (!error && leastPriority)
-        *leastPriority = PRIORITY_LEAST;
+        *leastPriority = HC_PRIORITY_LEAST;
     if (!error && greatestPriority)
-        *greatestPriority = PRIORITY_GREATEST;
+        *greatestPriority = HC_PRIORITY_GREATEST;
     return hc_end(error);
 }

@@ -52,7 +52,8 @@ cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
     if (!node)
         return cudaErrorMemoryAllocation;
     hc_nodes_clear(&stream->frontier);
-    return hc_nodes_add(&stream->frontier, node) ? cudaSuccess : cudaErrorMemoryAllocation;
+    return hc_nodes_add(&stream->frontier, node) ? hc_node_set_priority(node, stream->priority)
+                                                 : cudaErrorMemoryAllocation;
 }
 
 /* ---- ending -------------------------------------------------------------------------------------------------- */
