@@ -79,12 +79,16 @@ void hc_graph_remove(cudaGraphNode_t node)
     free_node(node);
 }
 
+void hc_graph_unmark(cudaGraph_t graph)
+{
+    for (size_t i = 0; i < graph->count; i++)
+        graph->nodes[i]->marked = false;
+}
+
 /* Sweeps until nothing changes: where edges point to later nodes, as in every capture, one sweep is enough. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes)
 {
     bool again = true;
-    for (size_t i = 0; i < graph->count; i++)
-        graph->nodes[i]->marked = false;
     for (size_t i = 0; i < nodes->count; i++)
         nodes->items[i]->marked = true;
     while (again) {
@@ -116,8 +120,7 @@ static bool ready(const struct CUgraphNode_st *node)
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
 {
     size_t sorted = 0, before = 1;
-    for (size_t i = 0; i < graph->count; i++)
-        graph->nodes[i]->marked = false;
+    hc_graph_unmark(graph);
     while (sorted < graph->count && sorted != before) {
         before = sorted;
         for (size_t i = 0; i < graph->count; i++) {

@@ -38,7 +38,8 @@ void hc_graph_publish(cudaGraph_t graph);
 cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op);
 /* The node ends; edges to and from it, too. */
 void hc_graph_remove(cudaGraphNode_t node);
-/* Marks exactly these nodes and what they depend on. */
+void hc_graph_unmark(cudaGraph_t graph); /* every node */
+/* Marks these nodes, too, and what they depend on. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes);
 bool hc_graph_all_marked(const struct hc_nodes *nodes);
 /* Node indices in an order that the edges allow, the order of creation where they do. InvalidValue: a cycle. */

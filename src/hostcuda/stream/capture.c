@@ -78,6 +78,7 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
     if (capture->next)
         capture->next->previous = capture->previous;
     hc_nodes_free(&capture->orphans);
+    hc_nodes_free(&capture->left);
     free(capture);
     return graph;
 }
@@ -108,9 +109,12 @@ void hc_capture_stream_destroyed(cudaStream_t stream)
     leave(stream);
 }
 
-/* Everything that the frontiers stand for must come before the origin's frontier. */
+/* Everything that the frontiers stand for must come before the origin's frontier, or what that was before the program
+ * set it: a join lasts (measured). */
 static bool joined(const struct hc_capture *capture)
 {
+    hc_graph_unmark(capture->graph);
+    hc_graph_mark_ancestors(capture->graph, &capture->left);
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
     bool all = hc_graph_all_marked(&capture->orphans);
     for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
@@ -374,7 +378,10 @@ cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes,
         if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != stream->capture->graph)
             return cudaErrorInvalidValue;
     struct hc_nodes fresh = {0};
-    bool ok = flags == cudaStreamSetCaptureDependencies || hc_nodes_assign(&fresh, &stream->frontier);
+    bool set = flags == cudaStreamSetCaptureDependencies;
+    bool ok = set || hc_nodes_assign(&fresh, &stream->frontier);
+    if (set && stream == stream->capture->origin)
+        ok = hc_nodes_add_all(&stream->capture->left, &stream->frontier);
     for (size_t i = 0; ok && i < count; i++)
         ok = hc_nodes_add(&fresh, nodes[i]);
     if (!ok) {
