@@ -339,9 +339,9 @@ CASE(update_missing_arguments, {
 
 static const struct case_rule rules[] = {
     {&exec_of_empty_graph, "A graph without nodes can be launched."},
-    {&exec_of_cycle, "A graph with a cycle:"},
+    {&exec_of_cycle, "A graph with a cycle is refused; the instantiation gives a node of it."},
     {&exec_missing_arguments, "Arguments that are NULL:"},
-    {&exec_flags, "Flags that do not exist are refused; the others are given back."},
+    {&exec_flags, "Flags that do not exist are refused; the one for priorities is not given back."},
     {&exec_upload_in_params, "An instantiation may upload the graph on a stream."},
     {&exec_upload, "An upload runs nothing."},
     {&exec_of_destroyed_graph, "An executable graph does not need the graph that it was made from."},
@@ -360,7 +360,7 @@ static const struct case_rule rules[] = {
     {&update_other_function, "One with another kernel:"},
     {&update_other_direction, "One with a copy in another direction:"},
     {&update_other_fill, "One with a fill of another shape:"},
-    {&update_missing_arguments, "Arguments that are NULL:"},
+    {&update_missing_arguments, "Graphs that are NULL are refused; the result may be NULL."},
 };
 
 const struct case_topic topic_exec =

@@ -106,12 +106,17 @@ static void test_a_cycle_is_refused(void **state)
     (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t behind = add_after(graph, NULL, 1);
     cudaGraphNode_t first = add_after(graph, NULL, 1), second = add_after(graph, &first, 1);
     cudaGraphInstantiateParams params;
     memset(&params, 0, sizeof params);
+    OK(cudaGraphAddDependencies(graph, &second, &behind, NULL, 1));
     OK(cudaGraphAddDependencies(graph, &second, &first, NULL, 1));
     assert_int_not_equal(cudaGraphInstantiateWithParams(&exec, graph, &params), cudaSuccess);
     assert_int_equal(params.result_out, cudaGraphInstantiateInvalidStructure);
+    assert_non_null(params.errNode_out);
+    if (strcmp(BG_DEVICE_KIND, "host") == 0)
+        assert_ptr_not_equal(params.errNode_out, behind);
     cudaGetLastError();
     OK(cudaGraphDestroy(graph));
 }
@@ -149,6 +154,7 @@ static void test_clone(void **state)
     OK(cudaGraphDestroyNode(found));
     assert_int_equal(edges_of(graph), 1); /* the original is as before */
     EXPECT_CODE(cudaGraphNodeFindInClone(&found, last, clone), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaGraphNodeFindInClone(&found, last, graph), cudaErrorInvalidValue); /* no clone of its own */
     OK(cudaGraphClone(&second, clone));
     cudaGraphExec_t exec = instantiate(second);
     assert_int_equal(run(exec), 101);

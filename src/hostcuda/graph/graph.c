@@ -59,7 +59,7 @@ cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, s
     }
     node->graph = graph;
     node->index = graph->count;
-    node->id = node->original_id = ++node_ids;
+    node->id = ++node_ids;
     node->op = op;
     graph->nodes[graph->count++] = node;
     graph->has_memory |= op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
@@ -135,12 +135,27 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
     return cudaSuccess;
 }
 
-bool hc_graph_has_cycle(cudaGraph_t graph)
+/* Behind a cycle, nodes wait, too: back from one of them through what waits, the way ends in the cycle. */
+static cudaGraphNode_t go_into_cycle(const struct CUgraph_st *graph, cudaGraphNode_t node)
+{
+    for (size_t step = 0; step < graph->count; step++) {
+        size_t k = 0;
+        while (node->before.items[k]->marked)
+            k++;
+        node = node->before.items[k];
+    }
+    return node;
+}
+
+cudaGraphNode_t hc_graph_find_cycle(cudaGraph_t graph)
 {
     size_t *order = calloc(graph->count + 1, sizeof *order);
     bool cycle = order && hc_graph_sort(graph, order) == cudaErrorInvalidValue;
+    size_t first = 0;
     free(order);
-    return cycle;
+    while (cycle && graph->nodes[first]->marked)
+        first++;
+    return cycle ? go_into_cycle(graph, graph->nodes[first]) : NULL;
 }
 
 bool hc_graph_is(cudaGraph_t graph)

@@ -12,7 +12,7 @@ struct CUgraphNode_st {
     cudaGraph_t graph;
     size_t index;         /* in the graph's nodes */
     uint64_t id;          /* never given twice */
-    uint64_t original_id; /* of the node that it was cloned from, at first hand */
+    uint64_t original_id; /* of the node that it was cloned from, at first hand; 0: none */
     struct hc_op *op;
     struct hc_nodes before; /* its dependencies */
     size_t inner;           /* a child's place in a flat graph: where the nodes of the child begin; else 0 */
@@ -44,7 +44,8 @@ void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes);
 bool hc_graph_all_marked(const struct hc_nodes *nodes);
 /* Node indices in an order that the edges allow, the order of creation where they do. InvalidValue: a cycle. */
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order);
-bool hc_graph_has_cycle(cudaGraph_t graph);
+/* A node of a cycle; NULL: there is none, or no memory. */
+cudaGraphNode_t hc_graph_find_cycle(cudaGraph_t graph);
 
 /* A copy with the same nodes at the same indices, with the same ids and attributes, and behind them the nodes of the
  * children, of theirs, and so on; edges lead into and out of each. NULL: no memory. */

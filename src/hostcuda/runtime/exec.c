@@ -58,11 +58,15 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGrap
     if (!error && instantiateParams->flags & cudaGraphInstantiateFlagUpload)
         error = check_upload(instantiateParams->uploadStream);
     instantiateParams->result_out = error ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
-    if (error == cudaErrorInvalidValue && hc_graph_is(graph) && hc_graph_has_cycle(graph))
+    cudaGraphNode_t circular = error == cudaErrorInvalidValue && hc_graph_is(graph) ? hc_graph_find_cycle(graph) : NULL;
+    if (circular) {
         instantiateParams->result_out = cudaGraphInstantiateInvalidStructure;
+        instantiateParams->errNode_out = circular;
+    }
     return hc_end(error);
 }
 
+/* Of the flags, this one alone comes back (measured for that of priorities). */
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
 {
     HC_THROUGH(cuGraphExecGetFlags, graphExec, HC_SAME_AS(cuuint64_t *, flags));
@@ -70,7 +74,7 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long 
     if (!error && (!hc_handle_is(HC_EXEC, graphExec) || !flags))
         error = cudaErrorInvalidValue;
     if (!error)
-        *flags = graphExec->flags;
+        *flags = graphExec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
     return hc_end(error);
 }
 

@@ -20,13 +20,16 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                 cudaGraphExecUpdateResultInfo *resultInfo)
 {
     HC_THROUGH(cuGraphExecUpdate, hGraphExec, hGraph, HC_SAME_AS(CUgraphExecUpdateResultInfo *, resultInfo));
+    cudaGraphExecUpdateResultInfo info;
     cudaError_t error = hc_begin();
-    if (error || !resultInfo)
-        return hc_end(error ? error : cudaErrorInvalidValue);
-    memset(resultInfo, 0, sizeof *resultInfo);
-    error = hc_exec_update(hGraphExec, hGraph, resultInfo);
-    if (error && !resultInfo->result)
-        resultInfo->result = cudaGraphExecUpdateError;
+    if (error)
+        return hc_end(error);
+    memset(&info, 0, sizeof info);
+    error = hc_exec_update(hGraphExec, hGraph, &info);
+    if (error && !info.result)
+        info.result = cudaGraphExecUpdateError;
+    if (resultInfo)
+        *resultInfo = info;
     return hc_end(error);
 }
 
