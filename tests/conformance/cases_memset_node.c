@@ -266,8 +266,9 @@ CASE(exec_fill_refused, {
 });
 
 static const struct case_rule rules[] = {
-    {&fill_elements, "Elements of one byte take the value's lowest byte."},
-    {&fill_elements_of_two, "Elements of two bytes take its lower half."},
+    {&fill_elements, "Elements of one byte are for values of one byte: what a larger value has above is found, by or, "
+                     "in the elements behind."},
+    {&fill_elements_of_two, "So are elements of two bytes for values of two."},
     {&fill_elements_of_four, "Elements of four bytes take it all; the width counts elements."},
     {&fill_elements_of_other_sizes, "There are no elements of other sizes."},
     {&fill_node_rows, "The pitch is the distance of rows, in bytes."},

@@ -163,17 +163,27 @@ void hc_op_release(struct hc_op *op)
     free(op);
 }
 
+/* What a GPU repeats along a row: a value too large for its element reaches the elements behind it (measured). */
+static uint32_t fill_word(const struct cudaMemsetParams *fill)
+{
+    uint32_t word = fill->value;
+    if (fill->elementSize == 1)
+        word |= word << 8;
+    return fill->elementSize == 4 ? word : word | word << 16;
+}
+
 static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
 {
-    if (fill->elementSize == 1) {
-        memset(row, (int)fill->value, fill->width);
+    const uint32_t word = fill_word(fill);
+    const size_t bytes = fill->width * fill->elementSize;
+    if (word == (word & 255u) * 0x01010101u) {
+        memset(row, (int)(word & 255u), bytes);
         return;
     }
-    uint16_t half = (uint16_t)fill->value;
-    uint32_t word = fill->value;
-    const void *element = fill->elementSize == 2 ? (const void *)&half : (const void *)&word;
-    for (size_t i = 0; i < fill->width; i++)
-        memcpy(row + i * fill->elementSize, element, fill->elementSize);
+    size_t at = 0;
+    for (; at + sizeof word <= bytes; at += sizeof word)
+        memcpy(row + at, &word, sizeof word);
+    memcpy(row + at, &word, bytes - at);
 }
 
 /* Memory that was not there at the capture may be by now. Instantiating looks, too; an update does not. */
