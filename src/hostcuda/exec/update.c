@@ -29,8 +29,11 @@ static struct hc_op **op_at(cudaGraphExec_t exec, size_t place)
     return exec->disabled[place] ? &exec->disabled[place] : &exec->program->ops[place];
 }
 
+/* The direction that was asked for counts, and where the memory is. */
 static bool same_copy(const struct hc_copy *old, const struct hc_copy *fresh)
 {
+    if (old->kind != fresh->kind)
+        return false;
     bool flat = old->height == 1 && fresh->height == 1 && old->depth <= 1 && fresh->depth <= 1;
     if (!flat && (old->width != fresh->width || old->height != fresh->height || old->depth != fresh->depth))
         return false;

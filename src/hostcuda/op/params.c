@@ -14,6 +14,14 @@ cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMem
     return error ? error : given(hc_op_copy(&copy, false), op);
 }
 
+/* A node's rows lie inside the slice, also where there is one slice alone, which a copy on a stream does not ask for
+ * (measured). */
+static bool has_rows(const struct cudaPitchedPtr *side, const struct cudaPos *position, const struct cudaExtent *extent)
+{
+    bool plain = extent->height <= 1 && extent->depth <= 1;
+    return plain || (position->y <= side->ysize && extent->height <= side->ysize - position->y);
+}
+
 cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op)
 {
     struct hc_copy copy;
@@ -22,6 +30,9 @@ cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op *
         error = cudaErrorInvalidValue;
     if (!error)
         error = hc_copy_check(&copy);
+    if (!error && (!has_rows(&params->srcPtr, &params->srcPos, &params->extent) ||
+                   !has_rows(&params->dstPtr, &params->dstPos, &params->extent)))
+        error = cudaErrorInvalidValue;
     return error ? error : given(hc_op_copy(&copy, false), op);
 }
 
