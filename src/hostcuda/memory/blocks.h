@@ -14,10 +14,11 @@ struct hc_block {
     enum hc_memory kind;
     int device;
     unsigned references;
-    bool live;     /* allocated and not freed, in order of issue */
-    bool graphs;   /* the address belongs to an allocation node */
-    bool walked;   /* as live, for a walk over a graph's nodes */
-    bool borrowed; /* the memory is another's: registered host memory, or a mapping; freed by that other alone */
+    unsigned free_nodes; /* of graphs, which free it */
+    bool live;           /* allocated and not freed, in order of issue */
+    bool graphs;         /* the address belongs to an allocation node */
+    bool walked;         /* as live, for a walk over a graph's nodes */
+    bool borrowed;       /* the memory is another's: registered host memory, or a mapping; freed by that other alone */
     uint64_t id;
     struct hc_pool *pool; /* which counts its bytes; NULL: none */
 };

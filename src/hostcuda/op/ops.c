@@ -134,16 +134,42 @@ struct hc_op *hc_op_empty(void)
 
 static void release_block(const struct hc_op *op)
 {
+    op->block->free_nodes -= op->counted;
     hc_block_release(op->block);
 }
 
-struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
+static struct hc_op *make_memory_op(enum hc_op_kind kind, struct hc_block *block, size_t storage_bytes)
 {
-    struct hc_op *op = hc_op_make(kind, 0);
+    struct hc_op *op = hc_op_make(kind, storage_bytes);
     if (op) {
         op->block = block;
         op->give_back = release_block;
         hc_block_retain(block);
+    }
+    return op;
+}
+
+struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
+{
+    return make_memory_op(kind, block, 0);
+}
+
+struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count)
+{
+    struct hc_op *op = make_memory_op(HC_OP_ALLOC, block, count * sizeof *access);
+    if (op)
+        op->access_count = count;
+    if (op && count)
+        memcpy(op->storage, access, count * sizeof *access);
+    return op;
+}
+
+struct hc_op *hc_op_free_node(struct hc_block *block)
+{
+    struct hc_op *op = make_memory_op(HC_OP_FREE, block, 0);
+    if (op) {
+        op->counted = true;
+        block->free_nodes++;
     }
     return op;
 }

@@ -6,32 +6,65 @@
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/runtime/node_params.h"
 
-static bool freed_in(const struct CUgraph_st *graph, const struct hc_block *block)
+static bool same_place(const struct cudaMemLocation *one, const struct cudaMemLocation *other)
 {
-    for (size_t i = 0; i < graph->count; i++)
-        if (graph->nodes[i]->op->kind == HC_OP_FREE && graph->nodes[i]->op->block == block)
-            return true;
-    return false;
+    return one->type == other->type && (one->type != cudaMemLocationTypeDevice || one->id == other->id);
+}
+
+/* Each place once, and no more of them than there are devices; that memory may be taken away from a device, or be read
+ * alone, CUDA does not offer here (measured). */
+static cudaError_t check_access(const struct cudaMemAccessDesc *access, size_t count)
+{
+    if (count && (!access || count > (size_t)hc_device_count()))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        const struct cudaMemLocation *place = &access[i].location;
+        if (place->type < cudaMemLocationTypeDevice || place->type > cudaMemLocationTypeHostNumaCurrent)
+            return cudaErrorInvalidValue;
+        if (place->type == cudaMemLocationTypeDevice && (place->id < 0 || place->id >= hc_device_count()))
+            return cudaErrorInvalidDevice;
+        for (size_t k = 0; k < i; k++)
+            if (same_place(&access[k].location, place))
+                return cudaErrorInvalidValue;
+        bool partial = access[i].flags == cudaMemAccessFlagsProtNone || access[i].flags == cudaMemAccessFlagsProtRead;
+        if (access[i].flags != cudaMemAccessFlagsProtReadWrite)
+            return partial ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t check_allocation(const struct cudaMemAllocNodeParams *params)
+{
+    const struct cudaMemPoolProps *pool = &params->poolProps;
+    const struct cudaMemLocation *place = &pool->location;
+    if (!params->bytesize || pool->allocType != cudaMemAllocationTypePinned)
+        return cudaErrorInvalidValue;
+    if (place->type < cudaMemLocationTypeDevice || place->type > cudaMemLocationTypeHostNumaCurrent)
+        return cudaErrorInvalidValue;
+    if (pool->handleTypes || place->type != cudaMemLocationTypeDevice)
+        return cudaErrorNotSupported;
+    if (place->id < 0 || place->id >= hc_device_count())
+        return cudaErrorInvalidValue;
+    return check_access(params->accessDescs, params->accessDescCount);
 }
 
 /* The node refers to the block from now on; it is live once a launch of the graph has been issued. */
 static cudaError_t add_allocation(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                                  const struct cudaMemPoolProps *pool, size_t bytes, void **address)
+                                  const struct cudaMemAllocNodeParams *params, void **address)
 {
-    int device = pool->location.id;
-    if (!bytes || pool->allocType != cudaMemAllocationTypePinned || pool->handleTypes ||
-        pool->location.type != cudaMemLocationTypeDevice || device < 0 || device >= hc_device_count())
-        return cudaErrorInvalidValue;
-    struct hc_block *block = hc_block_make(HC_MEMORY_DEVICE, bytes, device);
+    cudaError_t error = check_allocation(params);
+    if (error)
+        return error;
+    struct hc_block *block = hc_block_make(HC_MEMORY_DEVICE, params->bytesize, params->poolProps.location.id);
     if (!block)
         return cudaErrorMemoryAllocation;
     block->live = false;
     block->graphs = true;
     hc_backing_set_live(block->base, false);
     void *base = block->base;
-    struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
+    struct hc_op *op = hc_op_allocation(block, params->accessDescs, params->accessDescCount);
     hc_block_release(block);
-    cudaError_t error = hc_graph_add_node(node, graph, before, count, op);
+    error = hc_graph_add_node(node, graph, before, count, op);
     if (!error)
         *address = base;
     return error;
@@ -44,18 +77,17 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
     HC_THROUGH(cuGraphAddMemAllocNode, pGraphNode, graph, pDependencies, numDependencies,
                HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, nodeParams));
     HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams),
-                    add_allocation(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->poolProps,
-                                   nodeParams->bytesize, &nodeParams->dptr));
+                    add_allocation(pGraphNode, graph, pDependencies, numDependencies, nodeParams, &nodeParams->dptr));
 }
 
-/* Only what an allocation node allocated, and once. */
+/* Only what an allocation node allocated, and once in all graphs (measured). */
 static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                             const void *address)
 {
     struct hc_block *block = hc_block_find(address);
-    if (!block || block->base != address || !block->graphs || freed_in(graph, block))
+    if (!block || block->base != address || !block->graphs || block->free_nodes)
         return cudaErrorInvalidValue;
-    return hc_graph_add_node(node, graph, before, count, hc_op_memory(HC_OP_FREE, block));
+    return hc_graph_add_node(node, graph, before, count, hc_op_free_node(block));
 }
 
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -72,12 +104,17 @@ static cudaError_t add_any(cudaGraphNode_t *node, cudaGraph_t graph, const cudaG
                            struct cudaGraphNodeParams *params)
 {
     struct hc_op *op = NULL;
-    if (params->type == cudaGraphNodeTypeMemAlloc)
-        return add_allocation(node, graph, before, count, &params->alloc.poolProps, params->alloc.bytesize,
-                              &params->alloc.dptr);
+    cudaError_t error = hc_node_params_check(params);
+    if (error)
+        return error;
+    if (params->type == cudaGraphNodeTypeMemAlloc) {
+        const struct cudaMemAllocNodeParams plain = {params->alloc.poolProps, params->alloc.accessDescs,
+                                                     params->alloc.accessDescCount, params->alloc.bytesize, NULL};
+        return add_allocation(node, graph, before, count, &plain, &params->alloc.dptr);
+    }
     if (params->type == cudaGraphNodeTypeMemFree)
         return add_free(node, graph, before, count, params->free.dptr);
-    cudaError_t error = hc_op_from_node_params(params, &op);
+    error = hc_op_from_node_params(params, &op);
     return error ? error : hc_graph_add_node(node, graph, before, count, op);
 }
 

@@ -80,6 +80,9 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemA
         params_out->poolProps.allocType = cudaMemAllocationTypePinned;
         params_out->poolProps.location.type = cudaMemLocationTypeDevice;
         params_out->poolProps.location.id = block->device;
+        if (node->op->access_count)
+            params_out->accessDescs = (const void *)node->op->storage; /* the node's own */
+        params_out->accessDescCount = node->op->access_count;
         params_out->bytesize = block->bytes;
         params_out->dptr = block->base;
     }
