@@ -56,6 +56,7 @@ struct symbol {
     const ElfW(Sym) * entry;
     const char *names;
     size_t names_bytes;
+    const ElfW(Sym) * source; /* the name of a static one's source file; NULL: of none */
 };
 
 static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value,
@@ -65,11 +66,14 @@ static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, con
         return false;
     if (!inside(file, names->sh_offset, names->sh_size))
         return false;
-    const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
+    const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset), *source = NULL;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
+        if ((symbols[i].st_info & 15) == STT_FILE) /* stands before the file's static symbols */
+            source = &symbols[i];
         if ((symbols[i].st_info & 15) != type || symbols[i].st_value != value || symbols[i].st_name >= names->sh_size)
             continue;
-        *found = (struct symbol){&symbols[i], (const char *)file->bytes + names->sh_offset, names->sh_size};
+        *found = (struct symbol){&symbols[i], (const char *)file->bytes + names->sh_offset, names->sh_size,
+                                 symbols[i].st_info >> 4 == STB_LOCAL ? source : NULL};
         return true;
     }
     return false;
@@ -180,6 +184,16 @@ char *hc_symbol_name(const void *function)
     return name;
 }
 
+/* Kernels are written in C++: a static variable of a C file is none of theirs. */
+static bool is_from_c(const struct symbol *symbol)
+{
+    if (!symbol->source || symbol->source->st_name >= symbol->names_bytes)
+        return false;
+    const char *name = symbol->names + symbol->source->st_name;
+    size_t length = strnlen(name, symbol->names_bytes - symbol->source->st_name);
+    return length > 2 && memcmp(name + length - 2, ".c", 2) == 0;
+}
+
 size_t hc_symbol_bytes(const void *variable)
 {
     Dl_info info;
@@ -195,7 +209,7 @@ size_t hc_symbol_bytes(const void *variable)
     if (!open_file_of(&file, map))
         return 0;
     size_t bytes = 0;
-    if (find_symbol(&file, (uintptr_t)variable - map->l_addr, STT_OBJECT, &found))
+    if (find_symbol(&file, (uintptr_t)variable - map->l_addr, STT_OBJECT, &found) && !is_from_c(&found))
         bytes = found.entry->st_size;
     close_file(&file);
     return bytes;
