@@ -60,12 +60,6 @@ CASE(alloc_access_twice, {
     ADD_ALLOC();
 });
 
-CASE(alloc_access_missing, {
-    ALLOC_LOCALS;
-    LET(alloc.accessDescCount = 1);
-    ADD_ALLOC();
-});
-
 CASE(alloc_access_uncounted, {
     ALLOC_LOCALS;
     LET(alloc.accessDescs = access);
@@ -320,8 +314,8 @@ static const struct case_rule rules[] = {
     {&alloc_nothing, "An allocation of nothing:"},
     {&alloc_too_much, "An allocation larger than the device:"},
     {&alloc_other_types, "Types of allocations that do not exist:"},
-    {&alloc_other_places, "Other places than a device that exists:"},
-    {&alloc_handles, "Memory that is shared by handle:"},
+    {&alloc_other_places, "Other places than a device that exists are refused."},
+    {&alloc_handles, "So is memory that is shared by handle."},
     {&alloc_maximum, "A largest size of the pool below that of the allocation:"},
     {&alloc_missing_arguments, "Arguments that are NULL:"},
     {&alloc_params_read, "A node gives its parameters back."},
@@ -333,7 +327,7 @@ static const struct case_rule rules[] = {
     {&free_foreign_pointers, "Free nodes of memory that no allocation node made:"},
     {&free_inside, "Of an address inside of one:"},
     {&free_twice, "Twice of the same:"},
-    {&free_in_other_graph, "Another graph may free it:"},
+    {&free_in_other_graph, "Another graph may free it; then its own may not."},
     {&alloc_graph_edited, "A graph with allocations keeps its nodes and edges."},
     {&alloc_graph_as_child, "As a child:"},
     {&alloc_memory_of_device, "What a device holds for graphs: nothing used before the launch and after the free."},

@@ -219,11 +219,16 @@ CASE(exec_kernel_bad_params, {
     LET(params.gridDim.x = 1);
     LET(params.blockDim.x = 2048);
     ASK(cudaGraphExecKernelNodeSetParams(s->exec, node, &params));
-    LET(params.blockDim.x = 1);
+    RUN_EXEC_X();
+});
+
+CASE(exec_kernel_no_function, {
+    NODE_LOCALS;
+    ADD_NODE();
+    INSTANTIATE();
+    ASK(cudaGraphExecKernelNodeSetParams(s->exec, NULL, &params));
     LET(params.func = NULL);
     ASK(cudaGraphExecKernelNodeSetParams(s->exec, node, &params));
-    ASK(cudaGraphExecKernelNodeSetParams(s->exec, node, NULL));
-    ASK(cudaGraphExecKernelNodeSetParams(s->exec, NULL, &params));
     RUN_EXEC_X();
 });
 
@@ -270,6 +275,7 @@ static const struct case_rule rules[] = {
     {&exec_keeps_kernel_params, "An executable graph keeps its own parameters, which are set by themselves."},
     {&exec_kernel_other_kernel, "A node of an executable graph may get another kernel."},
     {&exec_kernel_bad_params, "Parameters that are refused change nothing there."},
+    {&exec_kernel_no_function, "Nor do a node that is NULL, and a function that is."},
     {&exec_kernel_foreign_node, "A node of another graph names nothing in the executable graph."},
     {&exec_kernel_node_added_later, "Nor does one that was added after it was instantiated."},
 };
