@@ -202,8 +202,8 @@ CASE(object_of_graph, {
 static const struct case_rule error_rules[] = {
     {&error_kept, "An error is kept until `cudaGetLastError` takes it; calls that succeed do not clear it."},
     {&error_last_of_two, "It is the last one."},
-    {&error_not_ready, "`cudaErrorNotReady` is kept as an error is."},
-    {&error_not_ready_after_error, "It takes the place of an earlier error."},
+    {&error_not_ready, "`cudaErrorNotReady` is an answer, which is not kept."},
+    {&error_not_ready_after_error, "It leaves an earlier error as it is."},
     {&error_of_memory, "Too little memory is an error that leaves everything usable."},
     {&error_of_free, "Freeing what is no device memory."},
     {&error_of_driver, "The driver keeps no errors, and leaves the runtime's alone."},

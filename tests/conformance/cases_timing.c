@@ -313,8 +313,8 @@ static const struct case_rule record_rules[] = {
     {&event_never_recorded, "An event that was never recorded is complete: nobody waits for it."},
     {&record_bad_flags, "A flag of a record that does not exist is refused."},
     {&wait_bad_flags, "So is a flag of a wait."},
-    {&event_pending, "An event is not ready while its stream has earlier work to do. `cudaGetLastError` "
-                     "gives that, too."},
+    {&event_pending, "An event is not ready while its stream has earlier work to do. That is an answer, which is "
+                     "not kept as an error."},
     {&event_waited_for_elsewhere, "A stream that waits for an event is not done before; others go on."},
     {&wait_is_for_the_earlier_record, "A wait is for the last record before it; a later record changes the event, "
                                       "but not the wait."},

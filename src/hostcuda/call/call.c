@@ -118,7 +118,7 @@ cudaError_t hc_end(cudaError_t error)
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);
-    if (error && !driver)
+    if (error && error != cudaErrorNotReady && !driver) /* that is an answer, which is not kept (measured) */
         hc_thread()->last_error = error;
     return error;
 }

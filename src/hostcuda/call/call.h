@@ -6,8 +6,9 @@
 #include "hostcuda/core/state.h"
 
 /* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the
- * lock, whatever it returns; hc_end releases it and keeps an error as the thread's last one. They stand in the function
- * itself, whose name is what HOSTCUDA_FAIL knows; a function that begins for several uses hc_begin_as. */
+ * lock, whatever it returns; hc_end releases it and keeps an error, but for NotReady, as the thread's last one. They
+ * stand in the function itself, whose name is what HOSTCUDA_FAIL knows; a function that begins for several uses
+ * hc_begin_as. */
 #define hc_begin() hc_begin_as(__func__)
 cudaError_t hc_begin_as(const char *name);
 cudaError_t hc_end(cudaError_t error);
