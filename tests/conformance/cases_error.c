@@ -223,7 +223,8 @@ static const struct case_rule name_rules[] = {
 const struct case_topic topic_error_name = CASE_TOPIC("Names of errors", "Names and texts of codes.", name_rules);
 
 static const struct case_rule object_rules[] = {
-    {&object_refused, "A user object needs a destructor, references, and the one flag there is."},
+    {&object_refused,
+     "A user object needs a destructor, references (also more than `INT_MAX`), and the one flag there is."},
     {&object_counts, "References are counted from 1 to INT_MAX."},
     {&object_of_graph, "So are those of a graph."},
 };

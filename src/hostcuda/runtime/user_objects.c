@@ -8,7 +8,7 @@
 static cudaError_t create_user_object(cudaUserObject_t *object, void *user, cudaHostFn_t destroy, unsigned references,
                                       unsigned flags)
 {
-    if (!object || !destroy || !references || references > INT_MAX || flags != cudaUserObjectNoDestructorSync)
+    if (!object || !destroy || !references || flags != cudaUserObjectNoDestructorSync)
         return cudaErrorInvalidValue;
     struct CUuserObject_st *made = calloc(1, sizeof *made);
     if (!made || !hc_handle_add(HC_USER_OBJECT, made)) {
