@@ -229,9 +229,9 @@ static const struct case_rule device_rules[] = {
 const struct case_topic topic_device = CASE_TOPIC("Devices", "What a program asks about devices.", device_rules);
 
 static const struct case_rule peer_rules[] = {
-    {&peer_itself, "A device is no peer of its own."},
+    {&peer_itself, "A device is no peer of its own: access is not supported, and never enabled."},
     {&peer_out_of_range, "Devices that there are not, and flags."},
-    {&peer_attribute, "A device and itself have no attributes as a pair."},
+    {&peer_attribute, "A device and itself have no attributes as a pair, whether or not the attribute exists."},
 };
 
 const struct case_topic topic_peer = CASE_TOPIC("Peers", "One device, asked about itself.", peer_rules);

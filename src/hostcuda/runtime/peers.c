@@ -29,8 +29,10 @@ static cudaError_t set_access(int peer, unsigned flags, bool on)
     int device = hc_thread()->device;
     if (flags)
         return cudaErrorInvalidValue;
-    if (!is_device(peer) || peer == device)
+    if (!is_device(peer))
         return cudaErrorInvalidDevice;
+    if (on && peer == device)
+        return cudaErrorPeerAccessUnsupported;
     bool *now = &hc_device(device)->peers[peer];
     if (*now == on)
         return on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
@@ -52,10 +54,12 @@ cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
 
 static cudaError_t get_attribute(int *value, enum cudaDeviceP2PAttr attr, int from, int to)
 {
-    if (!value || attr < cudaDevP2PAttrPerformanceRank || attr > cudaDevP2PAttrOnlyPartialNativeAtomicSupported)
+    if (!value)
         return cudaErrorInvalidValue;
     if (!is_device(from) || !is_device(to) || from == to)
         return cudaErrorInvalidDevice;
+    if (attr < cudaDevP2PAttrPerformanceRank || attr > cudaDevP2PAttrOnlyPartialNativeAtomicSupported)
+        return cudaErrorInvalidValue;
     *value = attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
     return cudaSuccess;
 }
