@@ -221,9 +221,13 @@ static const struct case_rule device_rules[] = {
     {&device_attribute, "An attribute that does not exist, or of no device, is refused."},
     {&device_limits, "What launches may have, on a device of compute capability 9.0."},
     {&device_abilities, "What such a device can do."},
-    {&device_flags_first, "The flags of a device for which none were set."},
-    {&device_flags_set, "Flags can be set while the device is in use."},
-    {&device_flags_wrong, "Flags that do not exist, or not together, are refused."},
+    {&device_flags_first, "The flags of a device that is in use, and for which none were set: `cudaDeviceMapHost`, and "
+                          "`cudaDeviceLmemResizeToMax`."},
+    {&device_flags_set, "Flags can be set while the device is in use. They take the place of all others but "
+                        "`cudaDeviceMapHost`."},
+    {&device_flags_wrong,
+     "More than one way to wait is refused, and so are flags above `cudaDeviceMask`; below it, one that "
+     "does not exist is dropped."},
 };
 
 const struct case_topic topic_device = CASE_TOPIC("Devices", "What a program asks about devices.", device_rules);

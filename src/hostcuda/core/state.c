@@ -54,6 +54,8 @@ bool hc_thread_is_known(void)
 void hc_devices_start(int count)
 {
     device_count = count;
+    for (int i = 0; i < count; i++)
+        devices[i].flags = HC_DEVICE_FLAGS;
 }
 
 int hc_device_count(void)

@@ -31,12 +31,14 @@
 
 enum { HC_DEVICES_MAX = 64 };
 enum { HC_PRIORITY_LEAST = 0, HC_PRIORITY_GREATEST = -5 }; /* of streams and of kernel nodes */
+/* The flags of a device for which the program has set none. */
+#define HC_DEVICE_FLAGS cudaDeviceLmemResizeToMax
 
 struct hc_device {
     cudaError_t sticky; /* a failed kernel's error: every later call on this device returns it */
     cudaError_t coming; /* an injected one, which the next wait finds */
     cudaStream_t legacy;
-    unsigned flags;             /* what the program has asked of its scheduling: kept, and no more */
+    unsigned flags;             /* what the program has set: kept, and no more */
     bool peers[HC_DEVICES_MAX]; /* those whose memory it may use */
 };
 

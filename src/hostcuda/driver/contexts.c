@@ -84,10 +84,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 
 static cudaError_t set_flags(CUdevice device, unsigned flags)
 {
-    cudaError_t error = flags & ~(unsigned)CU_CTX_FLAGS_MASK ? cudaErrorInvalidValue : check_device(device);
-    if (!error)
-        hc_device(device)->flags = flags;
-    return error;
+    cudaError_t error = check_device(device);
+    return error ? error : hc_device_set_flags(device, flags); /* the runtime's numbers */
 }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)

@@ -44,7 +44,7 @@ cudaError_t hc_device_reset(int device)
     error = hc_run_device(device);
     free_memory(device);
     hc_pool_reset(device);
-    state->flags = 0;
+    state->flags = HC_DEVICE_FLAGS;
     for (int i = 0; i < HC_DEVICES_MAX; i++)
         state->peers[i] = false;
     return error;
@@ -73,15 +73,20 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
     return hc_end(error);
 }
 
+cudaError_t hc_device_set_flags(int device, unsigned flags)
+{
+    const unsigned kept = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+    const unsigned ways = flags & cudaDeviceScheduleMask;
+    if (flags & ~(unsigned)cudaDeviceMask || ways & (ways - 1))
+        return cudaErrorInvalidValue;
+    hc_device(device)->flags = flags & kept;
+    return cudaSuccess;
+}
+
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
-    const unsigned known =
-        cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
-    const unsigned ways = flags & cudaDeviceScheduleMask;
     cudaError_t error = hc_begin_quiet();
-    if (!error && (flags & ~known || ways & (ways - 1)))
-        error = cudaErrorInvalidValue;
     if (!error)
-        hc_device(hc_thread()->device)->flags = flags;
+        error = hc_device_set_flags(hc_thread()->device, flags);
     return hc_end(error);
 }
