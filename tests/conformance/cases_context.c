@@ -182,8 +182,6 @@ CASE(entry_by_version, {
 CASE(entry_arguments, {
     enum cudaDriverEntryPointQueryResult status = UNWRITTEN;
     void *function = NULL;
-    ASK(cudaGetDriverEntryPointByVersion(NULL, &function, 12000, cudaEnableDefault, &status));
-    ASK(cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, cudaEnableDefault, &status));
     ASK(cudaGetDriverEntryPointByVersion("", &function, 12000, cudaEnableDefault, &status));
     ASK(cudaGetDriverEntryPointByVersion("cuInit", &function, 12000, 64, &status));
     ASK(cudaGetDriverEntryPointByVersion("cuInit", &function, 0, cudaEnableDefault, &status));
@@ -201,8 +199,6 @@ CASE(entry_by_driver, {
     ASK_CU(cuGetProcAddress, 12000, "cuInit", &function, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status);
     VALUE("status", status);
     ASK_CU(cuGetProcAddress, 12000, "cuInit", &function, 12000, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
-    ASK_CU(cuGetProcAddress, 12000, NULL, &function, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status);
-    ASK_CU(cuGetProcAddress, 12000, "cuInit", NULL, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status);
     ASK_CU(cuGetProcAddress, 12000, "cuInit", &function, 12000, 64, &status);
 });
 

@@ -100,7 +100,6 @@ CASE(device_of_streams, {
     device = 7;
     ASK(cudaStreamGetDevice(cudaStreamPerThread, &device));
     VALUE("device", device);
-    ASK(cudaStreamGetDevice(s->a, NULL));
 });
 
 static unsigned long long id_of_thread;
