@@ -231,6 +231,8 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
         return cudaErrorInvalidValue;
     if ((start->flags | end->flags) & cudaEventDisableTiming || !start->token || !end->token)
         return cudaErrorInvalidResourceHandle;
+    if (start->device != end->device)
+        return cudaErrorInvalidResourceHandle; /* as CUDA's programming guide has it */
     if (!start->token->done || !end->token->done)
         return cudaErrorNotReady;
     *milliseconds = (float)(end->token->milliseconds - start->token->milliseconds);
