@@ -17,6 +17,7 @@
 
 #include "breakgraph/breakgraph.h"
 #include "tests/support/child.h"
+#include "tests/support/trap.h"
 
 #define STEP(call) assert_int_equal(call, cudaSuccess)
 #pragma weak hostcuda_seed
@@ -233,6 +234,32 @@ static int fail_while_a_function_waits(void)
     return 0;
 }
 
+static void CUDART_CB keep_error(cudaStream_t stream, cudaError_t error, void *user)
+{
+    (void)stream;
+    *(cudaError_t *)user = error;
+}
+
+/* What cudaStreamAddCallback queues is called and told of the error; what cudaLaunchHostFunc queues is not called. */
+static int call_back_after_an_error(void)
+{
+    cudaError_t told[2] = {cudaErrorUnknown, cudaErrorUnknown};
+    float *armed;
+
+    EXPECT(cudaStreamCreate(&a) == cudaSuccess);
+    EXPECT(cudaMalloc((void **)&armed, sizeof *armed) == cudaSuccess);
+    EXPECT(cudaMemset(armed, 1, sizeof *armed) == cudaSuccess);
+    EXPECT(cudaStreamAddCallback(a, keep_error, &told[0], 0) == cudaSuccess);
+    EXPECT(trap_if(armed, a) == cudaSuccess);
+    EXPECT(cudaLaunchHostFunc(a, raise_flag, NULL) == cudaSuccess);
+    EXPECT(cudaStreamAddCallback(a, keep_error, &told[1], 0) == cudaSuccess);
+    EXPECT(cudaStreamSynchronize(a) == cudaErrorLaunchFailure);
+    EXPECT(told[0] == cudaSuccess);
+    EXPECT(told[1] == cudaErrorLaunchFailure);
+    EXPECT(atomic_load(&flag) == 0);
+    return 0;
+}
+
 /* The threads of the host device are not in a child; it gets its own. */
 static int poll_in_a_child(void)
 {
@@ -268,6 +295,7 @@ static void test_processes(void **state)
         {"", end_while_a_function_waits, 0, NULL},
         {"20", end_while_a_function_waits, 0, NULL},
         {"", fail_while_a_function_waits, 0, NULL},
+        {"", call_back_after_an_error, 0, "called __trap"},
         {"", poll_in_a_child, 0, NULL},
         {"fast", call_once, 0, "HOSTCUDA_PROGRESS is \"fast\"; allowed are 0 (off) to 60000 milliseconds"},
     };

@@ -108,19 +108,31 @@ struct callback {
     cudaStreamCallback_t function;
     cudaStream_t stream;
     void *user;
+    cudaError_t error;
 };
 
 static void call_back(void *data)
 {
     const struct callback *callback = data;
-    callback->function(callback->stream, cudaSuccess, callback->user);
+    callback->function(callback->stream, callback->error, callback->user);
+}
+
+bool hc_op_hears_errors(const struct hc_op *op)
+{
+    return op->kind == HC_OP_HOST && op->host.fn == call_back;
+}
+
+void hc_op_tell(struct hc_op *op, cudaError_t error)
+{
+    if (hc_op_hears_errors(op))
+        ((struct callback *)op->host.userData)->error = error;
 }
 
 struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
 {
     struct hc_op *op = hc_op_make(HC_OP_HOST, sizeof(struct callback));
     if (op) {
-        const struct callback contents = {callback, stream, user};
+        const struct callback contents = {callback, stream, user, cudaSuccess};
         memcpy(op->storage, &contents, sizeof contents);
         op->host = (struct cudaHostNodeParams){call_back, op->storage};
     }

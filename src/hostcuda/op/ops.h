@@ -70,6 +70,9 @@ void hc_op_release(struct hc_op *op);
  */
 bool hc_op_waits(const struct hc_op *op);
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence);
+/* After an error, too, it runs, and is told. Not while it runs. */
+bool hc_op_hears_errors(const struct hc_op *op);
+void hc_op_tell(struct hc_op *op, cudaError_t error);
 /* It will not run, after an error. */
 void hc_op_skip(const struct hc_op *op);
 /* Does the op's work; without the lock. cudaErrorNotReady: it has to run again when it is ready. */

@@ -69,8 +69,10 @@ static void run_here(const struct hc_op *op)
     hc_lock();
 }
 
-cudaError_t hc_host_function_run(const void *owner, struct hc_op *op)
+cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before)
 {
+    if (call.state == NONE)
+        hc_op_tell(op, before);
     if (call.state == NONE && !hc_thread_begin(&runner, run_functions)) {
         run_here(op);
         return cudaSuccess;

@@ -6,8 +6,9 @@
 #include "hostcuda/op/ops.h"
 
 /* Runs the function of op, which is queued in owner, and waits for its end, but not for ever (hc_patience): NotReady
- * says that it still runs. Call again with the same owner and op when it is ready. */
-cudaError_t hc_host_function_run(const void *owner, struct hc_op *op);
+ * says that it still runs. Call again with the same owner and op when it is ready. before: the error that the function
+ * is told of, if it is one of those that are. */
+cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before);
 /* None runs, or this one has returned. */
 bool hc_host_function_ready(const void *owner, const struct hc_op *op);
 /* Nobody will ask for its end, if it runs. */

@@ -135,7 +135,7 @@ static bool place_ready(const struct CUstream_st *stream, size_t place)
 {
     const struct hc_item *item = stream->head;
     const struct hc_op *op = op_at(item, place);
-    if (!op || hc_device(stream->device)->sticky)
+    if (!op || (hc_device(stream->device)->sticky && !hc_op_hears_errors(op)))
         return true;
     return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
 }
@@ -239,11 +239,11 @@ static cudaError_t run_unlocked(const struct hc_op *op)
 /* False: it waits for others, and goes on later. */
 static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
 {
-    if (device->sticky) {
+    if (device->sticky && !hc_op_hears_errors(op)) {
         hc_op_skip(op);
         hc_host_function_forget(item, op);
     } else {
-        cudaError_t error = op->kind == HC_OP_HOST ? hc_host_function_run(item, op) : run_unlocked(op);
+        cudaError_t error = op->kind == HC_OP_HOST ? hc_host_function_run(item, op, device->sticky) : run_unlocked(op);
         if (error == cudaErrorNotReady)
             return false;
         if (error && !device->sticky)
