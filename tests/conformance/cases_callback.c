@@ -354,10 +354,12 @@ static const struct case_rule inside_rules[] = {
     {&memory_in_host_function, "A function must not call CUDA: memory is refused. The error is not seen by the "
                                "program's thread."},
     {&memory_in_callback, "The same holds for `cudaStreamAddCallback`."},
-    {&streams_in_host_function, "Streams and events are refused."},
+    {&streams_in_host_function,
+     "Streams are refused, and to record an event; an event that was never recorded is done."},
     {&work_in_host_function, "So is work, and a capture."},
-    {&device_in_host_function, "Questions about the device and the library."},
-    {&errors_in_host_function, "A call with wrong arguments, and the last error."},
+    {&device_in_host_function, "Questions about the device are refused, those about the library are not."},
+    {&errors_in_host_function,
+     "The missing place of an allocation is found first. The thread of the function has a last error of its own."},
 };
 
 const struct case_topic topic_inside =

@@ -39,15 +39,19 @@ static void start_host_device(void)
     }
 }
 
-cudaError_t hc_begin_unnamed(void)
+static cudaError_t begin_anywhere(void)
 {
     pthread_once(&once, start_host_device);
-    struct hc_thread *thread = hc_thread();
+    (void)hc_thread(); /* without the lock */
     hc_lock();
     hc_calls++;
-    if (start_error)
-        return start_error;
-    return thread->inside.host_function ? cudaErrorNotPermitted : cudaSuccess;
+    return start_error;
+}
+
+cudaError_t hc_begin_unnamed(void)
+{
+    cudaError_t error = begin_anywhere();
+    return !error && hc_thread()->inside.host_function ? cudaErrorNotPermitted : error;
 }
 
 /* The name NULL: nothing that HOSTCUDA_FAIL counts. */
@@ -82,20 +86,24 @@ __attribute__((cold, noinline)) static cudaError_t begin_beside_driver(cudaError
     return begin_named(error, door ? hc_forward_arrive(hc_thread(), door) : name, quiet);
 }
 
-static inline cudaError_t begin_api_call(const char *name, bool quiet)
+static inline cudaError_t begin_api_call(cudaError_t error, const char *name, bool quiet)
 {
-    cudaError_t error = hc_begin_unnamed();
     return HC_DRIVER_USED ? begin_beside_driver(error, name, quiet) : begin_named(error, name, quiet);
 }
 
 cudaError_t hc_begin_as(const char *name)
 {
-    return begin_api_call(name, false);
+    return begin_api_call(hc_begin_unnamed(), name, false);
 }
 
 cudaError_t hc_begin_quiet_as(const char *name)
 {
-    return begin_api_call(name, true);
+    return begin_api_call(hc_begin_unnamed(), name, true);
+}
+
+cudaError_t hc_begin_permitted_as(const char *name, bool quiet)
+{
+    return begin_api_call(begin_anywhere(), name, quiet);
 }
 
 /* Whether the call was one of the driver, or of the library on behalf of a call of the program: the program's order of

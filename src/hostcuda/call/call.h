@@ -29,6 +29,9 @@ cudaError_t hc_end(cudaError_t error);
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
 #define hc_begin_quiet() hc_begin_quiet_as(__func__)
 cudaError_t hc_begin_quiet_as(const char *name);
+/* As hc_begin, for the few calls that a host function may make, too (measured). */
+#define hc_begin_permitted() hc_begin_permitted_as(__func__, false)
+cudaError_t hc_begin_permitted_as(const char *name, bool quiet);
 /* The same for a function of the driver; hc_driver_end is its end. */
 cudaError_t hc_begin_driver_as(const char *name, bool quiet);
 /* The same for what is no call of the program's to CUDA, or cannot fail. */

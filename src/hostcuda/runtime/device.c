@@ -14,7 +14,7 @@ enum { CUDA_VERSION_HERE = 13000, CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SH
 
 static cudaError_t version(const char *name, int *answer)
 {
-    cudaError_t error = hc_begin_quiet_as(name);
+    cudaError_t error = hc_begin_permitted_as(name, true);
     if (!error && !answer)
         error = cudaErrorInvalidValue;
     if (!error)

@@ -201,7 +201,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     HC_THROUGH(cuEventQuery, event);
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_begin_permitted();
     if (!error)
         error = check_host_wait(event);
     if (!error && (!event->token || event->token->done)) {
@@ -209,7 +209,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     } else if (!error) {
         int device = event->device;
         struct hc_token *token = hc_token_retain(event->token); /* another thread may destroy the event meanwhile */
-        hc_run_step();
+        if (!hc_thread()->inside.host_function)
+            hc_run_step();
         bool over = hc_schedule_seeded() && token->done;
         hc_token_release(token);
         error = hc_device_outcome(device);

@@ -41,6 +41,8 @@ cudaError_t hc_allocate(void **address, size_t bytes, enum hc_memory kind)
 static cudaError_t allocate_entry(const char *name, void **address, size_t bytes, enum hc_memory kind)
 {
     cudaError_t error = hc_begin_as(name);
+    if (error == cudaErrorNotPermitted && !address)
+        error = cudaErrorInvalidValue; /* found first (measured) */
     if (!error)
         error = hc_allocate(address, bytes, kind);
     return hc_end(error);
