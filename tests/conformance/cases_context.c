@@ -204,13 +204,14 @@ CASE(entry_by_driver, {
 
 static const struct case_rule context_rules[] = {
     {&context_state, "A program that uses the runtime has an active primary context."},
-    {&context_flags, "Its flags are those of the device, and can be set while it is active."},
+    {&context_flags,
+     "Its flags are those of the device, and can be set while it is active; of the ways to wait, only one."},
     {&context_retained, "Retained again, it is the same, and the runtime's current one."},
     {&context_current, "The current context has a device."},
-    {&context_none, "A thread can do without a current context."},
+    {&context_none, "A thread can do without a current context. Then the driver has no device and no default streams."},
     {&context_none_then_runtime, "A call of the runtime makes the primary context current again."},
     {&context_none_then_device, "So does choosing the device."},
-    {&context_of_new_thread, "A new thread has none."},
+    {&context_of_new_thread, "A thread that has not called the runtime has none."},
 };
 
 const struct case_topic topic_context =

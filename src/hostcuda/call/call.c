@@ -86,8 +86,11 @@ __attribute__((cold, noinline)) static cudaError_t begin_beside_driver(cudaError
     return begin_named(error, door ? hc_forward_arrive(hc_thread(), door) : name, quiet);
 }
 
+/* A call of the runtime makes the device's context current. */
 static inline cudaError_t begin_api_call(cudaError_t error, const char *name, bool quiet)
 {
+    struct hc_thread *thread = hc_thread();
+    thread->context |= !thread->inside.door;
     return HC_DRIVER_USED ? begin_beside_driver(error, name, quiet) : begin_named(error, name, quiet);
 }
 

@@ -8,9 +8,10 @@ bool hc_through_begin(struct hc_forward *forward, const char *runtime, const cha
         (void)hc_begin_unnamed(); /* which reads the environment */
         hc_unlock();
     }
-    const struct hc_thread *thread = hc_thread();
+    struct hc_thread *thread = hc_thread();
     if (!condition || __atomic_load_n(&hc_through, __ATOMIC_ACQUIRE) <= 0 || thread->inside.door || !hc_library_good())
         return false;
+    thread->context = true;
     hc_forward_begin(forward, runtime, entry);
     return true;
 }

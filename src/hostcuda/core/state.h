@@ -62,6 +62,7 @@ struct hc_caller {
 struct hc_thread {
     uint64_t id; /* never given twice */
     int device;
+    bool context; /* the device's is current, as the driver has it */
     cudaError_t last_error;
     enum cudaStreamCaptureMode mode;
     struct hc_inside inside;

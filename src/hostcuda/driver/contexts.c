@@ -103,11 +103,14 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
     return hc_driver_end(error);
 }
 
-/* It cannot be taken from the calling thread: NULL changes nothing. */
+/* NULL: no context is current until the next call of the runtime. */
 static cudaError_t set_current(CUcontext context)
 {
     int device = context ? hc_runtime_device(context) : hc_thread()->device;
-    return device < 0 ? cudaErrorDeviceUninitialized : cudaSetDevice(device);
+    cudaError_t error = device < 0 ? cudaErrorDeviceUninitialized : cudaSetDevice(device);
+    if (!error)
+        hc_thread()->context = context != NULL;
+    return error;
 }
 HC_ENTRY(cuCtxSetCurrent, (CUcontext ctx), set_current(ctx))
 
@@ -115,7 +118,7 @@ static cudaError_t get_current(CUcontext *context)
 {
     if (!context)
         return cudaErrorInvalidValue;
-    *context = hc_driver_context();
+    *context = hc_thread()->context ? hc_driver_context() : NULL;
     return cudaSuccess;
 }
 
@@ -124,10 +127,10 @@ CUresult cuCtxGetCurrent(CUcontext *pctx)
     HC_DRIVER_CALL(get_current(pctx));
 }
 
-HC_ENTRY(cuCtxGetDevice, (CUdevice * device), cudaGetDevice(device))
-HC_ENTRY(cuCtxSynchronize, (void), cudaDeviceSynchronize())
-HC_ENTRY(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority),
-         cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority))
+HC_CONTEXT_ENTRY(cuCtxGetDevice, (CUdevice * device), cudaGetDevice(device))
+HC_CONTEXT_ENTRY(cuCtxSynchronize, (void), cudaDeviceSynchronize())
+HC_CONTEXT_ENTRY(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority),
+                 cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority))
 
 /* ---- peers --------------------------------------------------------------------------------------------------------
  */
@@ -137,6 +140,7 @@ HC_ENTRY(cuDeviceCanAccessPeer, (int *canAccessPeer, CUdevice dev, CUdevice peer
 HC_ENTRY(cuDeviceGetP2PAttribute, (int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice),
          cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attrib, srcDevice, dstDevice))
 
-HC_ENTRY(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned int Flags),
-         cudaDeviceEnablePeerAccess(hc_runtime_device(peerContext), Flags))
-HC_ENTRY(cuCtxDisablePeerAccess, (CUcontext peerContext), cudaDeviceDisablePeerAccess(hc_runtime_device(peerContext)))
+HC_CONTEXT_ENTRY(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned int Flags),
+                 cudaDeviceEnablePeerAccess(hc_runtime_device(peerContext), Flags))
+HC_CONTEXT_ENTRY(cuCtxDisablePeerAccess, (CUcontext peerContext),
+                 cudaDeviceDisablePeerAccess(hc_runtime_device(peerContext)))

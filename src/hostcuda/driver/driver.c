@@ -14,6 +14,15 @@ bool hc_driver_refuses(void)
     return false;
 }
 
+/* Before the host device has started, no context is not what is wrong. */
+bool hc_driver_lacks_context(void)
+{
+    bool refuses = hc_driver_refuses();
+    if (refuses)
+        hc_unlock();
+    return !refuses && !hc_thread()->context;
+}
+
 CUresult hc_driver_end(cudaError_t error)
 {
     hc_forward_leave(hc_thread(), error);

@@ -29,10 +29,19 @@
     } while (0)
 bool hc_driver_enter(const char *name);
 CUresult hc_driver_leave(cudaError_t error);
+bool hc_driver_lacks_context(void);
 /* Such a function. */
 #define HC_ENTRY(entry, params, ...)                                                                                   \
     CUresult entry params                                                                                              \
     {                                                                                                                  \
+        HC_DRIVER_AS(__VA_ARGS__);                                                                                     \
+    }
+/* The same of a function that needs a current context, and has no stream that could have one. */
+#define HC_CONTEXT_ENTRY(entry, params, ...)                                                                           \
+    CUresult entry params                                                                                              \
+    {                                                                                                                  \
+        if (hc_driver_lacks_context())                                                                                 \
+            return CUDA_ERROR_INVALID_CONTEXT;                                                                         \
         HC_DRIVER_AS(__VA_ARGS__);                                                                                     \
     }
 /* The form for programs whose default stream is the thread's own, of a function with a parameter hStream: there NULL is

@@ -7,17 +7,17 @@
 /* The runtime takes an allocation of nothing; the driver does not. */
 #define SOME(bytes, ...) ((bytes) ? (__VA_ARGS__) : cudaErrorInvalidValue)
 
-HC_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize), SOME(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
+HC_CONTEXT_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize), SOME(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
 HC_ENTRY(cuMemFree, (CUdeviceptr dptr), cudaFree(POINTER(dptr)))
-HC_ENTRY(cuMemAllocHost, (void **pp, size_t bytesize), SOME(bytesize, cudaMallocHost(pp, bytesize)))
-HC_ENTRY(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags),
-         SOME(bytesize, cudaHostAlloc(pp, bytesize, Flags)))
+HC_CONTEXT_ENTRY(cuMemAllocHost, (void **pp, size_t bytesize), SOME(bytesize, cudaMallocHost(pp, bytesize)))
+HC_CONTEXT_ENTRY(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags),
+                 SOME(bytesize, cudaHostAlloc(pp, bytesize, Flags)))
 HC_ENTRY(cuMemFreeHost, (void *p), cudaFreeHost(p))
 HC_ENTRY(cuMemHostGetDevicePointer, (CUdeviceptr * pdptr, void *p, unsigned int Flags),
          cudaHostGetDevicePointer(PLACE(pdptr), p, Flags))
 HC_ENTRY(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), cudaHostRegister(p, bytesize, Flags))
 HC_ENTRY(cuMemHostUnregister, (void *p), cudaHostUnregister(p))
-HC_ENTRY(cuMemGetInfo, (size_t * free, size_t *total), cudaMemGetInfo(free, total))
+HC_CONTEXT_ENTRY(cuMemGetInfo, (size_t * free, size_t *total), cudaMemGetInfo(free, total))
 
 static cudaError_t allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
@@ -25,12 +25,13 @@ static cudaError_t allocate_rows(CUdeviceptr *address, size_t *pitch, size_t wid
         return cudaErrorInvalidValue;
     return cudaMallocPitch(PLACE(address), pitch, width, height);
 }
-HC_ENTRY(cuMemAllocPitch,
-         (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes),
-         allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
+HC_CONTEXT_ENTRY(cuMemAllocPitch,
+                 (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                  unsigned int ElementSizeBytes),
+                 allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
 
-HC_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
-         cudaMallocManaged(PLACE(dptr), bytesize, flags))
+HC_CONTEXT_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
+                 cudaMallocManaged(PLACE(dptr), bytesize, flags))
 
 /* ---- in a stream's order ------------------------------------------------------------------------------------------
  */

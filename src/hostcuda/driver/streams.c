@@ -9,9 +9,9 @@
 /* ---- streams ------------------------------------------------------------------------------------------------------
  */
 
-HC_ENTRY(cuStreamCreate, (CUstream * phStream, unsigned int Flags), cudaStreamCreateWithFlags(phStream, Flags))
-HC_ENTRY(cuStreamCreateWithPriority, (CUstream * phStream, unsigned int flags, int priority),
-         cudaStreamCreateWithPriority(phStream, flags, priority))
+HC_CONTEXT_ENTRY(cuStreamCreate, (CUstream * phStream, unsigned int Flags), cudaStreamCreateWithFlags(phStream, Flags))
+HC_CONTEXT_ENTRY(cuStreamCreateWithPriority, (CUstream * phStream, unsigned int flags, int priority),
+                 cudaStreamCreateWithPriority(phStream, flags, priority))
 HC_ENTRY(cuStreamDestroy, (CUstream hStream), cudaStreamDestroy(hStream))
 
 HC_ENTRY(cuStreamSynchronize, (CUstream hStream), cudaStreamSynchronize(hStream))
@@ -41,7 +41,7 @@ HC_PER_THREAD(cuStreamGetPriority, (CUstream hStream, int *priority), hStream, p
 /* ---- events -------------------------------------------------------------------------------------------------------
  */
 
-HC_ENTRY(cuEventCreate, (CUevent * phEvent, unsigned int Flags), cudaEventCreateWithFlags(phEvent, Flags))
+HC_CONTEXT_ENTRY(cuEventCreate, (CUevent * phEvent, unsigned int Flags), cudaEventCreateWithFlags(phEvent, Flags))
 HC_ENTRY(cuEventDestroy, (CUevent hEvent), cudaEventDestroy(hEvent))
 HC_ENTRY(cuEventQuery, (CUevent hEvent), cudaEventQuery(hEvent))
 HC_ENTRY(cuEventSynchronize, (CUevent hEvent), cudaEventSynchronize(hEvent))

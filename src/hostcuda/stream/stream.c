@@ -121,6 +121,9 @@ static cudaStream_t per_thread_stream(struct hc_thread *thread)
 cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream)
 {
     struct hc_thread *thread = hc_thread();
+    bool of_context = !handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+    if (of_context && thread->inside.door && !thread->context)
+        return cudaErrorDeviceUninitialized; /* a call of the driver */
     if (!handle || handle == cudaStreamLegacy) {
         *stream = hc_device(thread->device)->legacy;
         return cudaSuccess;
