@@ -14,13 +14,14 @@ bool hc_driver_refuses(void)
     return false;
 }
 
-/* Before the host device has started, no context is not what is wrong. */
+/* Before the host device has started, and in host functions, that is not what is wrong. */
 bool hc_driver_lacks_context(void)
 {
+    const struct hc_thread *thread = hc_thread();
     bool refuses = hc_driver_refuses();
     if (refuses)
         hc_unlock();
-    return !refuses && !hc_thread()->context;
+    return !refuses && !thread->context && !thread->inside.host_function;
 }
 
 CUresult hc_driver_end(cudaError_t error)
