@@ -263,14 +263,14 @@ static const struct case_rule rules[] = {
     {&fill_rows_past, "The last row need not have the whole pitch."},
     {&fill_box, "Slices of a box begin `pitch * ysize` after each other."},
     {&fill_box_nothing, "A box of nothing."},
-    {&fill_box_sizes, "Sizes of the box that are too small for what is to be filled."},
+    {&fill_box_sizes, "A slice must have as many rows as are filled of it; `xsize` does not count."},
     {&captured_fills, "A fill becomes a memset node, by rows too."},
     {&captured_fill_nothing, "Fills of nothing, captured."},
     {&captured_fill_refused, "A fill that is refused, captured."},
     {&captured_fill_pinned, "Pinned memory, captured."},
     {&captured_fill_pageable, "Other host memory, captured."},
     {&captured_fill_box, "What a captured fill of a box becomes."},
-    {&captured_fill_slice, "And of one slice, of whole rows, and of nothing."},
+    {&captured_fill_slice, "One node for each slice, but one for all where every byte of them is filled."},
     {&captured_fill_at_once, "`cudaMemset` while a non-blocking stream captures."},
 };
 

@@ -21,8 +21,11 @@ HC_CONTEXT_ENTRY(cuMemGetInfo, (size_t * free, size_t *total), cudaMemGetInfo(fr
 
 static cudaError_t allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-    if (!width || !height || (element != 4 && element != 8 && element != 16))
+    if (!width || !height || (element != 4 && element != 8 && element != 16)) {
+        if (pitch)
+            *pitch = 0;
         return cudaErrorInvalidValue;
+    }
     return cudaMallocPitch(PLACE(address), pitch, width, height);
 }
 HC_CONTEXT_ENTRY(cuMemAllocPitch,

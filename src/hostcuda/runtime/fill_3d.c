@@ -1,4 +1,4 @@
-/* cudaMemset3D: a fill for each slice. */
+/* cudaMemset3D: a fill of rows, or one for each slice where the slices are apart. */
 #include "hostcuda/call/call.h"
 #include "hostcuda/runtime/copy.h"
 
@@ -8,6 +8,24 @@ static bool is_too_large(const struct cudaPitchedPtr *box, struct cudaExtent ext
     size_t slice = 0, end = 0;
     return __builtin_mul_overflow(box->pitch, box->ysize, &slice) ||
            __builtin_mul_overflow(slice, extent.depth, &end) || __builtin_add_overflow((uintptr_t)box->ptr, end, &end);
+}
+
+static bool is_nothing(struct cudaExtent extent)
+{
+    return !extent.width || !extent.height || !extent.depth;
+}
+
+/* A slice has as many rows as are filled of it. */
+static bool is_wrong(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    return is_too_large(box, extent) || (!is_nothing(extent) && extent.height > box->ysize);
+}
+
+/* Where all bytes of the slices are filled, there is one slice of all rows (measured). */
+static struct cudaExtent joined(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    bool whole = extent.width == box->pitch && extent.height == box->ysize;
+    return whole ? (struct cudaExtent){extent.width, extent.height * extent.depth, 1} : extent;
 }
 
 static struct cudaMemsetParams slice_of(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, size_t i)
@@ -21,10 +39,11 @@ static struct cudaMemsetParams slice_of(const struct cudaPitchedPtr *box, int va
 static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, cudaStream_t stream,
                             bool wait)
 {
-    cudaError_t error = is_too_large(box, extent) ? cudaErrorInvalidValue : cudaSuccess;
-    size_t count = extent.width && extent.height && extent.depth ? extent.depth : 1;
+    cudaError_t error = is_wrong(box, extent) ? cudaErrorInvalidValue : cudaSuccess;
+    const struct cudaExtent slices = joined(box, extent);
+    size_t count = is_nothing(slices) ? 1 : slices.depth;
     for (size_t i = 0; !error && i < count; i++) {
-        const struct cudaMemsetParams slice = slice_of(box, value, extent, i);
+        const struct cudaMemsetParams slice = slice_of(box, value, slices, i);
         error = hc_fill_memory(&slice, stream, wait);
     }
     return error;
@@ -36,17 +55,18 @@ static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct 
 
 /* The slices but the first, as no calls of their own; the arguments name each as `slice`. */
 #define FILL_OTHERS(entry, arguments)                                                                                  \
-    for (size_t i_ = 1; !result_ && i_ < extent.depth; i_++) {                                                         \
+    for (size_t i_ = 1; !result_ && i_ < slices.depth; i_++) {                                                         \
         struct hc_forward inner_;                                                                                      \
-        const struct cudaMemsetParams slice = slice_of(&pitchedDevPtr, value, extent, i_);                             \
+        const struct cudaMemsetParams slice = slice_of(&pitchedDevPtr, value, slices, i_);                             \
         hc_forward_begin(&inner_, NULL, HC_TEXT(entry));                                                               \
         result_ = (CUresult)hc_forward_end(&inner_, hc_driver_library.entry arguments);                                \
     }
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
 {
-    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, extent, 0);
-    HC_THROUGH_THEN(extent.depth && !is_too_large(&pitchedDevPtr, extent), FILL_OTHERS(cuMemsetD2D8, (ROWS(slice))),
+    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
+    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent), FILL_OTHERS(cuMemsetD2D8, (ROWS(slice))),
                     cuMemsetD2D8, ROWS(first));
     HC_CALL(fill_box(&pitchedDevPtr, value, extent, cudaStreamLegacy, true));
 }
@@ -54,8 +74,9 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent,
                               cudaStream_t stream)
 {
-    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, extent, 0);
-    HC_THROUGH_THEN(extent.depth && !is_too_large(&pitchedDevPtr, extent),
+    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
+    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent),
                     FILL_OTHERS(cuMemsetD2D8Async, (ROWS(slice), stream)), cuMemsetD2D8Async, ROWS(first), stream);
     HC_CALL(fill_box(&pitchedDevPtr, value, extent, stream, false));
 }

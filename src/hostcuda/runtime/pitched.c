@@ -5,18 +5,22 @@
 
 enum { PITCH = 512 };
 
-/* *address is NULL where there is nothing to allocate. */
+/* Both are written, whatever comes of it: NULL where there is nothing to allocate, and the pitch that a width has
+ * (measured). */
 static cudaError_t allocate_rows(void **address, size_t *pitch, size_t width, size_t height)
 {
-    if (!address || !pitch || width > HC_PITCH_MAX)
+    if (!address || !pitch)
         return cudaErrorInvalidValue;
-    size_t rounded = (width + PITCH - 1) / PITCH * PITCH;
-    if (rounded && height > SIZE_MAX / rounded)
+    *address = NULL;
+    *pitch = 0;
+    if (!width || !height)
+        return cudaSuccess;
+    if (width > HC_PITCH_MAX)
+        return cudaErrorInvalidValue;
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    if (height > SIZE_MAX / *pitch)
         return cudaErrorMemoryAllocation;
-    cudaError_t error = hc_allocate(address, rounded * height, HC_MEMORY_DEVICE);
-    if (!error)
-        *pitch = rounded;
-    return error;
+    return hc_allocate(address, *pitch * height, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
@@ -25,32 +29,30 @@ cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t h
     HC_CALL(allocate_rows(devPtr, pitch, width, height));
 }
 
-static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent extent)
+static size_t rows_of(struct cudaExtent extent)
 {
-    void *address = NULL;
-    size_t pitch = 0;
-    if (!box || extent.width > HC_PITCH_MAX)
-        return cudaErrorInvalidValue;
-    if (extent.depth && extent.height > SIZE_MAX / extent.depth)
-        return cudaErrorMemoryAllocation;
-    cudaError_t error = allocate_rows(&address, &pitch, extent.width, extent.height * extent.depth);
-    if (!error)
-        *box = (struct cudaPitchedPtr){address, pitch, extent.width, extent.height};
-    return error;
+    size_t rows = 0;
+    return __builtin_mul_overflow(extent.height, extent.depth, &rows) ? SIZE_MAX : rows;
 }
 
-static bool has_rows(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+/* What it was made for is written where it was made, or was nothing. */
+static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
-    return box && extent.width && extent.height && extent.depth && extent.height <= SIZE_MAX / extent.depth;
+    if (!box)
+        return cudaErrorInvalidValue;
+    cudaError_t error = allocate_rows(&box->ptr, &box->pitch, extent.width, rows_of(extent));
+    if (!error) {
+        box->xsize = extent.width;
+        box->ysize = extent.height;
+    }
+    return error;
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
-    CUdeviceptr address = 0;
-    size_t pitch = 0;
-    HC_THROUGH_THEN(
-        has_rows(pitchedDevPtr, extent),
-        (*pitchedDevPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)address, pitch, extent.width, extent.height}),
-        cuMemAllocPitch, &address, &pitch, extent.width, extent.height * extent.depth, 4);
+    HC_THROUGH_THEN(pitchedDevPtr && extent.width && rows_of(extent),
+                    (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height), cuMemAllocPitch,
+                    HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch, extent.width,
+                    rows_of(extent), 4);
     HC_CALL(allocate_box(pitchedDevPtr, extent));
 }
