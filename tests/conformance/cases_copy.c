@@ -276,7 +276,7 @@ const struct case_topic topic_copy = CASE_TOPIC("Copies", "`cudaMemcpy` and `cud
 
 static const struct case_rule pending_rules[] = {
     {&copy_pinned_to_pinned_on_idle_stream, "From pinned memory to pinned memory."},
-    {&copy_pinned_to_pinned_pending, "The same while the stream is busy."},
+    {&copy_pinned_to_pinned_pending, "The same while the stream is busy: the call returns when the copy is done."},
     {&copy_pageable_to_pageable_pending, "With other host memory."},
     {&copy_pinned_to_device_pending, "From pinned memory to the device: the source is read when the copy runs."},
     {&copy_pageable_to_device_pending, "From other host memory: it was read when the call returned."},

@@ -263,7 +263,7 @@ static const struct case_rule rules[] = {
     {&driver_copies_refused, "From nowhere, to nowhere, and behind the end."},
     {&driver_copies_by_unified_addresses, "Pinned host memory, and other host memory, as memory of the device."},
     {&driver_rows, "Rows, from a position to a position."},
-    {&driver_rows_pitch, "A pitch that is less than a row."},
+    {&driver_rows_pitch, "Rows must fit into their pitch, a single row, too; a pitch of 0 is taken."},
     {&driver_rows_of_nothing, "Rows of nothing."},
     {&driver_rows_refused, "Types of memory, pointers and sizes that are wrong."},
     {&driver_rows_unified, "An address that says itself what it is."},

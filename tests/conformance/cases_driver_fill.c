@@ -165,7 +165,7 @@ static const struct case_rule rules[] = {
     {&driver_fill_refused, "No memory of the device, and elements behind its end."},
     {&driver_fill_rows, "Rows: the width counts elements, the pitch bytes."},
     {&driver_fill_rows_refused, "A pitch that is less than the width."},
-    {&captured_driver_fills, "In a capture, a memset node of the same element."},
+    {&captured_driver_fills, "In a capture; without rows, the node has no pitch."},
     {&captured_driver_fill_one_row, "One row, and rows without a gap."},
     {&captured_driver_fill_refused, "Fills that are refused, captured."},
     {&captured_driver_fill_nothing, "Fills of nothing, captured."},

@@ -2,8 +2,12 @@
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
+#include <hostcuda/hostcuda.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#pragma weak hostcuda_seed
 
 enum { BYTES = 4096 };
 
@@ -117,30 +121,64 @@ static void test_copies(void **state)
     EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, devices, BYTES, stream), cudaErrorInvalidDevice);
 }
 
-static void test_copies_in_a_capture(void **state)
+/* Work on streams of the device: a value for what it copies from, or the bytes of what was copied to. */
+static void fill_on(int device, cudaStream_t on, void *memory, int value)
+{
+    OK(cudaSetDevice(device));
+    OK(cudaMemsetAsync(memory, value, BYTES, on));
+    OK(cudaSetDevice(0));
+}
+
+/* What the devices were given before a copy is done before it, and what they are given after it comes after it. */
+static void check_order(cudaStream_t source, cudaStream_t target, unsigned char *copy, int value, bool wait)
+{
+    fill_on(1, source, there, value);
+    fill_on(0, target, here, value + 1);
+    OK(wait ? cudaMemcpyPeer(here, 0, there, 1, BYTES) : cudaMemcpyPeerAsync(here, 0, there, 1, BYTES, NULL));
+    fill_on(1, source, there, value + 2);
+    OK(cudaMemcpyAsync(copy, here, BYTES, cudaMemcpyDefault, target));
+    OK(cudaStreamSynchronize(target));
+    OK(cudaStreamSynchronize(source));
+    expect_bytes(copy, (unsigned char)value);
+    expect_bytes(here, (unsigned char)value);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    enum { SEEDS = 60 };
+    const unsigned flags[] = {cudaStreamDefault, cudaStreamNonBlocking};
+    need_peers();
+    unsigned char *copy = memory_of(0);
+    for (unsigned seed = 0; seed < (hostcuda_seed ? SEEDS : 2); seed++) {
+        cudaStream_t source = NULL, target = NULL;
+        if (hostcuda_seed)
+            hostcuda_seed(seed);
+        OK(cudaSetDevice(1));
+        OK(cudaStreamCreateWithFlags(&source, flags[seed / 2 % 2]));
+        OK(cudaSetDevice(0));
+        OK(cudaStreamCreateWithFlags(&target, flags[seed % 2]));
+        check_order(source, target, copy, 3, true);
+        if (hostcuda_seed) /* CUDA's guide says it of all copies on the default stream; no GPU was asked */
+            check_order(source, target, copy, 7, false);
+        OK(cudaStreamDestroy(source));
+        OK(cudaStreamDestroy(target));
+    }
+    if (hostcuda_seed)
+        hostcuda_seed(0);
+    OK(cudaFree(copy));
+}
+
+static void test_no_copies_in_a_capture(void **state)
 {
     (void)state;
     cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    cudaGraphNode_t node = NULL;
-    size_t count = 1;
-    enum cudaGraphNodeType type;
     need_peers();
-    OK(cudaMemset(here, 9, BYTES));
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    OK(cudaMemcpyPeerAsync(here, 0, there, 1, BYTES, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphGetNodes(graph, &node, &count));
-    assert_int_equal(count, 1);
-    OK(cudaGraphNodeGetType(node, &type));
-    assert_int_equal(type, cudaGraphNodeTypeMemcpy);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    expect_bytes(here, 9);
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
-    expect_bytes(here, 2);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(cudaMemcpyPeerAsync(here, 0, there, 1, 0, stream));
+    EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, 1, BYTES, stream), cudaErrorStreamCaptureUnsupported);
+    EXPECT_CODE(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    assert_null(graph);
 }
 
 static void test_driver(void **state)
@@ -157,6 +195,7 @@ static void test_driver(void **state)
     CU_OK(retain(&contexts[0], 0));
     CU_OK(retain(&contexts[1], 1));
     OK(cudaMemset(here, 9, BYTES));
+    OK(cudaMemset(there, 2, BYTES));
     CU_OK(copy((CUdeviceptr)(uintptr_t)here, contexts[0], (CUdeviceptr)(uintptr_t)there, contexts[1], BYTES));
     expect_bytes(here, 2);
     CU_OK(release(0));
@@ -166,8 +205,9 @@ static void test_driver(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),           cmocka_unit_test(test_access), cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_in_a_capture), cmocka_unit_test(test_driver),
+        cmocka_unit_test(test_questions), cmocka_unit_test(test_access),
+        cmocka_unit_test(test_copies),    cmocka_unit_test(test_no_copies_in_a_capture),
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_driver),
     };
     setenv("HOSTCUDA_DEVICES", "2", 1); /* a GPU's library does not look */
     return cmocka_run_group_tests_name("peers", tests, setup, teardown);

@@ -128,8 +128,8 @@ bool hc_runtime_kind(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *ki
 bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                     enum cudaMemcpyKind kind, CUDA_MEMCPY2D *copy)
 {
-    if (!is_kind(kind))
-        return false;
+    if (!is_kind(kind) || (height > 1 && (to_pitch < width || from_pitch < width)))
+        return false; /* the driver takes a pitch of 0 */
     *copy = (CUDA_MEMCPY2D){
         .srcMemoryType = sides[kind].from,
         .srcHost = from,
@@ -145,9 +145,15 @@ bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pit
     return true;
 }
 
+/* The driver takes a height of 0 for that of the copy, as the runtime does not. */
+static bool names_heights(const struct cudaMemcpy3DParms *params)
+{
+    return params->extent.depth <= 1 || (params->srcPtr.ysize && params->dstPtr.ysize);
+}
+
 bool hc_driver_copy(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
 {
-    if (!params || params->srcArray || params->dstArray || !is_kind(params->kind))
+    if (!params || params->srcArray || params->dstArray || !is_kind(params->kind) || !names_heights(params))
         return false;
     *copy = (CUDA_MEMCPY3D){
         .srcXInBytes = params->srcPos.x,
@@ -184,6 +190,12 @@ bool hc_driver_copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpy
     return hc_driver_copy(&params, copy);
 }
 
+/* 0: the slices are one behind the other. */
+static size_t height_of(size_t height, size_t y, const CUDA_MEMCPY3D *copy)
+{
+    return height || copy->Depth <= 1 ? height : y + copy->Height;
+}
+
 /* A width in bytes stands for one in elements, which only arrays have. */
 bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params)
 {
@@ -194,10 +206,10 @@ bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params
     *params = (struct cudaMemcpy3DParms){
         .srcPos = {copy->srcXInBytes, copy->srcY, copy->srcZ},
         .srcPtr = {from_host ? POINTER(copy->srcHost) : POINTER(copy->srcDevice), copy->srcPitch, copy->WidthInBytes,
-                   copy->srcHeight},
+                   height_of(copy->srcHeight, copy->srcY, copy)},
         .dstPos = {copy->dstXInBytes, copy->dstY, copy->dstZ},
         .dstPtr = {to_host ? copy->dstHost : POINTER(copy->dstDevice), copy->dstPitch, copy->WidthInBytes,
-                   copy->dstHeight},
+                   height_of(copy->dstHeight, copy->dstY, copy)},
         .extent = {copy->WidthInBytes, copy->Height, copy->Depth},
         .kind = kind,
     };

@@ -63,18 +63,33 @@ static char *corner(CUmemorytype type, const void *host, CUdeviceptr device, siz
     return base ? base + y * pitch + x : NULL;
 }
 
+/* A pitch of 0 says nothing (measured): the rows are taken to be one behind the other. */
+static size_t pitch_of(size_t pitch, size_t x, size_t width)
+{
+    return pitch ? pitch : x + width;
+}
+
+/* A single row, too, fits into its pitch (measured). */
+static bool fits(const CUDA_MEMCPY2D *c)
+{
+    return !c->WidthInBytes || !c->Height ||
+           (hc_row_fits(c->srcPitch, c->srcXInBytes, c->WidthInBytes) &&
+            hc_row_fits(c->dstPitch, c->dstXInBytes, c->WidthInBytes));
+}
+
 static cudaError_t copy_rows(const CUDA_MEMCPY2D *c, cudaStream_t stream, bool wait)
 {
     enum cudaMemcpyKind kind;
     if (!c || !hc_runtime_kind(c->srcMemoryType, c->dstMemoryType, &kind))
         return cudaErrorInvalidValue;
-    if (c->Height > 1 && (!hc_row_fits(c->srcPitch, c->srcXInBytes, c->WidthInBytes) ||
-                          !hc_row_fits(c->dstPitch, c->dstXInBytes, c->WidthInBytes)))
+    if (!fits(c))
         return cudaErrorInvalidValue;
-    char *to = corner(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch);
-    const char *from = corner(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch);
-    return wait ? cudaMemcpy2D(to, c->dstPitch, from, c->srcPitch, c->WidthInBytes, c->Height, kind)
-                : cudaMemcpy2DAsync(to, c->dstPitch, from, c->srcPitch, c->WidthInBytes, c->Height, kind, stream);
+    size_t to_pitch = pitch_of(c->dstPitch, c->dstXInBytes, c->WidthInBytes);
+    size_t from_pitch = pitch_of(c->srcPitch, c->srcXInBytes, c->WidthInBytes);
+    char *to = corner(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, to_pitch);
+    const char *from = corner(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, from_pitch);
+    return wait ? cudaMemcpy2D(to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height, kind)
+                : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height, kind, stream);
 }
 
 static cudaError_t copy_box(const CUDA_MEMCPY3D *copy, cudaStream_t stream, bool wait)
@@ -121,10 +136,10 @@ PAIR(cuMemsetD2D8, cuMemsetD2D8Async,
 
 FILL_PAIR(cuMemsetD16, cuMemsetD16Async, (CUdeviceptr dstDevice, unsigned short us, size_t N),
           (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream), (dstDevice, us, N, hStream),
-          ELEMENTS(dstDevice, N * sizeof us, us, sizeof us, N, 1))
+          ELEMENTS(dstDevice, 0, us, sizeof us, N, 1))
 FILL_PAIR(cuMemsetD32, cuMemsetD32Async, (CUdeviceptr dstDevice, unsigned int ui, size_t N),
           (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream), (dstDevice, ui, N, hStream),
-          ELEMENTS(dstDevice, N * sizeof ui, ui, sizeof ui, N, 1))
+          ELEMENTS(dstDevice, 0, ui, sizeof ui, N, 1))
 FILL_PAIR(cuMemsetD2D16, cuMemsetD2D16Async,
           (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),
           (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream),

@@ -41,6 +41,8 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
         return cudaErrorInvalidMemcpyDirection;
     if ((copy->height > 1 || copy->depth > 1) && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
         return cudaErrorInvalidPitchValue;
+    if ((copy->to_pitch && copy->width > copy->to_pitch) || (copy->from_pitch && copy->width > copy->from_pitch))
+        return cudaErrorInvalidValue; /* one row (measured) */
     if ((copy->height > 1 || copy->depth > 1) && (copy->to_pitch > HC_PITCH_MAX || copy->from_pitch > HC_PITCH_MAX))
         return cudaErrorInvalidValue;
     cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);

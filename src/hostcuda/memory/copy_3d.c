@@ -19,6 +19,12 @@ cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_co
     if (!plain && (!hc_row_fits(params->srcPtr.pitch, params->srcPos.x, width) ||
                    !hc_row_fits(params->dstPtr.pitch, params->dstPos.x, width)))
         return cudaErrorInvalidValue;
+    if (params->extent.depth > 1 &&
+        (params->srcPtr.ysize < params->extent.height || params->dstPtr.ysize < params->extent.height))
+        return cudaErrorInvalidPitchValue;
+    if (params->extent.depth > 1 && (params->srcPos.y > params->srcPtr.ysize - params->extent.height ||
+                                     params->dstPos.y > params->dstPtr.ysize - params->extent.height))
+        return cudaErrorInvalidValue;
     *copy = (struct hc_copy){
         .to = corner(&params->dstPtr, &params->dstPos),
         .from = corner(&params->srcPtr, &params->srcPos),

@@ -25,6 +25,35 @@ static cudaError_t issue(const struct hc_copy *copy, cudaStream_t stream)
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
+static bool on_device(const void *address)
+{
+    const struct hc_block *block = hc_block_find(address);
+    return block && block->kind == HC_MEMORY_DEVICE;
+}
+
+/* CUDA, too, returns from a copy to pageable memory, or on the host, when it is done (measured). */
+static bool is_awaited(const struct hc_copy *copy)
+{
+    return pageable(copy->to) || (!on_device(copy->to) && !on_device(copy->from));
+}
+
+/* Between the memories of two devices, on the legacy stream: in order with all work of both. */
+static bool is_across(const struct hc_copy *copy, const struct CUstream_st *stream)
+{
+    return !stream->capture && stream == hc_device(stream->device)->legacy && on_device(copy->from) &&
+           on_device(copy->to) && hc_block_find(copy->from)->device != hc_block_find(copy->to)->device;
+}
+
+/* All work before such a copy; the caller waits for the copy, so that all work after it is behind it. */
+static cudaError_t settle(const struct hc_copy *copy, const struct CUstream_st *stream)
+{
+    const int devices[] = {hc_block_find(copy->from)->device, hc_block_find(copy->to)->device, stream->device};
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; !error && i < sizeof devices / sizeof *devices; i++)
+        error = hc_run_device(devices[i]);
+    return error;
+}
+
 cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
@@ -32,10 +61,12 @@ cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle)
     if (error || empty(copy))
         return error;
     error = hc_copy_check(copy);
+    bool across = !error && is_across(copy, stream);
+    if (across)
+        error = settle(copy, stream);
     if (!error)
         error = issue(copy, stream);
-    /* CUDA, too, returns from a copy to pageable memory when it is there */
-    if (!error && !stream->capture && pageable(copy->to))
+    if (!error && !stream->capture && (across || is_awaited(copy)))
         error = hc_run_stream(stream);
     return error;
 }
@@ -50,10 +81,11 @@ cudaError_t hc_copy_sync(const struct hc_copy *copy)
     error = hc_copy_check(copy);
     if (error)
         return error;
-    const struct hc_block *from = hc_block_find(copy->from), *to = hc_block_find(copy->to);
-    bool on_device = from && to && from->kind == HC_MEMORY_DEVICE && to->kind == HC_MEMORY_DEVICE;
-    error = issue(copy, stream);
-    return error || on_device ? error : hc_run_stream(stream);
+    bool across = is_across(copy, stream), stays = on_device(copy->from) && on_device(copy->to) && !across;
+    error = across ? settle(copy, stream) : cudaSuccess;
+    if (!error)
+        error = issue(copy, stream);
+    return error || stays ? error : hc_run_stream(stream);
 }
 
 static struct hc_copy rows(void *to, const void *from, size_t to_pitch, size_t from_pitch, size_t width, size_t height,
@@ -127,13 +159,12 @@ cudaError_t hc_fill_memory(const struct cudaMemsetParams *params, cudaStream_t h
     error = stream->capture ? hc_fill_check_shape(params) : hc_fill_check(params);
     if (error)
         return error;
-    const struct hc_block *block = hc_block_find(params->dst);
-    bool on_device = block && block->kind == HC_MEMORY_DEVICE;
+    bool stays = on_device(params->dst);
     struct hc_op *op = hc_op_fill(params);
     if (op)
         op->unchecked = hc_fill_check(params) != cudaSuccess;
     error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
-    return error || !wait || on_device ? error : hc_run_stream(stream);
+    return error || !wait || stays ? error : hc_run_stream(stream);
 }
 
 static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value, size_t width, size_t height)
@@ -144,14 +175,14 @@ static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value,
 cudaError_t cudaMemset(void *devPtr, int value, size_t count)
 {
     HC_THROUGH(cuMemsetD8, HC_ADDRESS(devPtr), (unsigned char)value, count);
-    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
+    const struct cudaMemsetParams params = byte_rows(devPtr, 0, value, count, 1);
     HC_CALL(hc_fill_memory(&params, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
 {
     HC_THROUGH(cuMemsetD8Async, HC_ADDRESS(devPtr), (unsigned char)value, count, stream);
-    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
+    const struct cudaMemsetParams params = byte_rows(devPtr, 0, value, count, 1);
     HC_CALL(hc_fill_memory(&params, stream, false));
 }
 

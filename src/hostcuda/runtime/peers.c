@@ -2,6 +2,8 @@
 #include "hostcuda/call/call.h"
 #include "hostcuda/call/translate.h"
 #include "hostcuda/runtime/copy.h"
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/stream/submit.h"
 
 static bool is_device(int device)
 {
@@ -96,11 +98,22 @@ cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDev
     HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_sync(&copy));
 }
 
+/* No stream captures it, not even between memories of one device (measured). */
+static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = copy->width ? hc_stream_for_work(handle, &stream) : cudaSuccess;
+    if (error || !copy->width)
+        return error;
+    error = hc_capture_check_question(stream);
+    return error ? error : hc_copy_async(copy, handle);
+}
+
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
                                 cudaStream_t stream)
 {
     HC_THROUGH_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeerAsync, HC_ADDRESS(dst),
                   hc_driver_context_of(dstDevice), HC_ADDRESS(src), hc_driver_context_of(srcDevice), count, stream);
     const struct hc_copy copy = peer_copy(dst, src, count);
-    HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_async(&copy, stream));
+    HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), copy_async(&copy, stream));
 }
