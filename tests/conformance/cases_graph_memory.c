@@ -139,8 +139,8 @@ CASE(graph_memory_calls_in_capture, {
 });
 
 static const struct case_rule rules[] = {
-    {&graph_memory_counts, "It is used from the launch until it is freed; then a trim gives it back."},
-    {&graph_memory_freed_by_graph, "What the graph frees itself stays reserved, for its next launch."},
+    {&graph_memory_counts, "It is used from the launch, in steps of 32 MiB, until it is freed and trimmed."},
+    {&graph_memory_freed_by_graph, "What the graph frees itself stays used, for its next launch, until a trim."},
     {&graph_memory_small, "A small allocation."},
     {&graph_memory_exec_destroyed, "It outlives the executable graph."},
     {&graph_memory_attributes_refused, "What cannot be asked or set."},

@@ -357,13 +357,14 @@ static const struct case_rule rules[] = {
     {&pool_attributes, "What a new pool has, and what can be set."},
     {&pool_attributes_refused, "What cannot be set: only 0, to begin a high-water mark anew."},
     {&pool_counts, "What is used, and what the pool has reserved for it."},
-    {&pool_small_allocations, "Small allocations are rounded up."},
-    {&pool_freed_on_busy_stream, "What is freed on a stream is no longer used before the stream comes there."},
-    {&pool_trim, "`cudaMemPoolTrimTo` gives back what is not used."},
+    {&pool_small_allocations, "What is used is counted in bytes, until it is freed."},
+    {&pool_freed_on_busy_stream,
+     "What is freed on a stream does not count as used, even before the stream comes there."},
+    {&pool_trim, "`cudaMemPoolTrimTo` gives back what is not used, all of it where `SIZE_MAX` bytes are to be kept."},
     {&pool_allocations_refused, "Sizes that cannot be had, and no place for the answer."},
     {&pool_access, "The pool's own device always has access."},
     {&pool_captured, "In a capture, an allocation from a pool is an allocation node."},
-    {&pool_calls_in_capture, "Calls on pools while a stream captures."},
+    {&pool_calls_in_capture, "Calls on pools are unsafe while a stream captures, but for `cudaDeviceGetMemPool`."},
 };
 
 const struct case_topic topic_pool =

@@ -145,10 +145,19 @@ void hc_block_count_in(struct hc_block *block, struct hc_pool *pool)
 {
     hc_pool_take(pool, block->bytes);
     block->pool = pool;
+    block->left = false;
+}
+
+void hc_block_leave(struct hc_block *block)
+{
+    if (block->pool && !block->left)
+        hc_pool_leave(block->pool, block->bytes);
+    block->left = true;
 }
 
 void hc_block_uncount(struct hc_block *block)
 {
+    hc_block_leave(block);
     if (block->pool)
         hc_pool_give(block->pool, block->bytes);
     block->pool = NULL;

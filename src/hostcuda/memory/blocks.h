@@ -21,6 +21,7 @@ struct hc_block {
     bool borrowed;       /* the memory is another's: registered host memory, or a mapping; freed by that other alone */
     uint64_t id;
     struct hc_pool *pool; /* which counts its bytes; NULL: none */
+    bool left;            /* as freed */
 };
 
 /* Live, with one reference. NULL: no memory. */
@@ -30,6 +31,8 @@ struct hc_block *hc_block_make_in(struct hc_pool *pool, size_t bytes);
 /* The pool counts the block until it ends, or is uncounted. */
 void hc_block_count_in(struct hc_block *block, struct hc_pool *pool);
 void hc_block_uncount(struct hc_block *block);
+/* The program has freed it; the pool no longer counts it as used. */
+void hc_block_leave(struct hc_block *block);
 /* The same, of memory that somebody else owns. */
 struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device);
 void hc_block_retain(struct hc_block *block);

@@ -21,7 +21,7 @@ struct hc_pool *hc_pool_make(int device, size_t max_bytes)
 
 static void free_pool(struct hc_pool *pool)
 {
-    if (pool->leaving && !pool->used)
+    if (pool->leaving && !pool->used && !pool->leaving_bytes)
         free(pool);
 }
 
@@ -81,14 +81,24 @@ cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool)
 
 /* ---- what is counted --------------------------------------------------------------------------------------------- */
 
+static size_t held(const struct hc_pool *pool)
+{
+    return pool->used + pool->leaving_bytes;
+}
+
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes)
 {
-    return !pool->max_bytes || (pool->used <= pool->max_bytes && bytes <= pool->max_bytes - pool->used);
+    return !pool->max_bytes || (held(pool) <= pool->max_bytes && bytes <= pool->max_bytes - held(pool));
+}
+
+uint64_t hc_pool_round(uint64_t bytes)
+{
+    return (bytes / CHUNK_BYTES + (bytes % CHUNK_BYTES != 0)) * CHUNK_BYTES;
 }
 
 static size_t needed(const struct hc_pool *pool)
 {
-    return (pool->used + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+    return hc_pool_round(held(pool));
 }
 
 void hc_pool_take(struct hc_pool *pool, size_t bytes)
@@ -112,7 +122,13 @@ void hc_pool_trim(struct hc_pool *pool, uint64_t keep)
 
 void hc_pool_give(struct hc_pool *pool, size_t bytes)
 {
-    pool->used -= bytes;
+    pool->leaving_bytes -= bytes;
     hc_pool_trim(pool, pool->threshold);
     free_pool(pool);
+}
+
+void hc_pool_leave(struct hc_pool *pool, size_t bytes)
+{
+    pool->used -= bytes;
+    pool->leaving_bytes += bytes;
 }

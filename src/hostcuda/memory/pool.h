@@ -11,7 +11,8 @@ struct hc_pool {
     int device;
     bool leaving;                   /* destroyed by the program: freed when it has no memory any more */
     size_t max_bytes;               /* 0: no limit */
-    size_t used, used_high;         /* bytes in blocks */
+    size_t used, used_high;         /* bytes in blocks that are not freed */
+    size_t leaving_bytes;           /* and in those whose free has not run yet */
     size_t reserved, reserved_high; /* and what a GPU would hold for them */
     uint64_t threshold;             /* bytes that it keeps when nobody uses them */
     bool strict[HC_POOL_REUSES];    /* a way of reuse that the program has switched off */
@@ -36,6 +37,10 @@ cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool);
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes);
 void hc_pool_take(struct hc_pool *pool, size_t bytes);
 void hc_pool_give(struct hc_pool *pool, size_t bytes);
+/* They are freed from now on, and given later. */
+void hc_pool_leave(struct hc_pool *pool, size_t bytes);
+/* The bytes, rounded up to CUDA's step of reservations; more than there are come to 0, as in CUDA (measured). */
+uint64_t hc_pool_round(uint64_t bytes);
 /* Gives back what is reserved above `keep` bytes and not used. */
 void hc_pool_trim(struct hc_pool *pool, uint64_t keep);
 

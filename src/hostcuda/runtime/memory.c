@@ -189,7 +189,7 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
     cudaError_t error = hc_stream_for_work(handle, &stream);
     if (!error && !stream->capture)
         error = hc_capture_unsafe_call();
-    if (error)
+    if (error || !address)
         return error;
     struct hc_block *block = hc_block_find(address);
     if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE || block->borrowed)
@@ -200,7 +200,9 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
     if (!op)
         return cudaErrorMemoryAllocation;
     if (!stream->capture)
-        block->live = false; /* a captured free counts when its graph is launched */
+        block->live = false;                /* a captured free counts when its graph is launched */
+    if (!stream->capture && !block->graphs) /* graphs keep their memory for the next launch */
+        hc_block_leave(block);
     return hc_stream_submit(stream, op);
 }
 
@@ -216,12 +218,10 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
     HC_THROUGH(cuMemGetInfo, free, total);
     cudaError_t error = hc_begin();
-    if (!error && (!free || !total))
-        error = cudaErrorInvalidValue;
-    if (!error) {
+    if (!error && total) /* what has no place is not asked for (measured) */
         *total = hc_device_bytes();
+    if (!error && free)
         *free = hc_device_free_bytes(hc_thread()->device);
-    }
     return hc_end(error);
 }
 

@@ -1,6 +1,7 @@
 /* Memory pools: made, current, asked for, shown to other devices. */
 #include "hostcuda/call/call.h"
 #include "hostcuda/memory/blocks.h"
+#include "hostcuda/stream/capture.h"
 
 #include <stdio.h>
 
@@ -19,6 +20,8 @@ static cudaError_t create_pool(cudaMemPool_t *pool, const struct cudaMemPoolProp
 {
     if (!pool || !props || props->allocType != cudaMemAllocationTypePinned)
         return cudaErrorInvalidValue;
+    if (props->handleTypes & ~((unsigned)cudaMemHandleTypePosixFileDescriptor | (unsigned)cudaMemHandleTypeFabric))
+        return cudaErrorInvalidValue;
     if (props->location.type == cudaMemLocationTypeHost || props->location.type == cudaMemLocationTypeHostNuma ||
         props->handleTypes) {
         fprintf(stderr, "hostcuda: memory pools on the host, or for other processes, are not implemented\n");
@@ -35,7 +38,7 @@ static cudaError_t create_pool(cudaMemPool_t *pool, const struct cudaMemPoolProp
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
 {
     HC_THROUGH(cuMemPoolCreate, memPool, HC_SAME_AS(const CUmemPoolProps *, poolProps));
-    HC_CALL(create_pool(memPool, poolProps));
+    HC_CHECKED_CALL(hc_capture_unsafe_call(), create_pool(memPool, poolProps));
 }
 
 static cudaError_t destroy_pool(cudaMemPool_t handle)
@@ -52,7 +55,7 @@ static cudaError_t destroy_pool(cudaMemPool_t handle)
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 {
     HC_THROUGH(cuMemPoolDestroy, memPool);
-    HC_CALL(destroy_pool(memPool));
+    HC_CHECKED_CALL(hc_capture_unsafe_call(), destroy_pool(memPool));
 }
 
 static cudaError_t get_pool(cudaMemPool_t *pool, int device, struct hc_pool *(*pool_of)(int device))
@@ -60,7 +63,7 @@ static cudaError_t get_pool(cudaMemPool_t *pool, int device, struct hc_pool *(*p
     if (!pool)
         return cudaErrorInvalidValue;
     if (device < 0 || device >= hc_device_count())
-        return cudaErrorInvalidDevice;
+        return pool_of == hc_pool_default ? cudaErrorInvalidDevice : cudaErrorInvalidValue; /* measured */
     *pool = HANDLE(pool_of(device));
     return cudaSuccess;
 }
@@ -81,8 +84,6 @@ static cudaError_t set_pool(int device, cudaMemPool_t handle)
 {
     struct hc_pool *pool = NULL;
     cudaError_t error = hc_pool_from(handle, &pool);
-    if (!error && (device < 0 || device >= hc_device_count()))
-        error = cudaErrorInvalidDevice;
     if (!error && pool->device != device)
         error = cudaErrorInvalidValue;
     if (!error)
@@ -93,7 +94,7 @@ static cudaError_t set_pool(int device, cudaMemPool_t handle)
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 {
     HC_THROUGH(cuDeviceSetMemPool, device, memPool);
-    HC_CALL(set_pool(device, memPool));
+    HC_CHECKED_CALL(hc_capture_unsafe_call(), set_pool(device, memPool));
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
@@ -145,25 +146,32 @@ static cudaError_t set_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr
     return cudaSuccess;
 }
 
+/* For calls that are unsafe in a capture. */
+static cudaError_t find_pool(cudaMemPool_t handle, struct hc_pool **pool)
+{
+    cudaError_t error = hc_capture_unsafe_call();
+    return error ? error : hc_pool_from(handle, pool);
+}
+
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
     HC_THROUGH(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), get_attribute(pool, attr, value));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), get_attribute(pool, attr, value));
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
     HC_THROUGH(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), set_attribute(pool, attr, value));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), set_attribute(pool, attr, value));
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
     HC_THROUGH(cuMemPoolTrimTo, memPool, minBytesToKeep);
     struct hc_pool *pool = NULL;
-    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), (hc_pool_trim(pool, minBytesToKeep), cudaSuccess));
+    HC_CHECKED_CALL(find_pool(memPool, &pool), (hc_pool_trim(pool, hc_pool_round(minBytesToKeep)), cudaSuccess));
 }
 
 /* ---- other devices ----------------------------------------------------------------------------------------------- */
@@ -262,11 +270,20 @@ static cudaError_t check_graphs(int device, enum cudaGraphMemAttributeType attr,
     return pool_attribute(attr, same) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/* What is used is counted in the steps in which it is reserved (measured). */
+static cudaError_t get_graphs_attribute(int device, enum cudaMemPoolAttr attr, void *value)
+{
+    struct hc_pool counted = *hc_pool_of_graphs(device);
+    counted.used = hc_pool_round(counted.used);
+    counted.used_high = hc_pool_round(counted.used_high);
+    return get_attribute(&counted, attr, value);
+}
+
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr, void *value)
 {
     HC_THROUGH(cuDeviceGetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
     enum cudaMemPoolAttr same;
-    HC_CHECKED_CALL(check_graphs(device, attr, &same), get_attribute(hc_pool_of_graphs(device), same, value));
+    HC_CHECKED_CALL(check_graphs(device, attr, &same), get_graphs_attribute(device, same, value));
 }
 
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr, void *value)

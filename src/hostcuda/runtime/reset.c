@@ -14,11 +14,12 @@ struct found {
     size_t count, capacity;
 };
 
-/* Mappings and variables have owners of their own. */
+/* Mappings and variables have owners of their own. What streams allocated stays (measured): pools hold it. */
 static void find_owned(struct hc_block *block, const void *data)
 {
     struct found *found = (struct found *)(uintptr_t)data;
-    bool owned = !block->borrowed || block->kind == HC_MEMORY_PINNED;
+    bool pooled = block->pool && !block->graphs;
+    bool owned = (!block->borrowed || block->kind == HC_MEMORY_PINNED) && !pooled;
     if (block->device == found->device && block->live && owned &&
         hc_grow(&found->blocks, &found->capacity, found->count + 1, sizeof(*found->blocks)))
         found->blocks[found->count++] = block;
