@@ -279,10 +279,10 @@ static const struct case_rule rules[] = {
     {&unregister_refused, "What cannot be unregistered."},
     {&register_in_capture, "Registering while a stream captures."},
     {&unregister_in_capture, "And unregistering."},
-    {&copy_registered_pending, "A copy of registered memory is work of the stream, as of pinned memory."},
+    {&copy_registered_pending, "A copy of registered memory to pinned memory: the call returns when it is done."},
     {&managed_refused, "Arguments that `cudaMallocManaged` does not take."},
     {&memory_info, "How much memory there is."},
-    {&memory_info_without_place, "No place for the answer."},
+    {&memory_info_without_place, "What has no place is not asked for."},
 };
 
 const struct case_topic topic_host_memory =

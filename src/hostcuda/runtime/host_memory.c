@@ -1,5 +1,6 @@
 /* Memory of the program's own that it registers: pinned from then on. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/memory/mapped.h"
 #include "hostcuda/runtime/memory.h"
 #include "hostcuda/stream/capture.h"
 
@@ -19,6 +20,8 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
     if (other)
         return other->kind == HC_MEMORY_PINNED && other->borrowed ? cudaErrorHostMemoryAlreadyRegistered
                                                                   : cudaErrorInvalidValue; /* measured */
+    if (!hc_mapped_for_use(address, bytes, !(flags & cudaHostRegisterReadOnly)))
+        return cudaErrorInvalidValue;
     return hc_block_borrow(HC_MEMORY_PINNED, address, bytes, hc_thread()->device) ? cudaSuccess
                                                                                   : cudaErrorMemoryAllocation;
 }
