@@ -43,6 +43,14 @@ constexpr int warpSize = 32;
 #include <hostcuda/shim_bf16.h>
 #include <hostcuda/shim_symbols.h>
 
+/* Stands in the symbol table with the variables of this file, which may then be those of kernels. */
+#if defined __has_attribute
+#if __has_attribute(retain)
+__attribute__((retain))
+#endif
+#endif
+__attribute__((used)) static const char hostcuda_device_code __asm__("hostcuda_device_code") = 0;
+
 /* ---- barriers and fences ------------------------------------------------------------------------------------ */
 
 inline void __syncthreads()

@@ -64,13 +64,6 @@ CASE(symbol_address_refused, {
     (void)scalar, (void)table;
 });
 
-CASE(symbol_without_place, {
-    SYMBOLS();
-    ASK(cudaGetSymbolSize(NULL, scalar));
-    ASK(cudaGetSymbolAddress(NULL, scalar));
-    (void)table;
-});
-
 CASE(symbol_copies, {
     SYMBOLS();
     HOST();
@@ -207,11 +200,10 @@ CASE(symbol_address_in_capture, {
 static const struct case_rule rules[] = {
     {&symbol_address, "A variable has a size and an address, which is device memory."},
     {&symbol_address_refused, "What is no variable."},
-    {&symbol_without_place, "No place for the answer."},
     {&symbol_copies, "Copies to and from variables, by direction or `cudaMemcpyDefault`."},
     {&symbol_copies_async, "On a stream."},
     {&symbol_offsets, "What would reach behind the variable's end."},
-    {&symbol_copies_of_nothing, "Copies of no bytes."},
+    {&symbol_copies_of_nothing, "A copy of no bytes succeeds, whatever else is wrong."},
     {&symbol_kinds, "Directions that do not fit."},
     {&symbol_unknown, "What is no variable, and no memory."},
     {&captured_symbol_copies, "In a capture, a memcpy node."},

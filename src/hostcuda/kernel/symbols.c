@@ -53,10 +53,9 @@ static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
 }
 
 struct symbol {
-    const ElfW(Sym) * entry;
+    const ElfW(Sym) * entry, *first, *end; /* itself, and its table */
     const char *names;
     size_t names_bytes;
-    const ElfW(Sym) * source; /* the name of a static one's source file; NULL: of none */
 };
 
 static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value,
@@ -66,14 +65,12 @@ static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, con
         return false;
     if (!inside(file, names->sh_offset, names->sh_size))
         return false;
-    const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset), *source = NULL;
+    const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
-        if ((symbols[i].st_info & 15) == STT_FILE) /* stands before the file's static symbols */
-            source = &symbols[i];
         if ((symbols[i].st_info & 15) != type || symbols[i].st_value != value || symbols[i].st_name >= names->sh_size)
             continue;
-        *found = (struct symbol){&symbols[i], (const char *)file->bytes + names->sh_offset, names->sh_size,
-                                 symbols[i].st_info >> 4 == STB_LOCAL ? source : NULL};
+        *found = (struct symbol){&symbols[i], symbols, symbols + table->sh_size / sizeof *symbols,
+                                 (const char *)file->bytes + names->sh_offset, names->sh_size};
         return true;
     }
     return false;
@@ -184,14 +181,36 @@ char *hc_symbol_name(const void *function)
     return name;
 }
 
-/* Kernels are written in C++: a static variable of a C file is none of theirs. */
-static bool is_from_c(const struct symbol *symbol)
+/* ---- variables --------------------------------------------------------------------------------------------------- */
+
+static bool is_file(const ElfW(Sym) * entry)
 {
-    if (!symbol->source || symbol->source->st_name >= symbol->names_bytes)
-        return false;
-    const char *name = symbol->names + symbol->source->st_name;
-    size_t length = strnlen(name, symbol->names_bytes - symbol->source->st_name);
-    return length > 2 && memcmp(name + length - 2, ".c", 2) == 0;
+    return (entry->st_info & 15) == STT_FILE;
+}
+
+/* kernel_shim.h leaves this name in every file that includes it. */
+static bool has_mark(const struct symbol *found, const ElfW(Sym) * from, const ElfW(Sym) * end)
+{
+    static const char mark[] = "hostcuda_device_code";
+    for (; from < end; from++)
+        if (from->st_name < found->names_bytes && found->names_bytes - from->st_name >= sizeof mark &&
+            !memcmp(found->names + from->st_name, mark, sizeof mark))
+            return true;
+    return false;
+}
+
+/* Local symbols stand behind the name of the file that they came from: a file without kernels has no variables of
+ * kernels. Where no file is marked, the linker has dropped the marks, and any will do. */
+static bool may_be_of_kernels(const struct symbol *found)
+{
+    const ElfW(Sym) *from = found->entry, *end = found->entry;
+    if (found->entry->st_info >> 4 != STB_LOCAL)
+        return true;
+    while (from > found->first && !is_file(from))
+        from--;
+    while (end < found->end && !is_file(end))
+        end++;
+    return has_mark(found, from, end) || !has_mark(found, found->first, found->end);
 }
 
 size_t hc_symbol_bytes(const void *variable)
@@ -209,7 +228,7 @@ size_t hc_symbol_bytes(const void *variable)
     if (!open_file_of(&file, map))
         return 0;
     size_t bytes = 0;
-    if (find_symbol(&file, (uintptr_t)variable - map->l_addr, STT_OBJECT, &found) && !is_from_c(&found))
+    if (find_symbol(&file, (uintptr_t)variable - map->l_addr, STT_OBJECT, &found) && may_be_of_kernels(&found))
         bytes = found.entry->st_size;
     close_file(&file);
     return bytes;

@@ -45,6 +45,13 @@ static cudaError_t read_copy(const struct symbol_copy *asked, struct hc_copy *co
     return error;
 }
 
+/* Calls that copy nothing do not look at what else they are asked (measured); nodes do. */
+static cudaError_t read_call(const struct symbol_copy *asked, struct hc_copy *copy)
+{
+    *copy = (struct hc_copy){.width = 0};
+    return asked->count ? read_copy(asked, copy) : cudaSuccess;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool driver_rows(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
@@ -65,7 +72,7 @@ static bool driver_rows(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
         CUDA_MEMCPY2D driver;                                                                                          \
         HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2D, &driver);                                               \
         struct hc_copy copy;                                                                                           \
-        HC_CHECKED_CALL(read_copy(asked, &copy), hc_copy_sync(&copy));                                                 \
+        HC_CHECKED_CALL(read_call(asked, &copy), hc_copy_sync(&copy));                                                 \
     }
 SYMBOL_COPY(cudaMemcpyToSymbol,
             (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind), TO_SYMBOL)
@@ -78,7 +85,7 @@ SYMBOL_COPY(cudaMemcpyFromSymbol,
         CUDA_MEMCPY2D driver;                                                                                          \
         HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2DAsync, &driver, stream);                                  \
         struct hc_copy copy;                                                                                           \
-        HC_CHECKED_CALL(read_copy(asked, &copy), hc_copy_async(&copy, stream));                                        \
+        HC_CHECKED_CALL(read_call(asked, &copy), hc_copy_async(&copy, stream));                                        \
     }
 SYMBOL_COPY_ASYNC(cudaMemcpyToSymbolAsync,
                   (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
