@@ -69,7 +69,11 @@ static cudaError_t get_attribute(void *data, CUpointer_attribute attribute, CUde
 {
     const struct place place = find_allocation(pointer);
     const struct answer answer = answer_of(attribute, &place);
-    if (!data || !answer.size || !answer.known)
+    if (!data || !answer.size)
+        return cudaErrorInvalidValue;
+    if (!answer.known && attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
+        memset(data, 0, answer.size); /* measured */
+    if (!answer.known)
         return cudaErrorInvalidValue;
     memcpy(data, &answer.value, answer.size);
     return cudaSuccess;
@@ -120,7 +124,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dpt
         error = cudaErrorSymbolNotFound; /* CUDA's error for a pointer that it does not know */
     if (!error && pbase)
         *pbase = (CUdeviceptr)(uintptr_t)block->base;
-    if (!error && psize)
-        *psize = block->bytes;
+    if (psize && (!error || error == cudaErrorSymbolNotFound))
+        *psize = block ? block->bytes : 0; /* measured */
     return hc_driver_end(error);
 }
