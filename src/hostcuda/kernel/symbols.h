@@ -10,8 +10,8 @@
 char *hc_symbol_name(const void *function);
 /* kernel_shim.h has marked the function as a kernel. */
 bool hc_symbol_is_kernel(const void *function);
-/* Of the variable that begins there, without those on stacks and heaps, and static ones of C files. 0: there is none,
- * or the file is stripped. */
+/* Of the variable that begins there, without those on stacks and heaps, and static ones of files without kernels. 0:
+ * there is none, or the file is stripped. */
 size_t hc_symbol_bytes(const void *variable);
 
 #endif
