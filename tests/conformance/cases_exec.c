@@ -112,7 +112,7 @@ CASE(exec_after_node_destroyed, {
     ASK(cudaGraphGetEdges(s->graph, NULL, NULL, NULL, &edges));
     VALUE("edges", edges);
     ASK_INSTANTIATE();
-    RUN_EXEC_X();
+    RUN_EXEC();
 });
 
 CASE(exec_keeps_destroyed_node, {

@@ -21,9 +21,7 @@ cudaError_t hc_kernel_set(struct hc_kernel *kernel, enum cudaFuncAttribute attri
     if (!is_value(attribute, value))
         return cudaErrorInvalidValue;
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-        kernel->shared_set = value;
-        if (kernel->shared_limit < value)
-            kernel->shared_limit = value; /* and it stays when less is set (measured) */
+        kernel->shared_limit = value;
     } else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
         kernel->carveout = value;
     } else if (attribute == cudaFuncAttributeClusterSchedulingPolicyPreference) {
@@ -39,7 +37,7 @@ void hc_kernel_get(const struct hc_kernel *kernel, struct cudaFuncAttributes *at
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
     attributes->numRegs = HC_THREAD_REGISTERS;
-    attributes->maxDynamicSharedSizeBytes = kernel->shared_set;
+    attributes->maxDynamicSharedSizeBytes = kernel->shared_limit;
     attributes->ptxVersion = attributes->binaryVersion = 90;
     attributes->preferredShmemCarveout = kernel->carveout;
     attributes->clusterSchedulingPolicyPreference = kernel->cluster_policy;

@@ -58,7 +58,7 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
         return NULL; /* the launch then says that the function is unknown */
     kernel->function = function;
     kernel->type = type;
-    kernel->shared_limit = kernel->shared_set = kernel->shared_asked = SHARED_DEFAULT;
+    kernel->shared_limit = kernel->shared_asked = SHARED_DEFAULT;
     kernel->carveout = -1;
     struct hc_kernel **bucket = bucket_of(function);
     kernel->next = *bucket;

@@ -25,8 +25,7 @@ struct hc_kernel {
     char *name_storage;
     bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* NULL: none */
-    int shared_limit;                    /* what launches may have */
-    int shared_set;                      /* the limit that was set last, which may be lower */
+    int shared_limit;                    /* what launches may have: what was set last */
     int shared_asked;                    /* the same by the runtime, which does not learn what the driver was told */
     int carveout;                        /* per cent of the cache; -1: no wish */
     int cluster_policy, other_clusters;
