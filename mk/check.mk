@@ -82,7 +82,7 @@ docs: $(OUT)/tests/conformance/document $(OUT)/tools/variables
 	@$<
 
 gpu-check:
-	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
+	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' BENCH_FLAGS='$(BENCH_FLAGS)' tools/gpu-record check $(PART)
 
 bench: $(BENCH)
 	@$(BENCH) $(BENCH_FLAGS)

@@ -146,17 +146,19 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
     *to = (greg_t)(((uint64_t)*to & ~mask) | (value & mask));
 }
 
-/* By 0, quotient and remainder have all bits set. Else the quotient is the most negative number over -1, which stays as
- * it is, and nothing remains. */
+/* By 0, quotient and remainder have all bits set, or the lower 32 of a number of 64 bits that needs no more: so an H200
+ * answers (tests/unit/test_kernel_division.c prints it). Else the quotient is the most negative number over -1, which
+ * stays as it is, and nothing remains. */
 static void give_result(ucontext_t *context, const struct division *division)
 {
     greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
     bool zero = division->divisor == 0;
+    uint64_t ones = division->bytes == 8 && (uint64_t)*low >> 32 == 0 ? 0xffffffffu : ~0ull;
     if (division->bytes == 1) { /* both are in AX */
         write_register(low, 2, zero ? 0xffff : (uint64_t)*low & 0xff);
     } else {
-        write_register(low, division->bytes, zero ? ~0ull : (uint64_t)*low);
-        write_register(high, division->bytes, zero ? ~0ull : 0);
+        write_register(low, division->bytes, zero ? ones : (uint64_t)*low);
+        write_register(high, division->bytes, zero ? ones : 0);
     }
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)division->next;
 }
