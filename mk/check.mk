@@ -20,7 +20,7 @@ ALONE := test_build.sh
 LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_page.sh test_attach_failures.sh test_install.sh test_comm_join test_fault_sweep test_nccl_failures \
            test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
 # What is asleep for most of its time, until a rank gives up on another one: beside what computes, not in its place.
-WAITING := test_host_functions test_comm_faults test_comm_handshake test_comm_join test_comm_meeting test_comm_runner test_comm_missing test_nccl_failures \
+WAITING := test_host_functions test_capture_rules test_comm_faults test_comm_handshake test_comm_join test_comm_meeting test_comm_runner test_comm_missing test_nccl_failures \
            test_attach_step.sh test_soak.sh test_check.sh
 longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
 # A name without a test would be one that does nothing.

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-static atomic_int gate_is_open, has_returned;
+static atomic_int gate_is_open, has_returned, has_given_up;
 
 static void sleep_ms(int milliseconds)
 {
@@ -17,8 +17,9 @@ static void sleep_ms(int milliseconds)
 static void CUDART_CB wait_for_gate(void *unused)
 {
     (void)unused;
-    for (int ms = 0; !atomic_load(&gate_is_open) && ms < GATE_SECONDS_MAX * 1000; ms++)
+    for (int ms = 0; !atomic_load(&gate_is_open) && ms < GATE_MS_MAX; ms++)
         sleep_ms(1);
+    atomic_store(&has_given_up, !atomic_load(&gate_is_open));
     atomic_store(&has_returned, 1);
 }
 
@@ -39,6 +40,7 @@ cudaError_t gate_hold(cudaStream_t stream)
 {
     cudaError_t error = load_kernels();
     atomic_store(&gate_is_open, 0);
+    atomic_store(&has_given_up, 0);
     atomic_store(&has_returned, 0);
     return error ? error : cudaLaunchHostFunc(stream, wait_for_gate, NULL);
 }
@@ -61,9 +63,14 @@ bool gate_returned(void)
     return atomic_load(&has_returned);
 }
 
+bool gate_gave_up(void)
+{
+    return atomic_load(&has_given_up);
+}
+
 bool gate_wait_until(const volatile int *place, int value)
 {
-    for (int ms = 0; *place != value && ms < GATE_SECONDS_MAX * 1000; ms++)
+    for (int ms = 0; *place != value && ms < GATE_WAIT_MS_MAX; ms++)
         sleep_ms(1);
     return *place == value;
 }

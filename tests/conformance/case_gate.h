@@ -5,7 +5,8 @@
 
 #include "case.h"
 
-/* The stream's later work waits until the gate is opened; if it never is, for some seconds. */
+/* The stream's later work waits until the gate is opened; if it is not, because a call of the case waits for the
+ * stream, for a second. */
 #define HOLD(stream) STEP_AS("cudaLaunchHostFunc(" #stream ", wait_for_gate, NULL)", gate_hold(stream))
 #define OPEN_GATE()  STEP_AS("open_gate()", gate_open())
 /* A function that takes long, and then ends by itself. */
@@ -13,12 +14,14 @@
 /* Has the function come to its end? */
 #define RETURNED() ANSWERED("the host function has returned", gate_returned())
 
-enum { GATE_SECONDS_MAX = 5, GATE_LONG_MS = 60 };
+enum { GATE_MS_MAX = 1000, GATE_WAIT_MS_MAX = 5000, GATE_LONG_MS = 60 };
 
 cudaError_t gate_hold(cudaStream_t stream);
 cudaError_t gate_open(void);
 cudaError_t gate_take_long(cudaStream_t stream);
 bool gate_returned(void);
+/* Has it ended before the gate was opened? */
+bool gate_gave_up(void);
 
 /* Lets some time pass, without a call of CUDA, until the value is there. false: it did not come. */
 bool gate_wait_until(const volatile int *place, int value);

@@ -2,11 +2,9 @@
 
 #include "case_scene.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
-enum { BYTES_MAX = 1024, HOLD_SECONDS_MAX = 4, NAP_NANOSECONDS = 1000000, NAPS_A_SECOND = 1000 };
+enum { BYTES_MAX = 1024 };
 
 static cudaError_t read_back(unsigned char *host, const void *memory, size_t bytes)
 {
@@ -41,36 +39,4 @@ cudaError_t case_free_memory(struct scene *s)
     cudaError_t error = cudaFree(s->memory);
     s->memory = NULL;
     return error;
-}
-
-/* ---- a stream that is busy --------------------------------------------------------------------------------------- */
-
-static atomic_bool let_go, gave_up;
-
-static void wait_for_flag(void *user)
-{
-    const struct timespec nap = {0, NAP_NANOSECONDS};
-    (void)user;
-    for (int i = 0; i < HOLD_SECONDS_MAX * NAPS_A_SECOND && !atomic_load(&let_go); i++)
-        nanosleep(&nap, NULL);
-    if (!atomic_load(&let_go))
-        atomic_store(&gave_up, true);
-}
-
-cudaError_t case_hold_stream(cudaStream_t stream)
-{
-    atomic_store(&let_go, false);
-    atomic_store(&gave_up, false);
-    return cudaLaunchHostFunc(stream, wait_for_flag, NULL);
-}
-
-cudaError_t case_let_go(void)
-{
-    atomic_store(&let_go, true);
-    return cudaSuccess;
-}
-
-bool case_has_waited(void)
-{
-    return atomic_load(&gave_up);
 }

@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_CASE_MEMORY_H
 #define CONFORMANCE_CASE_MEMORY_H
 
-#include "case.h"
+#include "case_gate.h"
 
 #include <string.h>
 
@@ -31,13 +31,8 @@ cudaError_t case_free_memory(struct scene *s);
         STEP(cudaStreamSynchronize(s->b));                                                                             \
     } while (0)
 
-/* A host function keeps the stream busy until the case says so; if a call of the case waits for the stream, the
- * function ends by itself after some seconds. One stream at a time. */
-#define HOLD(stream) STEP_AS("cudaLaunchHostFunc(" #stream ", wait_for_flag, NULL)", case_hold_stream(stream))
-#define LET_GO()     STEP_AS("flag = 1;", case_let_go())
-#define WAITED()     ANSWERED("has the call waited for the stream", case_has_waited())
-cudaError_t case_hold_stream(cudaStream_t stream);
-cudaError_t case_let_go(void);
-bool case_has_waited(void);
+/* After HOLD, a call that waits for the stream returns when the function has given up. */
+#define LET_GO() OPEN_GATE()
+#define WAITED() ANSWERED("has the call waited for the stream", gate_gave_up())
 
 #endif

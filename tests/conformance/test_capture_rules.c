@@ -63,6 +63,10 @@ static void test_pages_are_current(void **state)
 {
     char problem[EXPECTED_PROBLEM_MAX];
     (void)state;
+    if (getenv("HOSTCUDA_SEED")) {
+        print_message("skipped: the pages are the same under each seed\n");
+        skip();
+    }
     for (size_t p = 0; p < case_page_count; p++)
         if (!guide_check(&expected, &case_pages[p], problem))
             fail_msg("%s", problem);
@@ -94,7 +98,8 @@ int main(void)
     };
     const size_t cases = rule_count(), more = sizeof others / sizeof others[0];
     struct CMUnitTest *tests = calloc(cases + more, sizeof *tests);
-    if (!tests)
+    /* Cases wait without a call, as programs do; on a GPU, work goes on meanwhile. */
+    if (!tests || setenv("HOSTCUDA_PROGRESS", "20", 0) != 0)
         return 1;
     for (size_t i = 0; i < cases; i++) {
         const struct case_rule *rule = case_rule_at(i);
