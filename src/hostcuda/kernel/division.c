@@ -167,7 +167,10 @@ static void give_result(ucontext_t *context, const struct division *division)
 
 enum { LOOK_EVERY = 64 };
 
-static unsigned unlooked = LOOK_EVERY; /* grids since one has looked which handler there is */
+static unsigned changes = 1; /* how often the program may have set a handler, or what a thread holds back */
+static _Thread_local struct {
+    unsigned changes, grids; /* at the last look, and since then */
+} looked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction programs; /* the program's own handler */
 
@@ -228,13 +231,9 @@ static bool is_installed(struct sigaction *now)
 }
 
 /* A blocked signal of this kind ends the process; nobody else can mean to hold it back. */
-static void unblock_once(void)
+static void unblock(void)
 {
-    static _Thread_local bool done;
     sigset_t signals;
-    if (done)
-        return;
-    done = true;
     sigemptyset(&signals);
     sigaddset(&signals, SIGFPE);
     (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
@@ -242,13 +241,13 @@ static void unblock_once(void)
 
 void hc_division_look_again(void)
 {
-    __atomic_store_n(&unlooked, LOOK_EVERY, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
 }
 
 static __attribute__((noinline)) void look(void)
 {
     struct sigaction now, ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    unblock_once();
+    unblock();
     if (is_installed(&now))
         return;
     pthread_mutex_lock(&lock);
@@ -263,10 +262,12 @@ static __attribute__((noinline)) void look(void)
 
 void hc_division_install(void)
 {
-    unsigned grids = __atomic_load_n(&unlooked, __ATOMIC_RELAXED);
-    __atomic_store_n(&unlooked, grids < LOOK_EVERY ? grids + 1 : 1, __ATOMIC_RELAXED);
-    if (grids >= LOOK_EVERY)
-        look();
+    unsigned now = __atomic_load_n(&changes, __ATOMIC_RELAXED);
+    if (looked.changes == now && ++looked.grids < LOOK_EVERY)
+        return;
+    looked.changes = now;
+    looked.grids = 0;
+    look();
 }
 
 #else

@@ -4,8 +4,8 @@
 
 /* Call it on the thread that runs a grid, before each grid. */
 void hc_division_install(void);
-/* The program's own code has run, and may have set a handler of its own: the next grid looks, which takes a call of the
- * system. Without this, one grid in 64 looks. */
+/* The program's own code has run, and may have set a handler of its own, or blocked the signal: the next grid of each
+ * thread looks, which takes two calls of the system. Without this, one grid in 64 looks. */
 void hc_division_look_again(void);
 
 #endif
