@@ -35,6 +35,12 @@ inline unsigned lanes_around(unsigned size)
     unsigned first = static_cast<unsigned>(hostcuda_lane()) / size * size;
     return (size == 32 ? ~0u : (1u << size) - 1) << first;
 }
+/* Of a size that is not known before, CUDA's groups trap, too. */
+inline void check_tile(unsigned size)
+{
+    if (!size || size > 32 || size & (size - 1))
+        hostcuda_trap();
+}
 
 template <class T>
 T shuffle_pieces(unsigned mask, const T &value, int source)
@@ -291,14 +297,26 @@ class thread_block_tile : public thread_block_tile<Size, void>
     }
 };
 
+template <class Parent>
+struct threads_at_most : std::integral_constant<unsigned, 0> {
+};
+template <>
+struct threads_at_most<thread_block> : std::integral_constant<unsigned, 2048> {
+};
+template <unsigned Size, class Parent>
+struct threads_at_most<thread_block_tile<Size, Parent>> : std::integral_constant<unsigned, Size> {
+};
+
 template <unsigned Size, class Parent>
 thread_block_tile<Size, Parent> tiled_partition(const Parent &parent)
 {
+    static_assert(Size < threads_at_most<Parent>::value, "a tile is of a block, or smaller than the tile it is of");
     return thread_block_tile<Size, Parent>(parent);
 }
 
 inline coalesced_group tiled_partition(const coalesced_group &parent, unsigned size)
 {
+    hostcuda::check_tile(size);
     unsigned lanes = 0, first = parent.thread_rank() / size * size;
     for (unsigned rank = first; rank < first + size && rank < parent.size(); rank++)
         lanes |= 1u << hostcuda::lane_of(parent.hostcuda_mask(), rank);
@@ -306,6 +324,7 @@ inline coalesced_group tiled_partition(const coalesced_group &parent, unsigned s
 }
 inline thread_group tiled_partition(const thread_group &parent, unsigned size)
 {
+    hostcuda::check_tile(size);
     return parent.mask ? tiled_partition(coalesced_group(parent.mask), size)
                        : coalesced_group(hostcuda::lanes_around(size));
 }

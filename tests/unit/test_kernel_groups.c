@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tests/support/child.h"
 #include "tests/support/group_kernels.h"
 
 enum { THREADS = 64 };
@@ -85,6 +86,32 @@ static void test_any_group(void **state)
     }
 }
 
+static unsigned wrong_size;
+
+static int partition(void)
+{
+    int *out = NULL;
+    EXPECT(cudaMalloc((void **)&out, 2 * THREADS * sizeof *out) == cudaSuccess);
+    EXPECT(gr_any_group(out, wrong_size, NULL) == cudaSuccess);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+    return 0;
+}
+
+static void test_wrong_sizes(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {0, 3, 24, 64};
+    const struct child child = {"0", partition, 0, "called __trap"};
+    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
+        print_message("skipped: what the host device says\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        wrong_size = sizes[i];
+        expect_child("HOSTCUDA_SEED", &child);
+    }
+}
+
 static void test_wide_values(void **state)
 {
     (void)state;
@@ -145,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block),     cmocka_unit_test(test_tile),        cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_any_group), cmocka_unit_test(test_wide_values), cmocka_unit_test(test_coalesced),
-        cmocka_unit_test(test_grid),      cmocka_unit_test(test_match),
+        cmocka_unit_test(test_grid),      cmocka_unit_test(test_match),       cmocka_unit_test(test_wrong_sizes),
     };
     return cmocka_run_group_tests_name("cooperative groups", tests, NULL, NULL);
 }
