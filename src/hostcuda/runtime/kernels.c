@@ -32,7 +32,7 @@ static void keep_set_by_driver(const void *function, enum cudaFuncAttribute attr
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
-    CUfunction function;
+    CUfunction function = NULL;
     HC_THROUGH_THEN(is_attribute(attr) && (function = hc_driver_function(func)), keep_set_by_driver(func, attr, value),
                     cuFuncSetAttribute, function, (CUfunction_attribute)attr, value);
     cudaError_t error = hc_begin();
