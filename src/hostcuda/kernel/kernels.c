@@ -49,8 +49,10 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
 {
     struct hc_kernel *kernel = look_up(function);
     if (kernel) {
-        if (type && (!kernel->type || hc_signature_is(kernel->type)))
+        if (type && (!kernel->type || hc_signature_is(kernel->type))) {
+            kernel->type_before = kernel->type;
             __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* better than what the name says */
+        }
         return kernel;
     }
     kernel = calloc(1, sizeof *kernel);

@@ -21,7 +21,8 @@ struct hc_kernel {
     struct hc_kernel *next;
     const void *function;
     const struct hostcuda_kernel_type *type; /* NULL: known by its mark alone, and its parameters could not be read */
-    const char *name;                        /* NULL until asked for */
+    const struct hostcuda_kernel_type *type_before; /* what its name said, and a launch may still use */
+    const char *name;                               /* NULL until asked for */
     char *name_storage;
     bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* NULL: none */
