@@ -139,3 +139,9 @@ cudaError_t ak_show(void)
     cudaError_t error = cudaFuncGetAttributes(&attributes, of_struct);
     return error ? error : cudaFuncGetAttributes(&attributes, ak_c_kernel);
 }
+
+cudaError_t ak_show_multiply(void)
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, inner::multiply);
+}

@@ -29,6 +29,7 @@ const void *ak_of_struct(void); /* int *out, struct ak_pair: *out = the differen
 const void *ak_of_c(void);      /* int *x, int value: *x += value */
 /* As a program shows the host device what they take. */
 cudaError_t ak_show(void);
+cudaError_t ak_show_multiply(void); /* the same, of one whose name says it */
 
 const void *ak_no_kernel(void); /* a function of the host */
 

@@ -186,6 +186,21 @@ static void test_untold_parameters(void **state)
     OK(cudaFree(x));
 }
 
+/* A launch by its address is queued meanwhile. */
+static void test_shown_later(void **state)
+{
+    (void)state;
+    int value = 5, *x = device_memory(sizeof *x);
+    void *parameters[] = {&x, &value};
+    OK(cudaLaunchKernel(ak_add(), one, one, parameters, 0, NULL));
+    OK(cudaLaunchKernel(ak_multiply(), one, one, parameters, 0, NULL));
+    OK(ak_show_multiply());
+    OK(cudaLaunchKernel(ak_multiply(), one, one, parameters, 0, NULL));
+    OK(ak_show_multiply());
+    assert_int_equal(read_int(x, NULL), 125);
+    OK(cudaFree(x));
+}
+
 static void test_no_kernel(void **state)
 {
     (void)state;
@@ -212,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_untold_parameters),
+        cmocka_unit_test(test_shown_later),
         cmocka_unit_test(test_no_kernel),
     };
     return cmocka_run_group_tests_name("kernels by address", tests, NULL, NULL);
