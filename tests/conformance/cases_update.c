@@ -111,6 +111,54 @@ CASE(node_added_by_hand_alone, {
     END(s->a);
 });
 
+CASE(joined_then_set_elsewhere, {
+    struct standing at;
+    BEGIN(s->a, ThreadLocal);
+    LAUNCH(s->a);
+    STEP_AS("/* graph, nodes and count: what a has captured so far */", look(s->a, &at));
+    ORDER(s->a, s->b);
+    LAUNCH(s->b);
+    ORDER(s->b, s->a);
+    UPDATE(s->a, at.nodes, 1, Set);
+    INFO(s->a);
+    END(s->a);
+    STATUS(s->b);
+});
+
+CASE(joined_then_set_to_nothing, {
+    BEGIN(s->a, ThreadLocal);
+    ORDER(s->a, s->b);
+    LAUNCH(s->b);
+    ORDER(s->b, s->a);
+    UPDATE(s->a, NULL, 0, Set);
+    LAUNCH(s->a);
+    END(s->a);
+});
+
+CASE(set_elsewhere_before_join, {
+    struct standing at;
+    BEGIN(s->a, ThreadLocal);
+    LAUNCH(s->a);
+    STEP_AS("/* graph, nodes and count: what a has captured so far */", look(s->a, &at));
+    ORDER(s->a, s->b);
+    LAUNCH(s->b);
+    UPDATE(s->a, at.nodes, 1, Set);
+    END(s->a);
+});
+
+CASE(joined_set_elsewhere_and_used, {
+    struct standing at;
+    BEGIN(s->a, ThreadLocal);
+    LAUNCH(s->a);
+    STEP_AS("/* graph, nodes and count: what a has captured so far */", look(s->a, &at));
+    ORDER(s->a, s->b);
+    LAUNCH(s->b);
+    ORDER(s->b, s->a);
+    UPDATE(s->a, at.nodes, 1, Set);
+    LAUNCH(s->b);
+    END(s->a);
+});
+
 CASE(update_without_capture, { UPDATE(s->a, NULL, 0, Set); });
 
 CASE(update_invalidated, {
@@ -147,6 +195,11 @@ static const struct case_rule rules[] = {
     {&set_to_earlier_node, "Setting the dependencies to an earlier node starts a second branch there."},
     {&dropped_on_origin, "Setting them to nothing makes the next node a root."},
     {&dropped_nodes, "Nodes that a fork has dropped this way need not be joined."},
+    {&joined_then_set_elsewhere,
+     "A fork that was joined stays so when the origin's dependencies are set to another node."},
+    {&joined_then_set_to_nothing, "Or to nothing."},
+    {&set_elsewhere_before_join, "A fork that was not joined is not joined by that."},
+    {&joined_set_elsewhere_and_used, "Nor is what it does afterwards."},
     {&add_nothing, "Adding nothing is allowed."},
     {&add_node_twice, "Adding a dependency that is there already changes nothing."},
     {&node_added_by_hand,
