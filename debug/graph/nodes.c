@@ -229,7 +229,8 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
 
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     BG__TRY(BG__ALLOCATE(list, count, "nodes"));
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
     for (size_t i = 0; i < count; i++) {
         bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));

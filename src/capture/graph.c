@@ -143,7 +143,8 @@ static bg_status count_kernels(cudaGraph_t graph, size_t nodes, size_t *kernels)
     cudaGraphNode_t *list = calloc(nodes + 1, sizeof *list);
     if (list == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", nodes);
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &nodes));
+    if (nodes > 0) /* CUDA refuses a list of none: docs/records/graph-rules.md#list_nodes */
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &nodes));
     for (size_t i = 0; i < nodes; i++) {
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &type));
         *kernels += type == cudaGraphNodeTypeKernel;

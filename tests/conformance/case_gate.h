@@ -6,7 +6,7 @@
 #include "case.h"
 
 /* The stream's later work waits until the gate is opened; if it is not, because a call of the case waits for the
- * stream, for a second. */
+ * stream, for a short time. */
 #define HOLD(stream) STEP_AS("cudaLaunchHostFunc(" #stream ", wait_for_gate, NULL)", gate_hold(stream))
 #define OPEN_GATE()  STEP_AS("open_gate()", gate_open())
 /* A function that takes long, and then ends by itself. */
@@ -14,7 +14,7 @@
 /* Has the function come to its end? */
 #define RETURNED() ANSWERED("the host function has returned", gate_returned())
 
-enum { GATE_MS_MAX = 1000, GATE_WAIT_MS_MAX = 5000, GATE_LONG_MS = 60 };
+enum { GATE_MS_MAX = 300, GATE_WAIT_MS_MAX = 5000, GATE_LONG_MS = 60 };
 
 cudaError_t gate_hold(cudaStream_t stream);
 cudaError_t gate_open(void);

@@ -39,7 +39,7 @@ plant()
     : >"$work/log"
     substitute "src/hostcuda/$2" "$3" "$4" || { fail "$1" "its text is not in src/hostcuda/$2, or more than once: write it anew"; return; }
     build "$(basename "$2")" || { fail "$1" "does not build"; return; }
-    timeout --kill-after=5 60 "$work/test" >"$work/log" 2>&1 </dev/null
+    HOSTCUDA_SEED=0 timeout --kill-after=5 60 "$work/test" >"$work/log" 2>&1 </dev/null
     status=$?
     mapfile -t cases < <(failed_cases)
     if [ $status -eq 0 ]; then
@@ -52,9 +52,11 @@ plant()
     fi
 }
 
+# HOSTCUDA_SEED=0 changes nothing, and leaves out the test of the pages, which runs all cases again.
+
 # A copy without a defect, built in the same way, passes.
 cp src/hostcuda/stream/capture.c "$work/capture.c"
-if build capture.c && "$work/test" >"$work/log" 2>&1 </dev/null; then
+if build capture.c && HOSTCUDA_SEED=0 "$work/test" >"$work/log" 2>&1 </dev/null; then
     : >"$work/log"
     pass nothing-planted "all cases pass"
 else

@@ -207,7 +207,8 @@ bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
         goto done;
     }
-    BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
     for (size_t i = 0; i < count; i++)
         uses->made[i] = bg__node_time(nodes[i]);
     uses->nodes = count;

@@ -131,7 +131,8 @@ void bg__host_functions_watch(CUgraphExec exec, cudaGraph_t source, const bg_gra
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
         goto done;
     }
-    BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
     for (size_t i = 0; i < nodes.count; i++) {
         const bg__node *node = &nodes.node[i];
         if (node->type == cudaGraphNodeTypeHost && node->parent < 0 && node->place < count && node->call != NULL &&

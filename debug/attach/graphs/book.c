@@ -437,7 +437,7 @@ static bool has_node(cudaGraph_t graph, cudaGraphNode_t node)
 
     if (error == cudaSuccess)
         nodes = calloc(count + 1, sizeof *nodes);
-    if (nodes != NULL)
+    if (nodes != NULL && count > 0)
         error = cudaGraphGetNodes(graph, nodes, &count);
     bg__ignore(error);
     for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && !found; i++)

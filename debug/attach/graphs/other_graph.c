@@ -17,7 +17,7 @@ static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies,
 
     if (error == cudaSuccess)
         nodes = calloc(own + 1, sizeof *nodes);
-    if (nodes != NULL)
+    if (nodes != NULL && own > 0)
         error = cudaGraphGetNodes(graph, nodes, &own);
     for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && foreign < 0; i++) {
         size_t at = 0;

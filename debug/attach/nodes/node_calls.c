@@ -183,7 +183,8 @@ static bg_status take_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes, size_t *
     *nodes = calloc(*count + 1, sizeof **nodes);
     if (*nodes == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", *count);
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, *nodes, count));
+    if (*count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, *nodes, count));
 done:
     return status;
 }

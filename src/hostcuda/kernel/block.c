@@ -423,7 +423,7 @@ bool hc_grid_run(const struct hc_grid *grid)
     runner->grid = grid;
     runner->failed = false;
     runner->thread_count = grid->block.x * grid->block.y * grid->block.z;
-    hc_division_install();
+    hc_division_install(hc_grid_runs);
     running = runner;
     gridDim = grid->grid;
     blockDim = grid->block;

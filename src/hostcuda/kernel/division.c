@@ -5,7 +5,6 @@
 
 #ifdef __x86_64__
 
-#include "hostcuda/kernel/block.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -173,6 +172,7 @@ static _Thread_local struct {
 } looked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction programs; /* the program's own handler */
+static bool (*grid_runs)(void);   /* does this thread run a grid? */
 
 /* The signal that the program's handler has now, which it may pass back: it was set after this one. */
 static _Thread_local struct {
@@ -219,7 +219,8 @@ static void pass_on(int number, siginfo_t *info, void *context, const void *fram
 static void handle(int number, siginfo_t *info, void *context)
 {
     struct division division;
-    if (info->si_code == FPE_INTDIV && hc_grid_runs() && read_division(context, &division))
+    if (info->si_code == FPE_INTDIV && __atomic_load_n(&grid_runs, __ATOMIC_RELAXED)() &&
+        read_division(context, &division))
         give_result(context, &division);
     else
         pass_on(number, info, context, __builtin_frame_address(0));
@@ -260,8 +261,9 @@ static __attribute__((noinline)) void look(void)
     pthread_mutex_unlock(&lock);
 }
 
-void hc_division_install(void)
+void hc_division_install(bool (*runs)(void))
 {
+    __atomic_store_n(&grid_runs, runs, __ATOMIC_RELAXED);
     unsigned now = __atomic_load_n(&changes, __ATOMIC_RELAXED);
     if (looked.changes == now && ++looked.grids < LOOK_EVERY)
         return;
@@ -272,8 +274,9 @@ void hc_division_install(void)
 
 #else
 
-void hc_division_install(void)
+void hc_division_install(bool (*runs)(void))
 {
+    (void)runs;
 }
 
 void hc_division_look_again(void)

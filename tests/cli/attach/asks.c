@@ -218,6 +218,7 @@ static void ask_set(const char *freed)
 
 static void *check_in_thread(void *unused)
 {
+    CUDA(cudaSetDevice(0)); /* without a call of CUDA, a thread has no context */
     tell_check(BG_TEXT);
     return unused;
 }
