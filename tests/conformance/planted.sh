@@ -168,8 +168,8 @@ plant asking-the-legacy-stream-harms stream/capture.c \
     'error = check_legacy(*stream, false);' \
     'error = check_legacy(*stream, true);'
 plant set-dependencies-adds stream/capture.c \
-    'bool ok = flags == cudaStreamSetCaptureDependencies ||' \
-    'bool ok ='
+    'bool ok = set || hc_nodes_assign' \
+    'bool ok = hc_nodes_assign'
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
