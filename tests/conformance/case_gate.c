@@ -26,7 +26,7 @@ static void CUDART_CB wait_for_gate(void *unused)
 static void CUDART_CB take_long(void *unused)
 {
     (void)unused;
-    sleep_ms(GATE_LONG_MS);
+    sleep_ms((int)GATE_LONG_MS);
     atomic_store(&has_returned, 1);
 }
 

@@ -14,7 +14,8 @@
 /* Has the function come to its end? */
 #define RETURNED() ANSWERED("the host function has returned", gate_returned())
 
-enum { GATE_MS_MAX = 300, GATE_WAIT_MS_MAX = 5000, GATE_LONG_MS = 60 };
+enum { GATE_MS_MAX = 300, GATE_WAIT_MS_MAX = 5000 };
+#define GATE_LONG_MS 60.0
 
 cudaError_t gate_hold(cudaStream_t stream);
 cudaError_t gate_open(void);

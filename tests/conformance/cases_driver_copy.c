@@ -9,7 +9,7 @@ static unsigned char host[128];
 
 static cudaError_t count_host(void)
 {
-    for (unsigned char i = 0; i < sizeof host; i++)
+    for (size_t i = 0; i < sizeof host; i++)
         host[i] = (unsigned char)(i + 1);
     return cudaSuccess;
 }

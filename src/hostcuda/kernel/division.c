@@ -5,7 +5,6 @@
 
 #ifdef __x86_64__
 
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

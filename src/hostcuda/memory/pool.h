@@ -8,15 +8,15 @@
 enum { HC_POOL_REUSES = 3 };
 
 struct hc_pool {
-    int device;
-    bool leaving;                   /* destroyed by the program: freed when it has no memory any more */
     size_t max_bytes;               /* 0: no limit */
     size_t used, used_high;         /* bytes in blocks that are not freed */
     size_t leaving_bytes;           /* and in those whose free has not run yet */
     size_t reserved, reserved_high; /* and what a GPU would hold for them */
     uint64_t threshold;             /* bytes that it keeps when nobody uses them */
-    bool strict[HC_POOL_REUSES];    /* a way of reuse that the program has switched off */
-    bool shown[HC_DEVICES_MAX];     /* the other devices that may use it */
+    int device;
+    bool leaving;                /* destroyed by the program: freed when it has no memory any more */
+    bool strict[HC_POOL_REUSES]; /* a way of reuse that the program has switched off */
+    bool shown[HC_DEVICES_MAX];  /* the other devices that may use it */
 };
 
 /* NULL: no memory. */

@@ -50,9 +50,10 @@ static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent ex
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
-    HC_THROUGH_THEN(pitchedDevPtr && extent.width && rows_of(extent),
-                    (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height), cuMemAllocPitch,
-                    HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch, extent.width,
-                    rows_of(extent), 4);
+    if (pitchedDevPtr)
+        HC_THROUGH_THEN(extent.width && rows_of(extent),
+                        (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height), cuMemAllocPitch,
+                        HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch, extent.width,
+                        rows_of(extent), 4);
     HC_CALL(allocate_box(pitchedDevPtr, extent));
 }
