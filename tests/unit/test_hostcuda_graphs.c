@@ -396,6 +396,31 @@ static void test_memory_that_stays(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
+/* A graph that frees is made anew each time, while the launch of the one before it may still wait. */
+static void test_memory_freed_by_new_graphs(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t allocate = NULL, release = NULL;
+    cudaGraphExec_t exec = NULL, freeing = NULL;
+    struct cudaMemAllocNodeParams params = of_bytes(64);
+    OK(cudaGraphAddMemAllocNode(&allocate, graph, NULL, 0, &params));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        cudaGraph_t other = new_graph();
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr));
+        EXPECT_CODE(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr), cudaErrorInvalidValue);
+        OK(cudaGraphInstantiate(&freeing, other, 0));
+        OK(cudaGraphLaunch(freeing, stream));
+        OK(cudaGraphExecDestroy(freeing));
+        OK(cudaGraphDestroy(other));
+    }
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 /* ---- any node -----------------------------------------------------------------------------------------------------
  */
 
@@ -505,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_child_graph),
         cmocka_unit_test(test_memory_nodes),
         cmocka_unit_test(test_memory_that_stays),
+        cmocka_unit_test(test_memory_freed_by_new_graphs),
         cmocka_unit_test(test_any_node),
         cmocka_unit_test(test_nodes_not_implemented),
         cmocka_unit_test(test_dot),

@@ -56,5 +56,8 @@ cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
     }
     *node = hc_graph_add(graph, &before, op);
     hc_nodes_free(&before);
-    return *node ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!*node)
+        return cudaErrorMemoryAllocation;
+    hc_node_count_free(*node);
+    return cudaSuccess;
 }

@@ -18,9 +18,18 @@ cudaGraph_t hc_graph_make(void)
     return graph;
 }
 
+void hc_node_count_free(cudaGraphNode_t node)
+{
+    node->frees = node->op->kind == HC_OP_FREE;
+    if (node->frees)
+        node->op->block->free_nodes++;
+}
+
 static void free_node(cudaGraphNode_t node)
 {
     hc_handle_remove(node);
+    if (node->frees)
+        node->op->block->free_nodes--;
     hc_op_release(node->op);
     hc_nodes_free(&node->before);
     free(node->attributes);

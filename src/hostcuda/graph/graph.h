@@ -17,6 +17,7 @@ struct CUgraphNode_st {
     struct hc_nodes before; /* its dependencies */
     size_t inner;           /* a child's place in a flat graph: where the nodes of the child begin; else 0 */
     bool marked;            /* for walks */
+    bool frees;             /* and its block counts it */
     struct hc_node_attributes *attributes; /* of a kernel; NULL: none was set */
 };
 
@@ -36,6 +37,9 @@ void hc_graph_destroy(cudaGraph_t graph);
 void hc_graph_publish(cudaGraph_t graph);
 /* NULL: no memory. Takes over the op's reference, whatever it returns. */
 cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op);
+/* For a node of the program's graph that may free memory: the block counts it until the node ends. Executable graphs
+ * and their launches do not count. */
+void hc_node_count_free(cudaGraphNode_t node);
 /* The node ends; edges to and from it, too. */
 void hc_graph_remove(cudaGraphNode_t node);
 void hc_graph_unmark(cudaGraph_t graph); /* every node */

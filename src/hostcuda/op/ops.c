@@ -146,7 +146,6 @@ struct hc_op *hc_op_empty(void)
 
 static void release_block(const struct hc_op *op)
 {
-    op->block->free_nodes -= op->counted;
     hc_block_release(op->block);
 }
 
@@ -173,16 +172,6 @@ struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAcces
         op->access_count = count;
     if (op && count)
         memcpy(op->storage, access, count * sizeof *access);
-    return op;
-}
-
-struct hc_op *hc_op_free_node(struct hc_block *block)
-{
-    struct hc_op *op = make_memory_op(HC_OP_FREE, block, 0);
-    if (op) {
-        op->counted = true;
-        block->free_nodes++;
-    }
     return op;
 }
 

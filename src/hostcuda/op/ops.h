@@ -43,7 +43,6 @@ struct hc_op {
         struct {
             struct hc_block *block;
             size_t access_count; /* of an allocation's access descriptors, which are this op's own storage */
-            bool counted;        /* a node's free, which its block counts */
         };
         cudaGraph_t child; /* the op's own */
     };
@@ -59,9 +58,8 @@ struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
 struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
 struct hc_op *hc_op_empty(void);
 struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
-/* The same for nodes: an allocation with a copy of its access descriptors, and a free. */
+/* The same for an allocation node, with a copy of its access descriptors. */
 struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count);
-struct hc_op *hc_op_free_node(struct hc_block *block);
 
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);

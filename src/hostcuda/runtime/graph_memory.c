@@ -87,7 +87,7 @@ static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cuda
     struct hc_block *block = hc_block_find(address);
     if (!block || block->base != address || !block->graphs || block->free_nodes)
         return cudaErrorInvalidValue;
-    return hc_graph_add_node(node, graph, before, count, hc_op_free_node(block));
+    return hc_graph_add_node(node, graph, before, count, hc_op_memory(HC_OP_FREE, block));
 }
 
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,

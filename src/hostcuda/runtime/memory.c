@@ -196,7 +196,7 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
         return cudaErrorInvalidValue;
     if (stream->capture ? !block->graphs : !block->live) /* graphs free what graphs allocated (measured) */
         return cudaErrorInvalidValue;
-    struct hc_op *op = stream->capture ? hc_op_free_node(block) : hc_op_memory(HC_OP_FREE, block);
+    struct hc_op *op = hc_op_memory(HC_OP_FREE, block);
     if (!op)
         return cudaErrorMemoryAllocation;
     if (!stream->capture)

@@ -51,6 +51,7 @@ cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
     cudaGraphNode_t node = hc_graph_add(stream->capture->graph, &stream->frontier, op);
     if (!node)
         return cudaErrorMemoryAllocation;
+    hc_node_count_free(node);
     hc_nodes_clear(&stream->frontier);
     return hc_nodes_add(&stream->frontier, node) ? hc_node_set_priority(node, stream->priority)
                                                  : cudaErrorMemoryAllocation;
