@@ -49,6 +49,8 @@ void hc_graph_destroy(cudaGraph_t graph)
 void hc_graph_publish(cudaGraph_t graph)
 {
     graph->capturing = false;
+    for (size_t i = 0; i < graph->count; i++)
+        graph->nodes[i]->left = false; /* the next capture into it begins anew */
 }
 
 static bool reserve_graph(cudaGraph_t graph)
@@ -88,16 +90,12 @@ void hc_graph_remove(cudaGraphNode_t node)
     free_node(node);
 }
 
-void hc_graph_unmark(cudaGraph_t graph)
-{
-    for (size_t i = 0; i < graph->count; i++)
-        graph->nodes[i]->marked = false;
-}
-
 /* Sweeps until nothing changes: where edges point to later nodes, as in every capture, one sweep is enough. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes)
 {
     bool again = true;
+    for (size_t i = 0; i < graph->count; i++)
+        graph->nodes[i]->marked = graph->nodes[i]->left;
     for (size_t i = 0; i < nodes->count; i++)
         nodes->items[i]->marked = true;
     while (again) {
@@ -129,7 +127,8 @@ static bool ready(const struct CUgraphNode_st *node)
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
 {
     size_t sorted = 0, before = 1;
-    hc_graph_unmark(graph);
+    for (size_t i = 0; i < graph->count; i++)
+        graph->nodes[i]->marked = false;
     while (sorted < graph->count && sorted != before) {
         before = sorted;
         for (size_t i = 0; i < graph->count; i++) {

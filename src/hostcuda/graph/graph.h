@@ -18,6 +18,7 @@ struct CUgraphNode_st {
     size_t inner;           /* a child's place in a flat graph: where the nodes of the child begin; else 0 */
     bool marked;            /* for walks */
     bool frees;             /* and its block counts it */
+    bool left;              /* the capture's origin held it when the program set its dependencies */
     struct hc_node_attributes *attributes; /* of a kernel; NULL: none was set */
 };
 
@@ -42,8 +43,7 @@ cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, s
 void hc_node_count_free(cudaGraphNode_t node);
 /* The node ends; edges to and from it, too. */
 void hc_graph_remove(cudaGraphNode_t node);
-void hc_graph_unmark(cudaGraph_t graph); /* every node */
-/* Marks these nodes, too, and what they depend on. */
+/* Marks exactly these nodes, those that a capture's origin left, and what all of them depend on. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes);
 bool hc_graph_all_marked(const struct hc_nodes *nodes);
 /* Node indices in an order that the edges allow, the order of creation where they do. InvalidValue: a cycle. */

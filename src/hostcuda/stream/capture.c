@@ -79,7 +79,6 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
     if (capture->next)
         capture->next->previous = capture->previous;
     hc_nodes_free(&capture->orphans);
-    hc_nodes_free(&capture->left);
     free(capture);
     return graph;
 }
@@ -114,8 +113,6 @@ void hc_capture_stream_destroyed(cudaStream_t stream)
  * set it: a join lasts (measured). */
 static bool joined(const struct hc_capture *capture)
 {
-    hc_graph_unmark(capture->graph);
-    hc_graph_mark_ancestors(capture->graph, &capture->left);
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
     bool all = hc_graph_all_marked(&capture->orphans);
     for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
@@ -363,6 +360,13 @@ cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info 
     return cudaSuccess;
 }
 
+/* What came before stays joined. Marks, not a list, since a program may do this for each node. */
+static void leave_frontier(cudaStream_t origin)
+{
+    for (size_t i = 0; i < origin->frontier.count; i++)
+        origin->frontier.items[i]->left = true;
+}
+
 cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)
 {
     cudaStream_t stream = NULL;
@@ -381,14 +385,14 @@ cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes,
     struct hc_nodes fresh = {0};
     bool set = flags == cudaStreamSetCaptureDependencies;
     bool ok = set || hc_nodes_assign(&fresh, &stream->frontier);
-    if (set && stream == stream->capture->origin)
-        ok = hc_nodes_add_all(&stream->capture->left, &stream->frontier);
     for (size_t i = 0; ok && i < count; i++)
         ok = hc_nodes_add(&fresh, nodes[i]);
     if (!ok) {
         hc_nodes_free(&fresh);
         return cudaErrorMemoryAllocation;
     }
+    if (set && stream == stream->capture->origin)
+        leave_frontier(stream);
     hc_nodes_free(&stream->frontier);
     stream->frontier = fresh;
     return cudaSuccess;

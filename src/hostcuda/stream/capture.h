@@ -15,7 +15,6 @@ struct hc_capture {
     cudaGraph_t graph;
     bool invalid;
     struct hc_nodes orphans; /* frontiers of members that were destroyed */
-    struct hc_nodes left;    /* what the origin's frontier held when the program set it to something else */
 };
 
 /* NULL once the capture has ended or is invalid: what was recorded in it means nothing any more. */
