@@ -30,7 +30,7 @@ static void free_exec(cudaGraphExec_t exec)
 {
     if (!exec)
         return;
-    for (size_t i = 0; exec->disabled && i < exec->program->count; i++)
+    for (size_t i = 0; exec->disabled && exec->program && i < exec->program->count; i++)
         hc_op_release(exec->disabled[i]);
     free(exec->disabled);
     hc_program_release(exec->program);

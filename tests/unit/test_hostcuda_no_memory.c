@@ -1,0 +1,75 @@
+/* Calls on graphs while the C library has no memory: each fails with CUDA's code for it, and the next one is good. */
+#include "tests/support/cuda_support.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local unsigned long fails_at; /* counted down at each request for memory; 0: none fails */
+static bool refused(void)
+{
+    return fails_at && !--fails_at;
+}
+
+/* A sanitizer's allocator is not to be replaced. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { CAN_REFUSE = 0 };
+#else
+enum { CAN_REFUSE = 1 };
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *memory, size_t bytes);
+void *malloc(size_t bytes)
+{
+    return refused() ? NULL : __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes)
+{
+    return refused() ? NULL : __libc_calloc(count, bytes);
+}
+void *realloc(void *memory, size_t bytes)
+{
+    return refused() ? NULL : __libc_realloc(memory, bytes);
+}
+#endif
+
+static bool skipped(void)
+{
+    if (strcmp(BG_DEVICE_KIND, "host") == 0 && CAN_REFUSE)
+        return false;
+    print_message("skipped: memory is refused to the host device only, and not under a sanitizer\n");
+    return true;
+}
+
+static void test_instantiating_without_memory(void **state)
+{
+    (void)state;
+    if (skipped() || refused())
+        skip();
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaGraphExec_t exec = NULL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+    unsigned long requests = 0;
+    for (cudaError_t error = cudaErrorMemoryAllocation; error; requests++) {
+        fails_at = requests + 1;
+        error = cudaGraphInstantiate(&exec, graph, 0);
+        fails_at = 0;
+        if (error)
+            assert_int_equal(error, cudaErrorMemoryAllocation);
+    }
+    assert_true(requests > 5);
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instantiating_without_memory),
+    };
+    return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
+}
