@@ -32,8 +32,6 @@ static struct hc_op **op_at(cudaGraphExec_t exec, size_t place)
 /* The direction that was asked for counts, and where the memory is. */
 static bool same_copy(const struct hc_copy *old, const struct hc_copy *fresh)
 {
-    if (old->kind != fresh->kind)
-        return false;
     bool flat = old->height == 1 && fresh->height == 1 && old->depth <= 1 && fresh->depth <= 1;
     if (!flat && (old->width != fresh->width || old->height != fresh->height || old->depth != fresh->depth))
         return false;
@@ -84,11 +82,18 @@ static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
     return cudaSuccess;
 }
 
+/* New parameters must name the direction of the copy by the same word (measured); an update with a whole graph was not
+ * seen to ask for that. */
+static bool same_word(const struct hc_op *old, const struct hc_op *fresh)
+{
+    return old->kind != HC_OP_COPY || fresh->kind != HC_OP_COPY || old->copy.kind == fresh->copy.kind;
+}
+
 cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op)
 {
     size_t place = 0;
     cudaError_t error = find_place(exec, node, &place);
-    if (!error && !compatible(*op_at(exec, place), op))
+    if (!error && (!same_word(*op_at(exec, place), op) || !compatible(*op_at(exec, place), op)))
         error = cudaErrorInvalidValue;
     if (!error)
         return replace(exec, place, op);
