@@ -52,12 +52,18 @@ bg_status bg__timer_read(bg__timer *timer);
 void bg__step_insist(void);
 bool bg__step_insists(void);
 
+/* The executable graph that ran last, kept until the next one is there: it holds the block of device memory in which
+ * CUDA puts both. Without it, where all other blocks are full, CUDA allocates and frees a block for each node (400 us
+ * on an H200). NULL at first; bg__step_drop_last at the end. */
+void bg__step_drop_last(cudaGraphExec_t *last);
+
 /* *refused: what CUDA says to a graph with only that node, a memcpy or memset node; of freed memory it takes none. */
-bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused);
+bg_status bg__step_try_alone(const bg__node *node, cudaGraphExec_t *last, cudaError_t *refused);
 
 /* Launches a graph with only that node and waits. timer (NULL: none): its events become nodes before and after the
  * node. *fault: the error of the launch or the wait. The status is that of building the graph. */
-bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaGraphExec_t *last,
+                             cudaError_t *fault);
 /* Waits for the stream. */
 cudaError_t bg__step_wait(cudaStream_t stream);
 

@@ -42,7 +42,7 @@ static bg_status find_refused(bg__step_parts *parts, int segment, bg_report *rep
         bool enabled, refused = false;
         BG__TRY(bg__step_is_enabled(parts->graph, segment, node, &enabled));
         if (enabled)
-            BG__TRY(bg__step_report_refused(node, &parts->nodes, report, &refused));
+            BG__TRY(bg__step_report_refused(node, &parts->nodes, &parts->last, report, &refused));
         p->refused |= refused;
     }
 done:
@@ -86,6 +86,7 @@ void bg__step_parts_free(bg__step_parts *parts)
     for (int i = 0; parts->list != NULL && i < bg__graph_segment_count(parts->graph); i++)
         bg__step_list_free(&parts->list[i].list);
     free(parts->list);
+    bg__step_drop_last(&parts->last);
     bg__step_calls_free(parts->calls, parts->graph);
     bg__nodes_free(&parts->nodes);
     *parts = (bg__step_parts){.graph = NULL};

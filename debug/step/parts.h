@@ -18,6 +18,7 @@ typedef struct bg__step_parts {
     bg__nodes nodes;
     bg__step_part *list;   /* of each segment */
     bg__step_calls *calls; /* of each segment */
+    cudaGraphExec_t last;  /* see bg__step_drop_last */
     int total;             /* nodes, eager calls, copies, events and whole segments: indices are below it */
 } bg__step_parts;
 

@@ -45,7 +45,8 @@ done:
     return status;
 }
 
-bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, bg_report *report, bool *refused)
+bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, cudaGraphExec_t *last,
+                                  bg_report *report, bool *refused)
 {
     char label[512], where[400];
     const void *address;
@@ -55,9 +56,9 @@ bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, 
     *refused = false;
     if (node->writeback || (node->type != cudaGraphNodeTypeMemcpy && node->type != cudaGraphNodeTypeMemset))
         return BG_OK;
-    BG__TRY(bg__step_try_alone(node, &error));
+    BG__TRY(bg__step_try_alone(node, last, &error));
     if (error != cudaSuccess && bg__step_insists())
-        BG__TRY(bg__step_try_alone(node, &error)); /* what fails once is not the node's */
+        BG__TRY(bg__step_try_alone(node, last, &error)); /* what fails once is not the node's */
     if (error == cudaSuccess)
         goto done;
     *refused = true;

@@ -6,6 +6,7 @@
 #include "node_list.h"
 
 /* *refused: it is such a node; then adds a finding "fault". */
-bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, bg_report *report, bool *refused);
+bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, cudaGraphExec_t *last,
+                                  bg_report *report, bool *refused);
 
 #endif

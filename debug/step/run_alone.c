@@ -169,7 +169,29 @@ done:
     return status;
 }
 
-bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused)
+/* Takes over exec. */
+static void keep(cudaGraphExec_t exec, cudaGraphExec_t *last)
+{
+    if (exec == NULL)
+        return;
+    if (*last != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(*last));
+    *last = exec;
+}
+
+void bg__step_drop_last(cudaGraphExec_t *last)
+{
+    bg__relaxed relaxed;
+
+    if (*last == NULL)
+        return;
+    relaxed = bg__relax_to_release();
+    BG__RELEASE(cudaGraphExecDestroy(*last));
+    bg__relax_end(relaxed);
+    *last = NULL;
+}
+
+bg_status bg__step_try_alone(const bg__node *node, cudaGraphExec_t *last, cudaError_t *refused)
 {
     alone to = {.graph = NULL};
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
@@ -191,8 +213,7 @@ bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused)
         status = bg__fail_cuda(cudaErrorMemoryAllocation, "a graph of one node");
     }
 done:
-    if (exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(exec));
+    keep(exec, last);
     if (to.graph != NULL)
         BG__RELEASE(cudaGraphDestroy(to.graph));
     bg__relax_end(relaxed);
@@ -206,17 +227,16 @@ typedef struct prepared {
     bg__relaxed relaxed; /* this thread may have a capture open on another stream */
 } prepared;
 
-static void drop(prepared *p)
+static void drop(prepared *p, cudaGraphExec_t *last)
 {
-    if (p->exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(p->exec));
+    keep(p->exec, last);
     if (p->to.graph != NULL)
         BG__RELEASE(cudaGraphDestroy(p->to.graph));
     bg__relax_end(p->relaxed);
     *p = (prepared){.exec = NULL};
 }
 
-static bg_status prepare(const bg__node *node, bg__timer *timer, prepared *p)
+static bg_status prepare(const bg__node *node, bg__timer *timer, cudaGraphExec_t *last, prepared *p)
 {
     bg_status status;
 
@@ -228,7 +248,7 @@ static bg_status prepare(const bg__node *node, bg__timer *timer, prepared *p)
         BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&p->exec, p->to.graph, 0));
 done:
     if (status != BG_OK)
-        drop(p);
+        drop(p, last);
     return status;
 }
 
@@ -246,7 +266,8 @@ bool bg__step_insists(void)
 
 /* Nodes before this one may have run, and the rest of the graph cannot run without it. A failed launch has queued
  * nothing. */
-bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaGraphExec_t *last,
+                             cudaError_t *fault)
 {
     prepared p = {.exec = NULL};
     bg_status status;
@@ -256,9 +277,9 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
         timer->us = 0;
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
-    status = prepare(node, timer, &p);
+    status = prepare(node, timer, last, &p);
     if (status != BG_OK && bg__step_insists())
-        status = prepare(node, timer, &p);
+        status = prepare(node, timer, last, &p);
     if (status != BG_OK)
         goto done;
     if (p.exec == NULL)
@@ -274,7 +295,7 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
     if (timer != NULL && *fault == cudaSuccess)
         BG__TRY(bg__timer_read(timer));
 done:
-    drop(&p);
+    drop(&p, last);
     return status;
 }
 

@@ -69,7 +69,7 @@ static bg_status run_node(bg__walking *w, bg__step_part *p, int segment, const b
     if (watcher != NULL)
         watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
     BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
-                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
+                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &w->parts.last, &fault));
     w->end->ran = true;
     w->end->looked.nodes++;
     if (fault == cudaSuccess && watcher != NULL)
@@ -190,7 +190,8 @@ static bg_status skip_node(bg__walking *w, const bg__step_part *p, int segment, 
         goto done;
     bg__step_describe(node->node, &u.kernel);
     name_node(innermost, node, writes_back ? &found : NULL, &u);
-    BG__TRY(writes_back ? run_writeback(w, &found, &fault) : bg__step_run_alone(node->node, w->stream, NULL, &fault));
+    BG__TRY(writes_back ? run_writeback(w, &found, &fault)
+                        : bg__step_run_alone(node->node, w->stream, NULL, &w->parts.last, &fault));
     w->end->ran = true;
     if (fault != cudaSuccess)
         bg__walk_report_fault(w, &u, fault);
