@@ -5,9 +5,7 @@
 void bg__layout_free(bg__layout *l)
 {
     free(l->nodes);
-    free(l->from);
-    free(l->to);
-    free(l->data);
+    bg__edges_free(&l->list);
     free(l->handles);
     free(l->edge_to);
     free(l->first_edge);
@@ -34,14 +32,10 @@ static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
 static bg_status grow_layout(bg__layout *l)
 {
     bg_status status;
-    BG__TRY(BG__ALLOCATE(l->nodes, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->handles, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->first_edge, l->count + 1, "nodes"));
     BG__TRY(BG__ALLOCATE(l->waits, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->ready, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(l->from, l->edges, "edges"));
-    BG__TRY(BG__ALLOCATE(l->to, l->edges, "edges"));
-    BG__TRY(BG__ALLOCATE(l->data, l->edges, "edges"));
     BG__TRY(BG__ALLOCATE(l->edge_to, l->edges, "edges"));
 done:
     return status;
@@ -51,30 +45,29 @@ done:
 static void sort_edges(bg__layout *l)
 {
     for (size_t i = 0; i < l->edges; i++)
-        l->first_edge[place_of(l, l->from[i]) + 2]++;
+        l->first_edge[place_of(l, l->list.from[i]) + 2]++;
     for (size_t i = 2; i < l->count + 2; i++)
         l->first_edge[i] += l->first_edge[i - 1];
     for (size_t i = 0; i < l->edges; i++) {
-        size_t to = place_of(l, l->to[i]);
-        l->edge_to[l->first_edge[place_of(l, l->from[i]) + 1]++] = to;
+        size_t to = place_of(l, l->list.to[i]);
+        l->edge_to[l->first_edge[place_of(l, l->list.from[i]) + 1]++] = to;
         l->waits[to]++;
     }
 }
 
 bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
 {
-    size_t count = 0, edges = 0;
+    size_t count = 0;
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
-    l->count = count;
-    l->edges = edges;
-    BG__TRY(grow_layout(l));
+    BG__TRY(BG__ALLOCATE(l->nodes, count, "nodes"));
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
-    if (edges > 0)
-        BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &edges));
+    l->count = count;
+    BG__TRY(bg__edges_list(&l->list, graph, l->nodes, count));
+    l->edges = l->list.count;
+    BG__TRY(grow_layout(l));
     for (size_t i = 0; i < l->count; i++)
         l->handles[i] = (struct bg__layout_handle){l->nodes[i], i};
     qsort(l->handles, l->count, sizeof *l->handles, compare_layout_handles);

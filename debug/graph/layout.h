@@ -6,9 +6,9 @@
 
 /* A graph's nodes in the order of cudaGraphGetNodes, and its edges. A place is an index in nodes. Starts zeroed. */
 typedef struct bg__layout {
-    cudaGraphNode_t *nodes, *from, *to;
-    cudaGraphEdgeData *data;
+    cudaGraphNode_t *nodes;
     size_t count, edges;
+    bg__edges list;
     struct bg__layout_handle {
         cudaGraphNode_t node;
         size_t place;

@@ -101,6 +101,19 @@ bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__w
 /* Queues on stream the copies that the node would do now. */
 bg_status bg__writeback_run(const bg__writeback *writeback, cudaStream_t stream);
 
+/* ---- the edges between the nodes of a graph (edges.c) ---------------------------------------------------------- */
+
+/* Starts zeroed; may be listed anew into the same arrays. */
+typedef struct bg__edges {
+    cudaGraphNode_t *from, *to;
+    cudaGraphEdgeData *data; /* CUDA lists no edges of special kinds without room for it */
+    size_t count, capacity;
+} bg__edges;
+/* nodes: all of the graph, which may be one that a stream captures into. Call bg__edges_free also after a failure.
+ * Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__edges_list(bg__edges *edges, cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count);
+void bg__edges_free(bg__edges *edges);
+
 /* ---- addresses (noted.c) ------------------------------------------------------------------------------------- */
 
 /* An owner of addresses that the graph uses, as it was at capture. */

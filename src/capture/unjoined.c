@@ -10,9 +10,7 @@
 struct bg__survey {
     cudaGraphNode_t *nodes;
     size_t node_count, node_capacity;
-    cudaGraphNode_t *from, *to; /* of edges */
-    cudaGraphEdgeData *data;
-    size_t edge_count, edge_capacity;
+    bg__edges edges;
     cudaGraphNode_t *frontier; /* the nodes that the origin's next node would wait for */
     size_t frontier_count, frontier_capacity;
 };
@@ -32,10 +30,11 @@ static int compare_node_addresses(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* from is sorted. */
+/* edges.from is sorted. */
 static bool is_leaf(const survey *s, cudaGraphNode_t node)
 {
-    return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, compare_node_addresses) == NULL;
+    return s->edges.count == 0 ||
+           bsearch(&node, s->edges.from, s->edges.count, sizeof node, compare_node_addresses) == NULL;
 }
 
 /* Grows an array that is about to be filled anew; several arrays share one capacity. */
@@ -77,34 +76,15 @@ done:
     return status;
 }
 
-static bg_status list_edges(survey *s, cudaGraph_t graph)
-{
-    bg_status status = BG_OK;
-    for (;;) {
-        s->edge_count = s->edge_capacity;
-        if (s->edge_capacity > 0)
-            BG__TRY_CUDA(cudaGraphGetEdges(graph, s->from, s->to, s->data, &s->edge_count));
-        if (s->edge_count < s->edge_capacity)
-            goto done;
-        BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &s->edge_count));
-        s->edge_capacity = 2 * s->edge_count + 64;
-        BG__TRY(resize(&s->from, s->edge_capacity, sizeof *s->from));
-        BG__TRY(resize(&s->to, s->edge_capacity, sizeof *s->to));
-        BG__TRY(resize(&s->data, s->edge_capacity, sizeof *s->data));
-    }
-done:
-    return status;
-}
-
 /* One node after the other up to the origin's last: what most segments are, and nothing is left over. */
 static bool is_chain(const survey *s)
 {
     if (s->node_count == 0)
         return true;
-    if (s->edge_count + 1 != s->node_count || s->frontier_count != 1 || s->frontier[0] != s->nodes[s->node_count - 1])
+    if (s->edges.count + 1 != s->node_count || s->frontier_count != 1 || s->frontier[0] != s->nodes[s->node_count - 1])
         return false;
-    for (size_t i = 0; i < s->edge_count; i++)
-        if (s->from[i] != s->nodes[i] || s->to[i] != s->nodes[i + 1])
+    for (size_t i = 0; i < s->edges.count; i++)
+        if (s->edges.from[i] != s->nodes[i] || s->edges.to[i] != s->nodes[i + 1])
             return false;
     return true;
 }
@@ -126,10 +106,10 @@ static bg_status survey_capture(const bg_capture *capture, survey *s, bool *chai
         goto done; /* the end will say why */
     BG__TRY(copy_frontier(s, frontier, count));
     BG__TRY(list_nodes(s, graph));
-    BG__TRY(list_edges(s, graph));
+    BG__TRY(bg__edges_list(&s->edges, graph, s->nodes, s->node_count));
     *chain = is_chain(s);
     if (!*chain)
-        qsort(s->from, s->edge_count, sizeof *s->from, compare_node_addresses);
+        qsort(s->edges.from, s->edges.count, sizeof *s->edges.from, compare_node_addresses);
 done:
     return status;
 }
@@ -139,9 +119,7 @@ void bg__survey_free(struct bg__survey *s)
     if (s == NULL)
         return;
     free(s->nodes);
-    free(s->from);
-    free(s->to);
-    free(s->data);
+    bg__edges_free(&s->edges);
     free(s->frontier);
     free(s);
 }

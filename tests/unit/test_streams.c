@@ -148,6 +148,52 @@ static void test_unjoined_at_the_end(void **state)
     bg_graph_destroy(graph);
 }
 
+/* The edges of so many nodes are listed otherwise (src/capture/edges.c). */
+enum { LONG = 6000 };
+static enum { UNJOINED, JOINED, RACING } ending;
+
+static int count_findings(bg_graph *graph)
+{
+    bg_report *report;
+    int count;
+    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    count = bg_report_count(report);
+    bg_report_destroy(report);
+    return count;
+}
+
+static bg_status long_segment(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    for (int i = 0; i < LONG; i += 2) {
+        BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+        BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 3);
+    }
+    if (ending == JOINED)
+        bg_stream_wait_stream(stream, f->other);
+    BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 5);
+    return ending == RACING ? bg_stream_wait_stream(stream, f->other) : BG_OK;
+}
+
+static void test_a_long_segment(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+
+    ending = UNJOINED;
+    EXPECT_STATUS(bg_capture_forward(&graph, long_segment, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
+    EXPECT_ERROR("scale#5999"); /* the last on the other stream */
+    for (ending = JOINED; ending <= RACING; ending++) {
+        put(&f->x, 1);
+        EXPECT_OK(bg_capture_forward(&graph, long_segment, f, f->stream, NULL));
+        assert_int_equal(count_findings(graph) > 0, ending == RACING);
+        if (ending == JOINED)
+            assert_true(get(&f->z) == 15);
+        bg_graph_destroy(graph);
+    }
+}
+
 static bg_status idle_fork(void *user, cudaStream_t stream)
 {
     fixture *f = user;
@@ -341,10 +387,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_fork_and_join),         TEST(test_used_after_a_break),  TEST(test_fork_of_a_fork),
-        TEST(test_eager_on_a_fork),       TEST(test_unjoined_at_the_end), TEST(test_an_idle_fork_need_not_be_joined),
-        TEST(test_wait_for_work_outside), TEST(test_bare_forks),          TEST(test_an_op_on_a_stream_outside),
-        TEST(test_libraries_that_fork),   TEST(test_too_many_streams),
+        TEST(test_fork_and_join),
+        TEST(test_used_after_a_break),
+        TEST(test_fork_of_a_fork),
+        TEST(test_eager_on_a_fork),
+        TEST(test_unjoined_at_the_end),
+        TEST(test_a_long_segment),
+        TEST(test_an_idle_fork_need_not_be_joined),
+        TEST(test_wait_for_work_outside),
+        TEST(test_bare_forks),
+        TEST(test_an_op_on_a_stream_outside),
+        TEST(test_libraries_that_fork),
+        TEST(test_too_many_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,14 @@ static bool holds(const CUgraphNode *nodes, size_t count, CUgraphNode node)
     return false;
 }
 
+static bool is_waited_for(CUgraphNode node)
+{
+    size_t count = 0;
+    cudaError_t error = cudaGraphNodeGetDependentNodes((cudaGraphNode_t)node, NULL, NULL, &count);
+    bg__ignore(error);
+    return error != cudaSuccess || count > 0; /* else no stream is named */
+}
+
 /* The end fails if there is a node that none waits for, and the origin does not either. Afterwards the graph is gone.
  */
 static bg_status find_unjoined(bg__open_capture *c)
@@ -242,33 +250,20 @@ static bg_status find_unjoined(bg__open_capture *c)
     const CUgraphNode *frontier;
     CUgraph graph;
     bg__capture_info info;
-    cudaGraphNode_t *from = NULL, *to = NULL;
-    cudaGraphEdgeData *of = NULL;
-    size_t waited = 0, count = 0;
+    size_t waited = 0;
     bg_status status;
 
     BG__TRY(bg__driver_capture_info(&info));
     if (info(c->stream, &captures, NULL, &graph, &frontier, &data, &waited) != CUDA_SUCCESS ||
         captures != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         goto done;
-    BG__TRY_CUDA(cudaGraphGetEdges((cudaGraph_t)graph, NULL, NULL, NULL, &count));
-    from = calloc(count + 1, sizeof *from);
-    to = calloc(count + 1, sizeof *to);
-    of = calloc(count + 1, sizeof *of);
-    if (from == NULL || to == NULL || of == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetEdges((cudaGraph_t)graph, from, to, of, &count));
     for (size_t i = 0; i < c->count; i++) {
         bg__capture_stream *s = &c->streams[i];
-        s->unjoined = !holds(frontier, waited, s->last) && !holds((CUgraphNode *)from, count, (CUgraphNode)s->last);
+        s->unjoined = !holds(frontier, waited, s->last) && !is_waited_for((CUgraphNode)s->last);
         if (s->unjoined && s->node == NULL)
             s->node = bg__node_name((cudaGraph_t)graph, (cudaGraphNode_t)s->last);
     }
 done:
-    free(from);
-    free(to);
-    free(of);
     return status;
 }
 
