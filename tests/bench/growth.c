@@ -118,29 +118,38 @@ done:
     return status;
 }
 
-/* ---- the same by hand, of the pass with breaks: its eager calls are launched between the graphs ------------------ */
+/* ---- the same by hand: the eager calls are launched between the graphs; or all is one graph ---------------------- */
 
-static bg_status issue_by_hand(const pass *p, int call)
+static bg_status issue_by_hand(const pass *p, int call, int lanes)
 {
     char *y = p->blocks + (size_t)call * BYTES;
+    cudaStream_t stream = lanes == 1 ? p->stream : p->side[call % lanes];
+    bool copies = call >= lanes && (call / lanes) % 2 == 1;
     bg_status status = BG_OK;
 
-    if (call % 2 == 0 && call % SEGMENT != SEGMENT - 1)
-        BG__TRY_CUDA(cudaMemsetAsync(y, call % 200, BYTES, p->stream));
+    if (copies || (lanes == 1 && call % SEGMENT == SEGMENT - 1))
+        BG__TRY_CUDA(cudaMemcpyAsync(y, y - lanes * BYTES, BYTES, cudaMemcpyDeviceToDevice, stream));
     else
-        BG__TRY_CUDA(cudaMemcpyAsync(y, y - BYTES, BYTES, cudaMemcpyDeviceToDevice, p->stream));
+        BG__TRY_CUDA(cudaMemsetAsync(y, call % 200, BYTES, stream));
 done:
     return status;
 }
 
-static bg_status capture_segment_by_hand(pass *p, int first)
+/* Calls first to end - 1, as a graph. */
+static bg_status capture_graph_by_hand(pass *p, int first, int end)
 {
     cudaGraph_t graph = NULL;
+    int lanes = p->breaks ? 1 : STREAMS;
     bg_status status = BG_OK;
 
+    p->side[0] = p->stream;
     BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal));
-    for (int call = first; call < p->calls && call % SEGMENT != SEGMENT - 1; call++)
-        BG__TRY(issue_by_hand(p, call));
+    if (lanes > 1)
+        BG__TRY(fork_streams(p));
+    for (int call = first; call < end; call++)
+        BG__TRY(issue_by_hand(p, call, lanes));
+    if (lanes > 1)
+        BG__TRY(join_streams(p));
     BG__TRY_CUDA(cudaStreamEndCapture(p->stream, &graph));
     BG__TRY_CUDA(cudaGraphInstantiate(&p->by_hand[p->by_hand_count], graph, 0));
     BG__TRY_CUDA(cudaGraphLaunch(p->by_hand[p->by_hand_count++], p->stream));
@@ -163,10 +172,13 @@ static bg_status capture_by_hand(void *state)
     bg_status status = BG_OK;
 
     drop_by_hand(p);
-    for (int first = 0; first < p->calls; first += SEGMENT) {
-        BG__TRY(capture_segment_by_hand(p, first));
-        if (first + SEGMENT <= p->calls)
-            BG__TRY(issue_by_hand(p, first + SEGMENT - 1));
+    if (!p->breaks)
+        return capture_graph_by_hand(p, 0, p->calls);
+    for (int first = 0, eager; first < p->calls; first = eager + 1) {
+        eager = first + SEGMENT - 1;
+        BG__TRY(capture_graph_by_hand(p, first, eager < p->calls ? eager : p->calls));
+        if (eager < p->calls)
+            BG__TRY(issue_by_hand(p, eager, 1));
     }
 done:
     return status;
@@ -179,8 +191,8 @@ static bg_status replay_by_hand(void *state)
 
     for (int i = 0; i < p->by_hand_count; i++) {
         BG__TRY_CUDA(cudaGraphLaunch(p->by_hand[i], p->stream));
-        if ((i + 1) * SEGMENT <= p->calls)
-            BG__TRY(issue_by_hand(p, (i + 1) * SEGMENT - 1));
+        if (p->breaks && (i + 1) * SEGMENT <= p->calls)
+            BG__TRY(issue_by_hand(p, (i + 1) * SEGMENT - 1, 1));
     }
 done:
     return status;
@@ -335,6 +347,7 @@ static const struct measured {
     {"bg_step", step, true, 2},
     {"shadow", shadow, true, 2},
     {"bisect, a trial", bisect, true, 2},
+    {"one segment: capture by hand", capture_by_hand, false, 0},
     {"one segment: capture", capture, false, 1.5},
     {"one segment: bg_check", check, false, 2},
 };
