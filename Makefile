@@ -282,7 +282,7 @@ $(OUT)/shared/%: $(OUT)/%.o $(filter-out $(DEVICE_LIB),$(TEST_LIBS)) $(DEVICE_SO
 	$(link) -lcmocka -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT))
 $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
-$(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/number.o $(OUT)/flags.link
+$(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/nearest.o $(OUT)/src/base/number.o $(OUT)/flags.link
 	$(link)
 # Each function keeps its frame, so that a stack says where in the source a launch is.
 $(addsuffix .o,$(ZOO_OPS) $(ZOO_PLAIN)): private ALL_CFLAGS += -O0

@@ -280,12 +280,23 @@ done:
     return status;
 }
 
+/* lead: "BG_STEP_STOP=". Indices count from first. */
+static bg_status refuse_unknown(const bg__walking *w, const char *lead, const char *name, int first)
+{
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char hint[BG__HINT_BYTES];
+    for (const bg__call *c = bg__call_next(bg__graph_root(w->graph)); c != NULL; c = bg__call_next(c))
+        bg__nearest_add(&nearest, c->name, strlen(c->name));
+    return bg__fail(BG_ERROR_NOT_FOUND,
+                    "%s%s: %s runs no call of that name%s, and nothing of that index (%d to %d); "
+                    "bg_graph_get_call lists the calls",
+                    lead, name, bg__graph_name(w->graph), bg__nearest_hint(&nearest, "", hint), first,
+                    w->parts.total - 1);
+}
+
 static bg_status fail_unstopped(const bg__walking *w)
 {
-    return bg__fail(BG_ERROR_NOT_FOUND,
-                    "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (%d to %d); "
-                    "bg_graph_get_call lists the calls",
-                    w->options->stop, bg__graph_name(w->graph), w->from, w->parts.total - 1);
+    return refuse_unknown(w, "BG_STEP_STOP=", w->options->stop, w->from);
 }
 
 /* Before anything runs: a dump that goes on must not become complete. Any of the program's graphs may have the call
@@ -306,11 +317,7 @@ static bg_status find_from(bg__walking *w)
     if (options->from != NULL) {
         w->from = bg__step_parts_find(&w->parts, options->from, 0);
         if (w->from < 0)
-            BG__FAIL(BG_ERROR_NOT_FOUND,
-                     "%s%s: %s runs no call of that name, and nothing of that index (0 to %d); "
-                     "bg_graph_get_call lists the calls",
-                     options->command != NULL ? "BG_STEP_FROM=" : "bg_step_from, ", options->from,
-                     bg__graph_name(w->graph), w->parts.total - 1);
+            BG__TRY(refuse_unknown(w, options->command != NULL ? "BG_STEP_FROM=" : "bg_step_from, ", options->from, 0));
     }
     if (options->dump != NULL)
         BG__TRY(bg__dump_begin(options->dump, w->parts.total, bg__step_parts_hash(&w->parts), options->from != NULL,

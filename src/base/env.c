@@ -14,7 +14,7 @@ static bg_status refuse(const bg__variable *variable, const char *value)
 {
     char allowed[BG__ALLOWED_BYTES];
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is \"%s\"; allowed are %s", variable->name,
-                    value, bg__variable_allowed(variable, allowed));
+                    value, bg__variable_allowed(variable, value, allowed));
 }
 
 bg_status bg__env_choice(const char *name, int *index)

@@ -1,4 +1,4 @@
-/* Text from outside the library: printing it, and reading numbers from it. */
+/* Text from outside the library: printing it, reading numbers from it, and names that are misspelt in it. */
 #ifndef BG_TEXT_H
 #define BG_TEXT_H
 
@@ -27,5 +27,27 @@ size_t bg__utf8_bytes(const char *text);
 BG_API bool bg__number_read(const char *text, double *number);
 /* FNV-1a of Fowler, Noll and Vo, for texts that are compared and are not hostile. */
 BG_API uint64_t bg__text_hash(const char *text);
+
+/* ---- nearest.c: "did you mean" ---- */
+
+enum { BG__EDIT_BYTES = 128, BG__HINT_LONGEST = 64, BG__HINT_BYTES = BG__HINT_LONGEST + 32 };
+
+/* How many bytes are to insert, remove, replace or swap with the next one so that a becomes b, upper and lower case
+ * being the same (Damerau and Levenshtein, optimal string alignment). SIZE_MAX: one has more than BG__EDIT_BYTES. */
+size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length);
+
+/* Of the names that were added, the one that was probably meant by what was given. Borrows both. */
+typedef struct bg__nearest {
+    const char *given, *name; /* name NULL: none is near */
+    size_t length, name_length, best;
+} bg__nearest;
+
+bg__nearest bg__nearest_to(const char *given, size_t length);
+/* A name is near if no more than a third of the shorter of both has to change, or if it begins with all of that, at
+ * least three bytes. */
+void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length);
+/* " (did you mean LEADNAME?)", to follow what was given in a sentence; "" where none is near, or it is long. lead: up
+ * to 8 bytes. */
+const char *bg__nearest_hint(const bg__nearest *nearest, const char *lead, char text[BG__HINT_BYTES]);
 
 #endif

@@ -152,24 +152,6 @@ const bg__variable *bg__variable_find(const char *name)
     return NULL;
 }
 
-const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALLOWED_BYTES])
-{
-    size_t used = 0;
-    if (variable->allowed != NULL)
-        return variable->allowed;
-    if (variable->form == BG__FORM_INTEGER) {
-        snprintf(text, BG__ALLOWED_BYTES, "whole numbers from %.0f to %.0f", variable->least, variable->most);
-        return text;
-    }
-    for (const char *c = variable->values; *c != '\0' && used + 3 < BG__ALLOWED_BYTES; c++) {
-        text[used++] = (char)(*c == '|' ? ',' : *c);
-        if (*c == '|')
-            text[used++] = ' ';
-    }
-    text[used] = '\0';
-    return text;
-}
-
 static bool find_choice(const bg__variable *variable, const char *value, size_t length, int *index)
 {
     const char *choice = variable->values;
@@ -183,6 +165,58 @@ static bool find_choice(const bg__variable *variable, const char *value, size_t 
             return false;
         choice += bytes + 1;
     }
+}
+
+/* "off|ops" as "off, ops". */
+static void list_values(const char *values, char text[BG__ALLOWED_BYTES])
+{
+    size_t used = 0;
+    for (const char *c = values; *c != '\0' && used + 3 < BG__ALLOWED_BYTES; c++) {
+        text[used++] = (char)(*c == '|' ? ',' : *c);
+        if (*c == '|')
+            text[used++] = ' ';
+    }
+    text[used] = '\0';
+}
+
+/* For the first part of value that is none of the choices. */
+static const char *hint_choice(const bg__variable *variable, const char *value, char hint[BG__HINT_BYTES])
+{
+    const char *ends = variable->form == BG__FORM_CHOICES ? "," : "";
+    size_t length = strcspn(value, ends);
+    bg__nearest nearest;
+    int index;
+
+    while (value[length] != '\0' && find_choice(variable, value, length, &index)) {
+        value += length + 1;
+        length = strcspn(value, ends);
+    }
+    nearest = bg__nearest_to(value, length);
+    for (const char *choice = variable->values;; choice++) {
+        size_t bytes = strcspn(choice, "|");
+        bg__nearest_add(&nearest, choice, bytes);
+        choice += bytes;
+        if (*choice == '\0')
+            return bg__nearest_hint(&nearest, "", hint);
+    }
+}
+
+const char *bg__variable_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES])
+{
+    bool choice = variable->form == BG__FORM_CHOICE || variable->form == BG__FORM_CHOICES;
+    char hint[BG__HINT_BYTES];
+
+    if (variable->allowed != NULL && !choice)
+        return variable->allowed;
+    if (variable->form == BG__FORM_INTEGER)
+        snprintf(text, BG__ALLOWED_BYTES, "whole numbers from %.0f to %.0f", variable->least, variable->most);
+    else if (variable->allowed != NULL)
+        snprintf(text, BG__ALLOWED_BYTES, "%s", variable->allowed);
+    else
+        list_values(variable->values, text);
+    if (choice && value != NULL)
+        snprintf(text + strlen(text), BG__ALLOWED_BYTES - strlen(text), "%s", hint_choice(variable, value, hint));
+    return text;
 }
 
 bool bg__variable_choice(const bg__variable *variable, const char *value, int *index)

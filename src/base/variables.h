@@ -50,9 +50,10 @@ extern const size_t bg__variables_count;
 /* NULL where there is none of that name. */
 const bg__variable *bg__variable_find(const char *name);
 
-/* What is allowed, in words, behind "allowed are ": "off, ops", "whole numbers from 1 to 64". */
+/* What is allowed, in words, behind "allowed are ": "off, ops", "whole numbers from 1 to 64". value: what was given
+ * instead, for which "off, ops (did you mean ops?)" comes; NULL: it was no text. */
 enum { BG__ALLOWED_BYTES = 256 };
-const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALLOWED_BYTES]);
+const char *bg__variable_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES]);
 
 /* false: value is none of the choices. */
 bool bg__variable_choice(const bg__variable *variable, const char *value, int *index);

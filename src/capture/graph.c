@@ -208,6 +208,18 @@ bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info
     return bg__sized_give(info, &full, sizeof full, "bg_graph_get_call: info", "BG_CALL_INFO_INIT");
 }
 
+static void *refuse_args(const bg_graph *graph, const char *name)
+{
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char hint[BG__HINT_BYTES];
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        bg__nearest_add(&nearest, eager->call->name, strlen(eager->call->name));
+    bg__fail(BG_ERROR_NOT_FOUND,
+             "bg_graph_args: graph %s has no eager call \"%s\" at a break%s; bg_graph_get_call lists the calls",
+             graph->name, name, bg__nearest_hint(&nearest, "", hint));
+    return NULL;
+}
+
 void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
 {
     if (graph == NULL || name == NULL) {
@@ -226,10 +238,7 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
                  eager->call->op->args_size, size, eager->call->op->name);
         return NULL;
     }
-    bg__fail(BG_ERROR_NOT_FOUND,
-             "bg_graph_args: graph %s has no eager call \"%s\" at a break; bg_graph_get_call lists the calls",
-             graph->name, name);
-    return NULL;
+    return refuse_args(graph, name);
 }
 
 cudaGraph_t bg_graph_segment(const bg_graph *graph, int index)

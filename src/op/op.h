@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/tensor.h"
+#include "base/text.h"
 
 /* ---- memory of a call (memory.c, blocks.c) ------------------------------------------------------------------- */
 
@@ -259,6 +260,8 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 bg_op_body bg__op_capture_body(const bg_op *op);
 /* Whether any op's name matches the pattern, as bg__glob says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
+/* For bg__nearest_hint: adds the names of all ops. */
+void bg__op_nearest(bg__nearest *nearest);
 
 /* ---- patterns of names (glob.c) ------------------------------------------------------------------------------ */
 

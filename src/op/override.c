@@ -234,6 +234,8 @@ done:
 /* A misspelt name in the environment would do nothing, silently. */
 static void warn_of_strangers(const bg__override *override)
 {
+    bg__nearest nearest;
+    char hint[BG__HINT_BYTES];
     for (int i = override->first_of_environment; i < override->first_forced; i++) {
         const pattern *p = &override->patterns[i];
         const char *part = p->text + p->length, *hash;
@@ -242,8 +244,13 @@ static void warn_of_strangers(const bg__override *override)
             part--;
         length = p->length - (size_t)(part - p->text);
         hash = memchr(part, '#', length);
-        if (!bg__op_any_matches(part, hash ? (size_t)(hash - part) : length))
-            bg__warn("BG_EAGER_OPS: no op of this program matches \"%.*s\"", (int)p->length, p->text);
+        length = hash != NULL ? (size_t)(hash - part) : length;
+        if (bg__op_any_matches(part, length))
+            continue;
+        nearest = bg__nearest_to(part, length);
+        bg__op_nearest(&nearest);
+        bg__warn("BG_EAGER_OPS: no op of this program matches \"%.*s\"%s", (int)p->length, p->text,
+                 bg__nearest_hint(&nearest, "", hint));
     }
 }
 

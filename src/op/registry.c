@@ -72,6 +72,15 @@ const bg_op *bg_op_find(const char *name)
     return op;
 }
 
+static bg_status refuse_unknown(const char *function, const char *name)
+{
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char hint[BG__HINT_BYTES];
+    bg__op_nearest(&nearest);
+    return bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"%s; link the source file that defines it", function,
+                    name, bg__nearest_hint(&nearest, "", hint));
+}
+
 bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes)
 {
     bg_op_attributes taken = BG_OP_ATTRIBUTES_INIT;
@@ -92,10 +101,7 @@ bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attribu
     if (op != NULL)
         op->attributes_ = taken;
     pthread_mutex_unlock(&mutex);
-    if (op == NULL)
-        status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; link the source file that defines it",
-                          __func__, name);
-    return status;
+    return op != NULL ? BG_OK : refuse_unknown(__func__, name);
 }
 
 bg_op_body bg__op_capture_body(const bg_op *op)
@@ -111,4 +117,12 @@ bool bg__op_any_matches(const char *pattern, size_t length)
         matches = bg__glob(pattern, length, op->name);
     pthread_mutex_unlock(&mutex);
     return matches;
+}
+
+void bg__op_nearest(bg__nearest *nearest)
+{
+    pthread_mutex_lock(&mutex);
+    for (const bg_op *op = first; op != NULL; op = op->next_)
+        bg__nearest_add(nearest, op->name, strlen(op->name));
+    pthread_mutex_unlock(&mutex);
 }

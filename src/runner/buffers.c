@@ -287,6 +287,17 @@ static bg_status check_foreign(const bg_runner *runner, const void *data)
     return BG_OK;
 }
 
+static bg_status refuse_unknown(const bg_runner *runner, const char *name)
+{
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char hint[BG__HINT_BYTES];
+    for (size_t i = 0; i < runner->inputs.count; i++)
+        bg__nearest_add(&nearest, runner->inputs.list[i].name, strlen(runner->inputs.list[i].name));
+    return bg__fail(BG_ERROR_NOT_FOUND,
+                    "bg_runner_bind_input: the runner has no input %s%s; declare it with bg_runner_add_input", name,
+                    bg__nearest_hint(&nearest, "", hint));
+}
+
 bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor)
 {
     bg__buffer *input;
@@ -301,8 +312,7 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
     BG__TRY(check_open(runner, __func__));
     input = find_buffer_named(&runner->inputs, name);
     if (input == NULL)
-        return bg__fail(BG_ERROR_NOT_FOUND,
-                        "bg_runner_bind_input: the runner has no input %s; declare it with bg_runner_add_input", name);
+        return refuse_unknown(runner, name);
     if ((uintptr_t)data % bg_dtype_bytes(input->tensor.dtype) != 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_bind_input: %p, for %s of %s, is not aligned to %zu bytes", data, name,

@@ -10,7 +10,7 @@ static bg_status check_int(const char *key, int value, const char *variable)
     if (value >= row->least && value <= row->most)
         return BG_OK;
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %d; allowed are %s", key, value,
-                    bg__variable_allowed(row, allowed));
+                    bg__variable_allowed(row, NULL, allowed));
 }
 
 static bg_status check_debug(bg_debug debug)

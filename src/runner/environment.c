@@ -1,8 +1,11 @@
 /* A configuration from environment variables. */
 #include "runner/config.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 static const char prefix[] = "BG_RUNNER_";
 
@@ -14,16 +17,29 @@ static bool is_known(const char *variable, size_t length)
     return false;
 }
 
+static bg_status refuse_stranger(const char *variable, int length)
+{
+    bg__nearest nearest = bg__nearest_to(variable, (size_t)length);
+    char hint[BG__HINT_BYTES];
+    for (int i = 0; i < bg__config_key_count; i++)
+        bg__nearest_add(&nearest, bg__config_keys[i].variable, strlen(bg__config_keys[i].variable));
+    length = length < 64 ? length : 64;
+    if (nearest.name != NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND,
+                        "the environment variable %.*s is unknown to breakgraph%s; correct or unset it", length,
+                        variable, bg__nearest_hint(&nearest, "", hint));
+    return bg__fail(BG_ERROR_NOT_FOUND,
+                    "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of "
+                    "the runner's configuration in upper case, such as %s",
+                    length, variable, prefix, bg__config_keys[0].variable);
+}
+
 static bg_status refuse_strangers(void)
 {
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         size_t length = strcspn(*entry, "=");
         if (strncmp(*entry, prefix, sizeof prefix - 1) == 0 && !is_known(*entry, length))
-            return bg__fail(
-                BG_ERROR_NOT_FOUND,
-                "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of "
-                "the runner's configuration in upper case, such as %s",
-                length < 64 ? (int)length : 64, *entry, prefix, bg__config_keys[0].variable);
+            return refuse_stranger(*entry, length < INT_MAX ? (int)length : INT_MAX);
     }
     return BG_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* From size from on, sizes grow by by; 0: they double. */
 typedef struct step {
     int from, by;
@@ -100,10 +102,9 @@ static bg_status refuse_element(const words *words, const element *e, const char
                     e->length < 40 ? e->length : 40, e->text, what, allowed(words));
 }
 
-static bg_status refuse_schedule(const char *quote, const char *what)
+static bg_status refuse_schedule(const char *what)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is %s%.40s%s; allowed are %s", quote, what, quote,
-                    allowed(&schedule_words));
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is %s; allowed are %s", what, allowed(&schedule_words));
 }
 
 /* The number that e is, beyond INT_MAX as INT_MAX. */
@@ -152,6 +153,16 @@ static bg_status follow_list(const words *words, const char *list, int max_token
 
 /* ---- both ---- */
 
+static bg_status refuse_name(const char *schedule)
+{
+    bg__nearest nearest = bg__nearest_to(schedule, strlen(schedule));
+    char hint[BG__HINT_BYTES];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        bg__nearest_add(&nearest, rules[i].name, strlen(rules[i].name));
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is \"%.40s\"%s; allowed are %s", schedule,
+                    bg__nearest_hint(&nearest, "", hint), allowed(&schedule_words));
+}
+
 static bg_status follow_schedule(const char *schedule, int max_tokens, int *sizes, int *count)
 {
     const rule *rule;
@@ -159,18 +170,18 @@ static bg_status follow_schedule(const char *schedule, int max_tokens, int *size
 
     *count = 0;
     if (schedule == NULL)
-        return refuse_schedule("", "NULL");
+        return refuse_schedule("NULL");
     while (isspace((unsigned char)*text))
         text++;
     if (*text == '\0')
-        return refuse_schedule("", "empty");
+        return refuse_schedule("empty");
     if (max_tokens < 1)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "max_tokens is %d; allowed are 1 to %d", max_tokens, BG__TOKENS_MAX);
     rule = find_rule(schedule);
     if (rule != NULL)
         return follow_rule(rule, max_tokens, sizes, count);
     if (strchr(schedule, ',') == NULL && !isdigit((unsigned char)*text) && *text != '-')
-        return refuse_schedule("\"", schedule);
+        return refuse_name(schedule);
     return follow_list(&schedule_words, schedule, max_tokens, sizes, count);
 }
 

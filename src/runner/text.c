@@ -42,10 +42,15 @@ const bg__config_key *bg__config_key_find(const char *name)
 
 static bg_status refuse_key(const char *name)
 {
-    char names[256] = "";
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char names[256] = "", hint[BG__HINT_BYTES];
     size_t used = 0;
-    for (int i = 0; i < bg__config_key_count && used < sizeof names; i++)
+    for (int i = 0; i < bg__config_key_count && used < sizeof names; i++) {
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", bg__config_keys[i].name);
+        bg__nearest_add(&nearest, bg__config_keys[i].name, strlen(bg__config_keys[i].name));
+    }
+    if (nearest.name != NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "there is no key \"%.64s\"%s", name, bg__nearest_hint(&nearest, "", hint));
     return bg__fail(BG_ERROR_NOT_FOUND, "there is no key \"%.64s\"; the keys are: %s", name, names);
 }
 
@@ -55,7 +60,7 @@ static bg_status refuse_value(const bg__config_key *key, const char *value)
 {
     char allowed[BG__ALLOWED_BYTES];
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is \"%.64s\"; allowed are %s", key->name, value,
-                    bg__variable_allowed(bg__variable_find(key->variable), allowed));
+                    bg__variable_allowed(bg__variable_find(key->variable), value, allowed));
 }
 
 static bg_status read_number(const bg__config_key *key, const char *value, double *number)

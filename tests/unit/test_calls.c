@@ -366,8 +366,9 @@ static void test_args(void **state)
     assert_true(get(&f->z) == 5 * 128);
 
     assert_null(bg_graph_args(graph, "sample_top_k#1", sizeof *a));
-    EXPECT_ERROR("no eager call \"sample_top_k#1\"");
+    EXPECT_ERROR("no eager call \"sample_top_k#1\" at a break (did you mean sample_top_k#0?); bg_graph_get_call");
     assert_null(bg_graph_args(graph, "rope#0", sizeof(rope_args)));
+    EXPECT_ERROR("no eager call \"rope#0\" at a break; bg_graph_get_call");
     assert_null(bg_graph_args(graph, "sample_top_k#0", sizeof *a + 1));
     EXPECT_ERROR("pass sizeof(sample_top_k_args)");
     assert_null(bg_graph_args(NULL, "sample_top_k#0", sizeof *a));
@@ -458,7 +459,9 @@ static void test_attribute_errors(void **state)
     const bg_op_attributes none = {.reference = body};
     (void)state;
     EXPECT_STATUS(bg_op_set_attributes("no_such_op", ATTRIBUTES(.reference = body)), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("bg_op_set_attributes: there is no op \"no_such_op\"");
+    EXPECT_ERROR("bg_op_set_attributes: there is no op \"no_such_op\"; link");
+    EXPECT_STATUS(bg_op_set_attributes("rpoe", NULL), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_op_set_attributes: there is no op \"rpoe\" (did you mean rope?); link");
     EXPECT_STATUS(bg_op_set_attributes("no_such_op", NULL), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_op_set_attributes(NULL, ATTRIBUTES(.reference = body)), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_op_set_attributes("rope", &none), BG_ERROR_INVALID_ARGUMENT);

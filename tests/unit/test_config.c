@@ -385,7 +385,9 @@ static void test_refused(void **state)
         EXPECT_SAME_CONFIG(&config, &before);
     }
     EXPECT_STATUS(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no key \"max_token\"; the keys are: mode, schedule, max_tokens,");
+    EXPECT_ERROR("no key \"max_token\" (did you mean max_tokens?)");
+    EXPECT_STATUS(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("no key \"speed\"; the keys are: mode, schedule, max_tokens,");
     EXPECT_ERROR("worker_threads, variants");
     EXPECT_STATUS(bg_runner_config_set(&config, "", "1"), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_runner_config_set(&config, NULL, "1"), BG_ERROR_INVALID_ARGUMENT);

@@ -122,8 +122,9 @@ static void test_keys(void **state)
 {
     (void)state;
     refuse("{\"warmups\": 2, \"warmups\": 2}", BG_ERROR_INVALID_ARGUMENT, "the key \"warmups\" appears twice");
-    refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\"; the keys are: mode,");
-    refuse("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\"");
+    refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\" (did you mean warmups?)");
+    refuse("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\" (did you mean warmups?)");
+    refuse("{\"speed\": 2}", BG_ERROR_NOT_FOUND, "there is no key \"speed\"; the keys are: mode,");
     refuse("{\"\": 2}", BG_ERROR_NOT_FOUND, "no key \"\"");
     refuse("{\"a\": {\"b\": [1]}}", BG_ERROR_NOT_FOUND, "no key \"a\"");
 }

@@ -206,6 +206,9 @@ static void test_bound_inputs_and_views(void **state)
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof(float)));
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_STATUS(bg_runner_bind_input(m.runner, "z", own, &m.x), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_runner_bind_input: the runner has no input z; declare it");
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "X", own, &m.x), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_runner_bind_input: the runner has no input X (did you mean x?); declare it");
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
     assert_ptr_equal(m.x.data, own);
     EXPECT_OK(bg_runner_capture(m.runner));

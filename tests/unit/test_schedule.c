@@ -115,8 +115,10 @@ static void test_refused_lists(void **state)
 static void test_refused_names(void **state)
 {
     (void)state;
-    expect_refused("sglan", 512, "schedule is \"sglan\"", "allowed are sglang, atom, vllm, powers, or ascending");
-    expect_refused("Powers", 512, "schedule is \"Powers\"", "allowed are");
+    expect_refused("sglan", 512, "schedule is \"sglan\" (did you mean sglang?)",
+                   "allowed are sglang, atom, vllm, powers, or ascending");
+    expect_refused("Powers", 512, "schedule is \"Powers\" (did you mean powers?)", "allowed are");
+    expect_refused("linear", 512, "schedule is \"linear\";", "allowed are");
     expect_refused("sglang", 3, "max_tokens is 3", "below 4, the first size of schedule \"sglang\"");
     expect_refused("powers", 0, "max_tokens is 0", "allowed are 1 to");
     expect_refused("1", -5, "max_tokens is -5", "allowed are 1 to");

@@ -402,6 +402,8 @@ static void test_goes_on(void **state)
     bg_report_destroy(report);
     EXPECT_STATUS(bg_step_from(graph, f->stream, "5", note_step, NULL, &report), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("bg_step_from, 5: graph runs no call of that name, and nothing of that index (0 to 4)");
+    EXPECT_STATUS(bg_step_from(graph, f->stream, "sclae#0", note_step, NULL, &report), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_step_from, sclae#0: graph runs no call of that name (did you mean scale#0?), and nothing of that");
     EXPECT_STATUS(bg_step_from(graph, f->stream, "-1", note_step, NULL, &report), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_step_from(graph, f->stream, "", note_step, NULL, &report), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_step_from(graph, f->stream, NULL, note_step, NULL, &report), BG_ERROR_INVALID_ARGUMENT);

@@ -129,7 +129,7 @@ static void test_stop(void **state)
     setenv("BG_STEP_STOP", "scale#7", 1);
     graph = capture(f, BG_DEBUG_STEP);
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("BG_STEP_STOP=scale#7: graph runs no call of that name");
+    EXPECT_ERROR("BG_STEP_STOP=scale#7: graph runs no call of that name (did you mean scale#");
     bg_graph_destroy(graph);
 }
 

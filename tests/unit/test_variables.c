@@ -36,7 +36,7 @@ static void test_rows(void **state)
         assert_in_range(strlen(v->text), 10, LONGEST_TEXT);
         assert_true(strchr(v->text, '\n') == NULL);
         assert_true(is_checked_by_table(v) || v->allowed != NULL);
-        assert_true(strlen(bg__variable_allowed(v, allowed)) > 3);
+        assert_true(strlen(bg__variable_allowed(v, NULL, allowed)) > 3);
         if (is_checked_by_table(v) && strchr(v->fallback, ' ') == NULL && bg__variable_find(v->fallback) == NULL)
             assert_true(fits(v, v->fallback));
         if (is_checked_by_table(v))
@@ -75,7 +75,34 @@ static void test_choices(void **state)
     assert_int_equal(setenv("BG_CHECK", "replay,all", 1), 0);
     EXPECT_STATUS(bg__env_choices("BG_CHECK", &set), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_CHECK is \"replay,all\"; allowed are off, or some of graph, replay, recapture, poison");
+    assert_int_equal(setenv("BG_CHECK", "replay,recpature", 1), 0);
+    EXPECT_STATUS(bg__env_choices("BG_CHECK", &set), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("recapture, poison with commas between (did you mean recapture?)");
     assert_int_equal(unsetenv("BG_CHECK"), 0);
+}
+
+static const char *allowed_for(const char *variable, const char *value)
+{
+    static char text[BG__ALLOWED_BYTES];
+    return bg__variable_allowed(bg__variable_find(variable), value, text);
+}
+
+/* The value that was meant follows what is allowed. */
+static void test_meant(void **state)
+{
+    (void)state;
+    assert_string_equal(allowed_for("BG_DEBUG", "opps"), "off, forward, ops, sync, step (did you mean ops?)");
+    assert_string_equal(allowed_for("BG_DEBUG", "loud"), "off, forward, ops, sync, step");
+    assert_string_equal(allowed_for("BG_DEBUG", ""), "off, forward, ops, sync, step");
+    assert_string_equal(allowed_for("BG_SHADOW", "call"), "0, 1, calls (did you mean calls?)");
+    assert_string_equal(allowed_for("BG_SHADOW", "2"), "0, 1, calls");
+    assert_non_null(strstr(allowed_for("BG_CHECK", "grpah"), "between (did you mean graph?)"));
+    assert_non_null(strstr(allowed_for("BG_CHECK", "graph,repaly,poison"), "between (did you mean replay?)"));
+    assert_null(strstr(allowed_for("BG_CHECK", "graph,all"), "did you mean"));
+    assert_null(strstr(allowed_for("BG_CHECK", "graph,,"), "did you mean"));
+    assert_non_null(strstr(allowed_for("BG_RUNNER_MODE", "full_decod"), "piecewise (did you mean full_decode_only?)"));
+    assert_string_equal(allowed_for("BG_RUNNER_MAX_TOKENS", "x"), "whole numbers from 1 to 16777216");
+    assert_ptr_equal(allowed_for("BG_EAGER_OPS", "x"), bg__variable_find("BG_EAGER_OPS")->allowed);
 }
 
 static void test_readers(void **state)
@@ -107,6 +134,6 @@ static void test_readers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_choices),
-                                       cmocka_unit_test(test_readers)};
+                                       cmocka_unit_test(test_meant), cmocka_unit_test(test_readers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

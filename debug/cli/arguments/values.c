@@ -176,7 +176,7 @@ const char *cli_variable_allowed(const bg__variable *variable, const char *value
 {
     if (value[0] == '\0' || (fits(variable, value) && (!paths || fits_path(variable->form, value))))
         return NULL;
-    return bg__variable_allowed(variable, told);
+    return bg__variable_allowed(variable, value, told);
 }
 
 /* What the command itself writes at its end; but for a state, whose errors have a status of their own. */

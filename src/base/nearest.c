@@ -1,0 +1,80 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    /* Of the first i - 2, i - 1 and i bytes of a; each: of the first k bytes of b. */
+    size_t rows[3][BG__EDIT_BYTES + 1], *before = rows[0], *last = rows[1], *row = rows[2], *oldest;
+
+    if (a_length > BG__EDIT_BYTES || b_length > BG__EDIT_BYTES)
+        return SIZE_MAX;
+    for (size_t k = 0; k <= b_length; k++)
+        row[k] = k;
+    for (size_t i = 1; i <= a_length; i++) {
+        oldest = before, before = last, last = row, row = oldest;
+        row[0] = i;
+        for (size_t k = 1; k <= b_length; k++) {
+            row[k] = least(least(last[k], row[k - 1]) + 1, last[k - 1] + !is_same(a[i - 1], b[k - 1]));
+            if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) && is_same(a[i - 2], b[k - 1]))
+                row[k] = least(row[k], before[k - 2] + 1);
+        }
+    }
+    return row[b_length];
+}
+
+/* A third of the bytes: with more, another name is as likely. The number of a call ("rope#3") makes no names alike. */
+static size_t limit_of(const char *name, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && isdigit((unsigned char)name[length - digits - 1]))
+        digits++;
+    if (digits > 0 && digits < length && name[length - digits - 1] == '#')
+        length -= digits + 1;
+    return (length + 1) / 3;
+}
+
+bg__nearest bg__nearest_to(const char *given, size_t length)
+{
+    return (bg__nearest){.given = given, .length = length, .best = limit_of(given, length) + 1};
+}
+
+void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
+{
+    size_t distance = bg__edit_distance(nearest->given, nearest->length, name, length);
+    bool begins = nearest->length >= 3 && length > nearest->length &&
+                  bg__edit_distance(nearest->given, nearest->length, name, nearest->length) == 0;
+
+    if (length == nearest->length && memcmp(name, nearest->given, length) == 0) {
+        nearest->best = 0; /* it is not misspelt, and no other name is meant */
+        nearest->name = NULL;
+        return;
+    }
+    if (begins)
+        distance = least(distance, limit_of(nearest->given, nearest->length));
+    if (distance >= nearest->best || distance > limit_of(name, length))
+        return;
+    nearest->best = distance;
+    nearest->name = name;
+    nearest->name_length = length;
+}
+
+const char *bg__nearest_hint(const bg__nearest *nearest, const char *lead, char text[BG__HINT_BYTES])
+{
+    text[0] = '\0';
+    if (nearest->name != NULL && nearest->name_length <= BG__HINT_LONGEST)
+        snprintf(text, BG__HINT_BYTES, " (did you mean %s%.*s?)", lead, (int)nearest->name_length, nearest->name);
+    return text;
+}

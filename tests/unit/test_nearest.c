@@ -1,0 +1,97 @@
+/* Names that were probably meant. */
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t there = bg__edit_distance(a, strlen(a), b, strlen(b));
+    assert_int_equal(bg__edit_distance(b, strlen(b), a, strlen(a)), there);
+    return there;
+}
+
+static void test_distances(void **state)
+{
+    char longest[BG__EDIT_BYTES + 2];
+    (void)state;
+    assert_int_equal(distance("", ""), 0);
+    assert_int_equal(distance("", "rope"), 4);
+    assert_int_equal(distance("rope", "rope"), 0);
+    assert_int_equal(distance("ROPE", "rope"), 0);
+    assert_int_equal(distance("rpoe", "rope"), 1); /* swapped: with Levenshtein 2 */
+    assert_int_equal(distance("prpoe", "rope"), 2);
+    assert_int_equal(distance("rop", "rope"), 1);
+    assert_int_equal(distance("roope", "rope"), 1);
+    assert_int_equal(distance("rape", "rope"), 1);
+    assert_int_equal(distance("kitten", "sitting"), 3);
+    assert_int_equal(distance("ca", "abc"), 3); /* what was swapped is not edited again */
+    assert_int_equal(distance("abcdef", "badcfe"), 3);
+    memset(longest, 'x', sizeof longest);
+    longest[BG__EDIT_BYTES] = '\0';
+    assert_int_equal(distance(longest, "xx"), BG__EDIT_BYTES - 2);
+    assert_int_equal(bg__edit_distance(longest, BG__EDIT_BYTES + 1, "x", 1), SIZE_MAX);
+}
+
+static const char *const ops[] = {"attention", "rope", "rope_scaled", "sample_top_k",
+                                  "norm",      "a",    "copy#1",      "decode#0/twist#2"};
+
+static const char *hint(const char *given, const char *lead)
+{
+    static char text[BG__HINT_BYTES];
+    bg__nearest nearest = bg__nearest_to(given, strlen(given));
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        bg__nearest_add(&nearest, ops[i], strlen(ops[i]));
+    return bg__nearest_hint(&nearest, lead, text);
+}
+
+static void test_hints(void **state)
+{
+    (void)state;
+    assert_string_equal(hint("attenton", ""), " (did you mean attention?)");
+    assert_string_equal(hint("Attention", ""), " (did you mean attention?)");
+    assert_string_equal(hint("rpoe", "--"), " (did you mean --rope?)");
+    assert_string_equal(hint("sample", ""), " (did you mean sample_top_k?)"); /* it begins so */
+    assert_string_equal(hint("rope_", ""), " (did you mean rope?)");          /* and this is nearer */
+    assert_string_equal(hint("sample-topk", ""), " (did you mean sample_top_k?)");
+    assert_string_equal(hint("copy#2", ""), " (did you mean copy#1?)");
+    assert_string_equal(hint("decode#0/twits#2", ""), " (did you mean decode#0/twist#2?)");
+}
+
+/* Where nothing is near, no name is better than a wrong one. */
+static void test_no_hints(void **state)
+{
+    static const char *const far[] = {"",     "b",      "sa", "loud", "frobnicate", "bnorms!", "sampler_of_top_k_and_p",
+                                      "aaaa", "body#1", "#1", "7"};
+    (void)state;
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++)
+        assert_string_equal(hint(far[i], ""), "");
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        assert_string_equal(hint(ops[i], ""), ""); /* it is there: another one is not meant */
+}
+
+/* A hint never makes a sentence long. */
+static void test_long_names(void **state)
+{
+    char given[4096], name[4096], text[BG__HINT_BYTES];
+    (void)state;
+    for (size_t length = 1; length < sizeof given; length += length < 140 ? 1 : 997) {
+        bg__nearest nearest;
+        memset(given, 'x', length);
+        memset(name, 'x', length);
+        name[length - 1] = 'y';
+        nearest = bg__nearest_to(given, length);
+        bg__nearest_add(&nearest, name, length);
+        bg__nearest_hint(&nearest, "--", text);
+        assert_int_equal(text[0] != '\0', length >= 2 && length <= BG__HINT_LONGEST);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_distances), cmocka_unit_test(test_hints),
+                                       cmocka_unit_test(test_no_hints), cmocka_unit_test(test_long_names)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
