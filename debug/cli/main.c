@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/help.h"
 #include "debug/cli/bisect/bisect.h"
@@ -47,6 +48,20 @@ static const cli_command *find_command(const char *name)
     return NULL;
 }
 
+static int refuse_command(const char *name)
+{
+    bool flag = name[0] == '-';
+    size_t lead = strspn(name, "-");
+    bg__nearest nearest = bg__nearest_to(name + lead, strlen(name + lead));
+    char hint[BG__HINT_BYTES];
+
+    for (size_t i = 0; i < COUNT; i++)
+        if (!flag || commands[i] == &help || commands[i] == &version)
+            bg__nearest_add(&nearest, commands[i]->name, strlen(commands[i]->name));
+    return cli_say(CLI_USAGE, "unknown %s '%s'%s; 'breakgraph help' lists the commands", flag ? "flag" : "command",
+                   name, bg__nearest_hint(&nearest, flag ? "--" : "", hint));
+}
+
 static int print_help(int argc, char **argv)
 {
     const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
@@ -54,22 +69,12 @@ static int print_help(int argc, char **argv)
     if (argc > 2)
         return cli_say(CLI_USAGE, "unexpected argument '%s'; help takes the name of one command", argv[2]);
     if (argc > 1 && command == NULL && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
-        return cli_say(CLI_USAGE, "there is no command '%s'; 'breakgraph help' lists them", argv[1]);
+        return refuse_command(argv[1]);
     if (command != NULL)
         cli_help_print(command, stdout);
     else
         cli_help_print_all(commands, COUNT, stdout);
     return CLI_OK;
-}
-
-static int refuse_command(const char *name)
-{
-    bool flag = name[0] == '-';
-    cli_print(stderr, "breakgraph: unknown %s '%s'; allowed:", flag ? "flag" : "command", name);
-    for (size_t i = 0; i < COUNT; i++)
-        fprintf(stderr, " %s", commands[i]->name);
-    fprintf(stderr, "%s\n", flag ? " --help --version" : "");
-    return CLI_USAGE;
 }
 
 /* What was printed may not have come through: a disk that is full. */

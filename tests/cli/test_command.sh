@@ -9,12 +9,44 @@ for page in doctor run check step bisect report; do
     golden "help-$page" 0 "$command" help $page
     cmp -s <("$command" help $page) <("$command" $page --help) && pass "$page--help" || fail "$page--help" "another page than help $page"
 done
-expect help-unknown 2 "there is no command 'bisekt'" "$command" help bisekt
+expect help-unknown 2 "help: unknown command 'bisekt' .did you mean bisect.." "$command" help bisekt
 expect version 0 "^breakgraph [0-9]+\\.[0-9]+\\.[0-9]+ \\($DEVICE\\)" "$command" version
 expect help-full 1 'standard output cannot be written' sh -c "'$command' help >/dev/full"
 expect nothing 2 'usage: breakgraph COMMAND' "$command"
-expect unknown-command 2 "unknown command 'bisekt'; allowed: help version doctor run check step bisect report" "$command" bisekt
-expect unknown-flag 2 "unknown flag '--verbose'; allowed: help version .* --help --version" "$command" --verbose
+# says_alone NAME SENTENCE COMMAND...: exit status 2, and the whole output is the one sentence, under 200 characters.
+says_alone()
+{
+    local name=$1 sentence="breakgraph$2"
+    shift 2
+    expect "$name" 2 '' "$@"
+    [ "$(cat "$work/log")" = "$sentence" ] && [ ${#sentence} -lt 200 ] && pass "$name-says" || fail "$name-says" "expected: $sentence"
+}
+of_command() { says_alone "$1" ": unknown command '$2'${3:+ (did you mean $3?)}; 'breakgraph help' lists the commands" "$command" "$2"; }
+of_command unknown-command bisekt bisect
+of_command unknown-command-swapped chekc check
+of_command unknown-command-case CHECK check
+of_command unknown-command-begun ver version
+of_command unknown-command-nonsense frobnicate
+of_command unknown-command-empty ''
+says_alone unknown-flag ": unknown flag '--verbose'; 'breakgraph help' lists the commands" "$command" --verbose
+says_alone unknown-flag-near ": unknown flag '--versoin' (did you mean --version?); 'breakgraph help' lists the commands" "$command" --versoin
+of_flag() { says_alone "$1" " run: unknown flag '$2'${3:+ (did you mean $3?)}; 'breakgraph help run' lists the flags" "$command" run "$2" -- true; }
+of_flag run-unknown-flag --fast
+of_flag run-near-flag --shado --shadow
+of_flag run-near-flag-value --sahdow=calls --shadow
+of_flag run-near-flag-dash -shadow --shadow
+of_flag run-near-flag-underscore --eager_ops=rope --eager-ops
+of_flag run-near-flag-begun --over --oversubscribe
+of_flag run-near-help --hepl --help
+for flag in - --- -x --=3 --zz; do of_flag "run-no-flag$flag" "$flag"; done
+says_alone run-near-value " run: '--debug=opps': allowed are off, forward, ops, sync, step (did you mean ops?)" "$command" run --debug=opps -- true
+says_alone check-near-value " check: '--what=pioson': allowed are graph, replay, recapture, poison (did you mean poison?)" "$command" check --what=pioson -- true
+says_alone run-near-choice " run: '-e BG_CHECK=graph,repaly': allowed are off, or some of graph, replay, recapture, poison with commas between (did you mean replay?)" \
+    "$command" run -e BG_CHECK=graph,repaly -- true
+says_alone run-near-variable " run: '-e BG_DEBGU=ops': there is no variable BG_DEBGU (did you mean BG_DEBUG?); 'breakgraph --help' lists them" \
+    "$command" run -e BG_DEBGU=ops -- true
+says_alone run-no-variable " run: '-e BG_NONSENSE_X=1': there is no variable BG_NONSENSE_X; 'breakgraph --help' lists them" \
+    "$command" run -e BG_NONSENSE_X=1 -- true
 expect doctor-argument 2 "unknown argument 'x'" "$command" doctor x
 
 # ---- help and manual name what the tables have ----
@@ -204,8 +236,7 @@ expect run-set-order 0 '^off sync$' sh -c "echo \$('$command' run --debug=ops -e
 for name in BG_DEBUG =x ''; do expect "run-set-nothing-$name" 2 "'-e $name' sets nothing; write -e NAME=VALUE" "$command" run -e "$name" -- true; done
 expect run-set-end 2 "'-e' sets nothing" "$command" run -e
 expect run-set-joined 2 "'-e=X5': write -e NAME=VALUE" "$command" run -e=X5 -- true
-expect run-set-unknown 2 "there is no variable BG_DEBGU; the nearest is BG_DEBUG" "$command" run -e BG_DEBGU=ops -- true
-expect run-set-unknown-host 2 "the nearest is HOSTCUDA_SEED" "$command" run -e HOSTCUDA_SEEDS=1 -- true
+expect run-set-unknown-host 2 "did you mean HOSTCUDA_SEED[?]" "$command" run -e HOSTCUDA_SEEDS=1 -- true
 expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, or some of graph, replay, recapture, poison" "$command" run -e BG_CHECK=all -- true
 expect check-set 4 '^  7$' "$command" check -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
 expect step-set 4 '^7$' "$command" step -e SEED=7 -- sh -c 'echo $SEED'
@@ -220,13 +251,12 @@ else
 fi
 expect bisect-set-bad 2 "allowed are 0, 1" "$command" bisect -e BG_NVTX=2 -- true
 expect doctor-set 2 "unknown flag '-e'" "$command" doctor -e BG_NVTX=1
-expect doctor-unknown-variable 0 '– BG_DEBGU +there is no such variable; the nearest is BG_DEBUG' sh -c "BG_DEBGU=1 '$command' doctor || [ '$DEVICE' = cuda ]"
+expect doctor-unknown-variable 0 '– BG_DEBGU +there is no such variable .did you mean BG_DEBUG[?]' sh -c "BG_DEBGU=1 '$command' doctor || [ '$DEVICE' = cuda ]"
 expect doctor-secret 0 "BG_RANKS_TOKEN +set; its value is a secret" sh -c "BG_RANKS_TOKEN=hidden '$command' doctor >'$work/told' || [ '$DEVICE' = cuda ]; cat '$work/told'; ! grep hidden '$work/told'"
 for flag in step-stop:BG_STEP_STOP=CALL no-breaks:BG_BREAKABLE=0\\\|1 nvtx:BG_NVTX=0\\\|1 dot:BG_DOT=DIR runner-max-tokens:BG_RUNNER_MAX_TOKENS=N \
     ranks-watchdog:BG_RANKS_WATCHDOG=SECONDS host-nccl-timeout:HOSTCUDA_NCCL_TIMEOUT=SECONDS; do
     expect "run-old-${flag%%:*}" 2 "'--${flag%%:*}=1': --${flag%%:*} is now -e ${flag#*:}\$" "$command" run "--${flag%%:*}=1" -- true
 done
-expect run-unknown-flag 2 "unknown flag '--fast'; allowed: --debug=" "$command" run --fast -- true
 expect run-bad-value 2 "'--debug=loud': allowed are off, forward, ops, sync, step" "$command" run --debug=loud -- true
 expect run-no-value 2 "'--debug' needs a value: --debug=off" "$command" run --debug -- true
 expect run-extra-value 2 '--no-prefix takes no value' "$command" run --no-prefix=1 -- true
@@ -284,6 +314,12 @@ if [ "$DEVICE" = host ]; then
     done
 fi
 expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
+
+if [ "$DEVICE" = host ]; then
+    expect eager-near 0 'no op of this program matches "nromalize#0" .did you mean normalize..$' env BG_EAGER_OPS=nromalize#0 "$quickstart"
+    expect eager-nonsense 0 'no op of this program matches "zzz"$' env BG_EAGER_OPS=zzz "$quickstart"
+    expect step-near 6 'BG_STEP_STOP=normalise#0: graph runs no call of that name .did you mean normalize#0..,' "$command" step --stop=normalise#0 -- "$quickstart"
+fi
 
 # ---- check, step, report ----
 

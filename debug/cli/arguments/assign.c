@@ -7,45 +7,26 @@
 
 #include "values.h"
 
-enum { LONGEST = 128 }; /* bytes of a name that cli_distance compares */
-
-size_t cli_distance(const char *a, size_t a_length, const char *b)
+bool cli_variable_is_unknown(const char *name, char hint[BG__HINT_BYTES])
 {
-    size_t costs[LONGEST + 1], length = strlen(b);
-    if (length > LONGEST)
-        return LONGEST;
-    for (size_t i = 0; i <= length; i++)
-        costs[i] = i;
-    for (size_t k = 0; k < a_length; k++) {
-        size_t diagonal = costs[0]++;
-        for (size_t i = 1; i <= length; i++) {
-            size_t changed = diagonal + (a[k] != b[i - 1]);
-            size_t moved = (costs[i] < costs[i - 1] ? costs[i] : costs[i - 1]) + 1;
-            diagonal = costs[i];
-            costs[i] = changed < moved ? changed : moved;
-        }
-    }
-    return costs[length];
-}
-
-const bg__variable *cli_variable_meant(const char *name)
-{
-    const bg__variable *nearest = &bg__variables[0];
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
     bool ours = strncmp(name, "BG_", 3) == 0 || strncmp(name, "HOSTCUDA_", 9) == 0;
     if (!ours || bg__variable_find(name) != NULL)
-        return NULL;
-    for (size_t i = 1; i < bg__variables_count; i++)
-        if (cli_distance(name, strlen(name), bg__variables[i].name) < cli_distance(name, strlen(name), nearest->name))
-            nearest = &bg__variables[i];
-    return nearest;
+        return false;
+    for (size_t i = 0; i < bg__variables_count; i++)
+        bg__nearest_add(&nearest, bg__variables[i].name, strlen(bg__variables[i].name));
+    bg__nearest_hint(&nearest, "", hint);
+    return true;
 }
 
 static cli_status check(const char *text, const char *name, const char *value)
 {
-    const bg__variable *variable = bg__variable_find(name), *meant = cli_variable_meant(name);
+    const bg__variable *variable = bg__variable_find(name);
+    char hint[BG__HINT_BYTES];
     const char *allowed;
-    if (meant != NULL)
-        return cli_say(CLI_USAGE, "'-e %s': there is no variable %s; the nearest is %s", text, name, meant->name);
+    if (cli_variable_is_unknown(name, hint))
+        return cli_say(CLI_USAGE, "'-e %s': there is no variable %s%s; 'breakgraph --help' lists them", text, name,
+                       hint);
     if (variable == NULL)
         return CLI_OK;
     if (strcmp(variable->group, "host") == 0 && strcmp(bg_device_kind(), "host") != 0)

@@ -34,25 +34,24 @@ static const bg__variable *variable_of(const char *flag, size_t length)
     return bg__variable_find(name);
 }
 
-static void print_flag(const cli_flag *flag)
-{
-    const char *value = cli_flag_value(flag);
-    fprintf(stderr, " %s%s%s", flag->name, cli_flag_sign(flag), value != NULL ? value : "");
-}
-
 static cli_status refuse_unknown(const cli_command *command, const char *argument, size_t length)
 {
     bool sets = find_flag(command, "-e", 2) != NULL;
-    const bg__variable *variable = sets && length > 2 ? variable_of(argument, length) : NULL;
+    bool dashed = length > 2 && memchr(argument, '_', length) == NULL;
+    const bg__variable *variable = sets && dashed ? variable_of(argument, length) : NULL;
+    bg__nearest nearest = bg__nearest_to(argument + 2, length > 2 ? length - 2 : 0);
+    char hint[BG__HINT_BYTES];
     const cli_flag *flag;
+
     if (variable != NULL)
         return cli_say(CLI_USAGE, "'%s': %.*s is now -e %s=%s", argument, (int)length, argument, variable->name,
                        variable->values);
-    cli_print(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
     for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
-        print_flag(flag);
-    fprintf(stderr, " --help\n");
-    return CLI_USAGE;
+        if (flag->name[1] == '-')
+            bg__nearest_add(&nearest, flag->name + 2, strlen(flag->name + 2));
+    bg__nearest_add(&nearest, "help", strlen("help"));
+    return cli_say(CLI_USAGE, "unknown flag '%s'%s; 'breakgraph help %s' lists the flags", argument,
+                   bg__nearest_hint(&nearest, "--", hint), command->name);
 }
 
 /* "--flag" or "--flag=VALUE". */

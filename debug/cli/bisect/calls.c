@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "debug/cli/arguments/assign.h"
+#include "base/text.h"
 #include "debug/cli/output/json.h"
 
 enum { NEAR = 5 }; /* names that a message lists */
@@ -176,8 +176,9 @@ static bool add_copy(cJSON *calls, const cJSON *call)
 static size_t distance_to(const char *pattern, const cJSON *call)
 {
     const char *last = strrchr(pattern, '/'), *op = last != NULL ? last + 1 : pattern;
-    size_t to_name = cli_distance(pattern, strlen(pattern), cli_text(call, "name"));
-    size_t to_op = cli_distance(op, strcspn(op, "#,"), cli_text(call, "op"));
+    const char *name = cli_text(call, "name"), *op_name = cli_text(call, "op");
+    size_t to_name = bg__edit_distance(pattern, strlen(pattern), name, strlen(name));
+    size_t to_op = bg__edit_distance(op, strcspn(op, "#,"), op_name, strlen(op_name));
     return to_name < to_op ? to_name : to_op;
 }
 

@@ -98,13 +98,14 @@ static int tell_variables(char *const *judged)
 /* Misspelt ones, which do nothing. */
 static int tell_unknown_variables(void)
 {
+    char hint[BG__HINT_BYTES];
     int set = 0;
     for (char **entry = environ; *entry != NULL; entry++) {
         char *name = strndup(*entry, strcspn(*entry, "="));
-        const bg__variable *meant = name != NULL ? cli_variable_meant(name) : NULL;
-        if (meant != NULL)
-            cli_answer(name, CLI_MISSING, "there is no such variable; the nearest is %s", meant->name);
-        set += meant != NULL;
+        bool unknown = name != NULL && cli_variable_is_unknown(name, hint);
+        if (unknown)
+            cli_answer(name, CLI_MISSING, "there is no such variable%s", hint);
+        set += unknown;
         free(name);
     }
     return set;
