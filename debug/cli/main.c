@@ -27,7 +27,7 @@ static int print_version(const cli_arguments *arguments)
 static const cli_command help = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .text = "show this page, or the page of one command",
+    .text = "show the whole help, or the page of one command",
 };
 static const cli_command version = {
     .name = "version",
@@ -112,6 +112,6 @@ int main(int argc, char **argv)
         return refuse_command(name);
     if (argc > 1)
         return flush(command == &help ? print_help(argc - 1, argv + 1) : cli_command_run(command, argc - 1, argv + 1));
-    cli_help_print_all(commands, COUNT, stdout);
+    cli_help_print_short(commands, COUNT, stdout);
     return flush(CLI_USAGE);
 }

@@ -1,4 +1,4 @@
-complete -c breakgraph -n __fish_use_subcommand -x -a help -d 'show this page, or the page of one command'
+complete -c breakgraph -n __fish_use_subcommand -x -a help -d 'show the whole help, or the page of one command'
 complete -c breakgraph -n __fish_use_subcommand -x -a version -d 'show the library s version and the device that it is built for'
 complete -c breakgraph -n __fish_use_subcommand -x -a doctor -d 'check what this machine has and what works; exit status 1 if something is wrong'
 complete -c breakgraph -n '__fish_seen_subcommand_from doctor' -l json -d 'print the answers as JSON'

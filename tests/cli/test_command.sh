@@ -12,7 +12,8 @@ done
 expect help-unknown 2 "help: unknown command 'bisekt' .did you mean bisect.." "$command" help bisekt
 expect version 0 "^breakgraph [0-9]+\\.[0-9]+\\.[0-9]+ \\($DEVICE\\)" "$command" version
 expect help-full 1 'standard output cannot be written' sh -c "'$command' help >/dev/full"
-expect nothing 2 'usage: breakgraph COMMAND' "$command"
+golden help-short 2 "$command"
+[ "$(wc -l <"$work/found")" -le 25 ] && pass help-short-lines || fail help-short-lines "more than 25 lines"
 # says_alone NAME SENTENCE COMMAND...: exit status 2, and the whole output is the one sentence, under 200 characters.
 says_alone()
 {

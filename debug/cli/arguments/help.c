@@ -74,12 +74,28 @@ void cli_help_print(const cli_command *command, FILE *out)
         print_flag(out, flag);
 }
 
-void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out)
+static void print_commands(const cli_command *const *commands, size_t count, FILE *out)
 {
-    char left[16];
     fprintf(out, "usage: breakgraph COMMAND [FLAG...] [-- PROGRAM ARG...]\n");
     for (size_t i = 0; i < count; i++)
         print_entry(out, commands[i]->name, commands[i]->text, 16);
+}
+
+void cli_help_print_short(const cli_command *const *commands, size_t count, FILE *out)
+{
+    fprintf(out,
+            "Finds what is wrong with the CUDA graphs of a program: wrong addresses, wrong values, faults, NaN.\n\n");
+    print_commands(commands, count, out);
+    fprintf(out,
+            "\nTo begin: breakgraph check -- PROGRAM ARG..., with --attach if the program does not use libbreakgraph.\n"
+            "'breakgraph help COMMAND' lists the flags of a command; 'breakgraph --help' also lists the environment\n"
+            "variables and the exit statuses.\n");
+}
+
+void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out)
+{
+    char left[16];
+    print_commands(commands, count, out);
     fprintf(out, "'breakgraph help COMMAND' and 'breakgraph COMMAND --help' list its flags.\n\n"
                  "Environment of a program that links the library\n");
     for (size_t i = 0; i < bg__variables_count; i++) {
