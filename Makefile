@@ -193,7 +193,7 @@ $(OUT)/found.device: $(OUT)/flags.c
 	@mkdir -p $(@D)
 	$(if $(SILENT),,$(info $(FOUND)))@touch $@
 $(OUT)/found.%: tools/packages $(OUT)/found.device
-	@CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' tools/packages $(if $(SILENT),-q) $(PACKAGES)
+	@$(foreach name,CC CPPFLAGS CFLAGS LDFLAGS,$(name)='$(subst ','\'',$($(name)))') tools/packages $(if $(SILENT),-q) $(PACKAGES)
 	@touch $@
 
 $(OUT)/%.o: %.c $(OUT)/flags.c | $(READY)

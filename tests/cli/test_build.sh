@@ -30,23 +30,73 @@ case "$first:$same:$other" in
 *) fail flags-rebuild "other flags did not rebuild" ;;
 esac
 
-# A compiler that finds no header stands for a machine without the packages.
-expect no-install 1 'missing: cmocka openblas' \
-    env BREAKGRAPH_NO_INSTALL=1 CC="gcc -nostdinc" tools/packages cmocka openblas
-expect no-install-line 1 'apt-get update && apt-get install -y --no-install-recommends libcmocka-dev libopenblas-dev' \
-    env BREAKGRAPH_NO_INSTALL=1 CC="gcc -nostdinc" tools/packages cmocka openblas
-# With root and apt-get, the line is printed and run. Both are stand-ins here: the compiler finds nothing until the other ran.
+# A compiler that refuses some headers stands for a machine without the packages.
 mkdir -p "$work/bin"
-printf '#!/bin/sh\n[ -e "%s/installed" ] && exec gcc "$@"\nexit 1\n' "$work" >"$work/bin/late-cc"
-printf '#!/bin/sh\necho "$@" >>"%s/apt"\ncase $1 in install) : >"%s/installed" ;; esac\n' "$work" "$work" >"$work/bin/apt-get"
+cat >"$work/bin/late-cc" <<SH
+#!/bin/sh
+program=\$(cat)
+case \$program in *cmocka.h* | *cblas.h*) [ -e "$work/installed" ] || { echo 'no such header' >&2; exit 1; } ;; esac
+printf '%s\\n' "\$program" | exec gcc "\$@"
+SH
+# apt-get: the header is there once it ran, unless it is to fail.
+cat >"$work/bin/apt-get" <<SH
+#!/bin/sh
+echo "\$@" >>"$work/apt"
+echo "apt-get says \$1"
+[ ! -e "$work/broken" ] || { echo 'E: no network' >&2; exit 100; }
+case \$1 in install) : >"$work/installed" ;; esac
+SH
 chmod +x "$work/bin/late-cc" "$work/bin/apt-get"
+packages() { env PATH="$work/bin:$PATH" CC=late-cc tools/packages "$@"; }
+export BREAKGRAPH_NO_INSTALL=1
+expect no-install 1 'missing: cmocka openblas' packages cmocka openblas
+expect no-install-line 1 'apt-get update && apt-get install -y --no-install-recommends libcmocka-dev libopenblas-dev' packages cmocka openblas
+expect no-install-runs-nothing 1 '' cat "$work/apt"
+unset BREAKGRAPH_NO_INSTALL
 if [ "$(id -u)" -eq 0 ]; then
-    expect install 0 '^apt-get update && apt-get install -y --no-install-recommends libcmocka-dev$' \
-        env -u BREAKGRAPH_NO_INSTALL PATH="$work/bin:$PATH" CC=late-cc tools/packages cmocka
+    : >"$work/broken"
+    expect install-fails 1 '^E: no network$' packages cmocka
+    expect install-fails-says 1 '^✗ cmocka: not installed, for apt-get failed with status 100\. .*install libcmocka-dev otherwise$' packages cmocka
+    rm "$work/broken" "$work/apt"
+    if command -v script >/dev/null; then
+        expect install-on-terminal 0 'apt-get says install' script -qec "env PATH='$work/bin:$PATH' CC=late-cc tools/packages cmocka" /dev/null
+        rm -f "$work/installed" "$work/apt"
+    else
+        skip install-on-terminal "script is not installed"
+    fi
+    expect install 0 '^apt-get update && apt-get install -y --no-install-recommends libcmocka-dev$' packages cmocka
+    cp "$work/log" "$work/installing" # the next one overwrites it
+    expect install-announced 0 '^installing, as root: libcmocka-dev; BREAKGRAPH_NO_INSTALL=1 forbids it' sed -n 2p "$work/installing"
+    grep -q 'apt-get says' "$work/installing" && fail install-quiet "what apt-get says is shown though it works" || pass install-quiet
     expect install-runs 0 '^install -y --no-install-recommends libcmocka-dev$' cat "$work/apt"
 else
     skip install "only root installs"
 fi
+
+# Flags that break the compiler, or hide what is there, are not blamed on packages, and nothing is installed for them.
+: >"$work/installed"
+rm -f "$work/apt"
+mkdir -p "$work/bad"
+echo '#error another cmocka' >"$work/bad/cmocka.h"
+blamed() # NAME, VARIABLE=FLAGS, what the compiler says
+{
+    expect "flags-$1" 1 "^✗ ${2%%=*}: with ${2%%=*}='.*' 'late-cc' cannot build a program with <cmocka.h>, and without it can" \
+        env "$2" PATH="$work/bin:$PATH" CC=late-cc tools/packages cmocka
+    grep -Eq "^  .*$3" "$work/log" && pass "flags-$1-said" || fail "flags-$1-said" "'$3' is not in its output"
+    [ ! -e "$work/apt" ] && pass "flags-$1-installs-nothing" || fail "flags-$1-installs-nothing" "$(cat "$work/apt")"
+}
+blamed nostdinc CPPFLAGS=-nostdinc 'no include path'
+blamed header "CPPFLAGS=-DA=1 -I$work/bad" 'another cmocka'
+blamed shell 'CPPFLAGS=-DX=(' 'syntax error'
+blamed cflags 'CFLAGS=-include /nowhere.h' '/nowhere.h'
+blamed ldflags LDFLAGS=-Wl,--nonsense 'nonsense'
+export BREAKGRAPH_NO_INSTALL=1
+expect flags-good 0 '✓ cmocka' env CPPFLAGS="-DX='\"a b\"' '-DY=('" CFLAGS=-O1 LDFLAGS=-Wl,-O1 CC=gcc tools/packages cmocka
+expect flags-neither 1 '^missing: cmocka' env CPPFLAGS=-nostdinc PATH="$work/bin:$PATH" CC="$work/no-cmocka" sh -c '
+    printf "#!/bin/sh\nprogram=\$(cat)\ncase \$program in *cmocka.h*) exit 1 ;; esac\nexit 0\n" >"$CC" && chmod +x "$CC" && tools/packages cmocka'
+expect no-libc 1 "^✗ 'gcc -nostdinc' cannot build a program with <stdio.h>. Type: apt-get install -y libc6-dev" env CC="gcc -nostdinc" tools/packages cmocka
+expect make-flags 2 "^✗ CPPFLAGS: with CPPFLAGS='-nostdinc -DX=\"a\"' 'gcc' cannot build" \
+    run_make DEVICE=host BUILD="$work/blamed" CC=gcc CPPFLAGS="-nostdinc -DX=\"a\"" "$work/blamed/host/src/base/status.o"
 expect packages-libfuzzer 1 'install -y --no-install-recommends clang-99 libclang-rt-99-dev' \
     env BREAKGRAPH_NO_INSTALL=1 CC=clang-99 tools/packages libfuzzer
 expect packages-there 0 '✓ cmocka' tools/packages cmocka
