@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "debug/memory/pointers.h"
 
 /* ---- types that are known by their names ---- */
@@ -194,40 +195,22 @@ static double real_of(const void *value, size_t bytes)
     return real;
 }
 
-/* Whether the bits may be a floating-point value: those of most integers are tiny or huge as one. */
-static bool is_plausible(double real)
-{
-    double size = real < 0 ? -real : real;
-    return size > 1e-12 && size < 1e12;
-}
-
 const char *bg__value_text(const void *value, size_t bytes, bool pointer, char *text, size_t room)
 {
-    bool is_single = bytes == sizeof(float), is_double = bytes == sizeof(double);
+    char real[BG__REAL_BYTES];
 
-    if (pointer || (!is_single && !is_double))
+    if (pointer || (bytes != sizeof(float) && bytes != sizeof(double)))
         snprintf(text, room, "0x%llx", word_of(value, bytes));
-    else if (is_plausible(real_of(value, bytes)))
-        snprintf(text, room, "%lld (as %s %g)", signed_of(value, bytes), is_single ? "float" : "double",
-                 real_of(value, bytes));
+    else if (bg__real_guess(value, bytes, real))
+        snprintf(text, room, "%s (as integer %lld)", real, signed_of(value, bytes));
     else
         snprintf(text, room, "%lld", signed_of(value, bytes));
     return text;
 }
 
-/* The fewest digits, from 3 on, that are no other value of the type: values that differ have different texts. */
-static void write_real(double real, bool is_single, char *text, size_t room)
-{
-    enum { DIGITS_EXACT = 17 };
-    for (int digits = 3; digits <= DIGITS_EXACT; digits++) {
-        snprintf(text, room, "%.*g", digits, real);
-        if ((is_single ? (double)strtof(text, NULL) : strtod(text, NULL)) == real)
-            break;
-    }
-}
-
 const char *bg__field_value_text(const bg_field *field, const void *value, char *text, size_t room)
 {
+    char real[BG__REAL_BYTES];
     number number;
 
     if (field->type == NULL || !find_type(field->type, &number))
@@ -235,7 +218,10 @@ const char *bg__field_value_text(const bg_field *field, const void *value, char 
     switch (number) {
     case SIGNED: snprintf(text, room, "%lld", signed_of(value, field->size)); break;
     case UNSIGNED: snprintf(text, room, "%llu", word_of(value, field->size)); break;
-    case FLOATING: write_real(real_of(value, field->size), field->size == sizeof(float), text, room); break;
+    case FLOATING:
+        bg__real_text(real_of(value, field->size), field->size == sizeof(float), real);
+        snprintf(text, room, "%s", real);
+        break;
     case BOOLEAN: snprintf(text, room, "%s", word_of(value, field->size) != 0 ? "true" : "false"); break;
     }
     return text;

@@ -8,8 +8,8 @@
 
 enum { BG__VALUE_TEXT = 64 }; /* bytes that the text of a value needs */
 
-/* A value whose type is not known: 4 and 8 bytes as an integer, and as a floating-point number where that is plausible;
- * others, and pointers, in hexadecimal. Return text. */
+/* A value whose type is not known: 4 and 8 bytes as a floating-point number where that is plausible ("1.5 (as integer
+ * 1069547520)"), else as an integer; others, and pointers, in hexadecimal. Return text. */
 const char *bg__value_text(const void *value, size_t bytes, bool pointer, char *text, size_t room);
 /* The value of a BG_VALUE field by its declared type, where that is one of C's arithmetic types. */
 const char *bg__field_value_text(const bg_field *field, const void *value, char *text, size_t room);

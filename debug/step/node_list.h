@@ -36,7 +36,7 @@ typedef struct bg__step_kernel {
 } bg__step_kernel;
 void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
 /* "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f..., +8 ...", parameters as words of 8 bytes with their
- * offsets; "" for what is no kernel. */
+ * offsets, words of 4 bytes that may be a float also as one, "+16 1.5 (0x3fc00000)"; "" for what is no kernel. */
 const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes);
 
 /* Measures a node that runs alone: two events with timing, which the caller creates, and the time between them. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* ---- parameters of a kernel ---- */
 
 static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, size_t bytes)
@@ -28,7 +30,9 @@ static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, s
 static const char *print_words(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned char *from = kernel->bytes;
+    char real[BG__REAL_BYTES];
     size_t used = 0;
+    bool guessed;
 
     snprintf(text, bytes, "%s", kernel->parts > 0 ? "" : "unknown");
     for (int i = 0; i < kernel->parts; from += kernel->part[i++].bytes) {
@@ -36,8 +40,10 @@ static const char *print_words(const bg__step_kernel *kernel, char *text, size_t
             size_t left = kernel->part[i].bytes - at < sizeof(uint64_t) ? kernel->part[i].bytes - at : sizeof(uint64_t);
             uint64_t word = 0;
             memcpy(&word, from + at, left);
-            used += (size_t)snprintf(text + used, bytes - used, "%s+%zu 0x%0*llx", used > 0 ? ", " : "",
-                                     kernel->part[i].offset + at, 2 * (int)left, (unsigned long long)word);
+            guessed = left == sizeof(float) && bg__real_guess(from + at, left, real);
+            used += (size_t)snprintf(text + used, bytes - used, "%s+%zu %s%s0x%0*llx%s", used > 0 ? ", " : "",
+                                     kernel->part[i].offset + at, guessed ? real : "", guessed ? " (" : "",
+                                     2 * (int)left, (unsigned long long)word, guessed ? ")" : "");
         }
     }
     if (kernel->more && used < bytes)
@@ -48,7 +54,7 @@ static const char *print_words(const bg__step_kernel *kernel, char *text, size_t
 const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned *g = kernel->grid, *b = kernel->block;
-    char words[640];
+    char words[1024];
 
     text[0] = '\0';
     if (kernel->name[0] != '\0')

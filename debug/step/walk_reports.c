@@ -30,7 +30,7 @@ void bg__walk_report_fault(bg__walking *w, const bg__walk_unit *u, cudaError_t e
 {
     static const char *const advice =
         "look at the addresses among the parameters; bg_check reports those whose memory was moved or freed";
-    char call[300], launch[800];
+    char call[300], launch[1200];
     bg_status what;
 
     call_text(u->call, call, sizeof call);

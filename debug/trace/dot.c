@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/report/files.h"
+#include "base/text.h"
 #include "debug/graph/layout.h"
 #include "debug/graph/nodes.h"
 
@@ -78,8 +79,10 @@ static void write_copy(const drawing *d, const bg__node *node)
 static void write_fill(const drawing *d, const bg__node *node)
 {
     const struct cudaMemsetParams *fill = &node->of.fill;
-    fprintf(d->out, "\\n%zu bytes, of 0x%0*x", fill->width * fill->elementSize * fill->height,
-            2 * (int)fill->elementSize, fill->value);
+    char real[BG__REAL_BYTES];
+    bool guessed = fill->elementSize == sizeof(float) && bg__real_guess(&fill->value, sizeof fill->value, real);
+    fprintf(d->out, "\\n%zu bytes, of %s%s0x%0*x%s", fill->width * fill->elementSize * fill->height,
+            guessed ? real : "", guessed ? " (" : "", 2 * (int)fill->elementSize, fill->value, guessed ? ")" : "");
 }
 
 static size_t count_inside(const drawing *d, const bg__node *child)

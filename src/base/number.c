@@ -1,9 +1,13 @@
 #include "base/base.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 bool bg__number_read(const char *text, double *number)
 {
@@ -18,6 +22,53 @@ bool bg__number_read(const char *text, double *number)
     freelocale(plain);
     *number = parsed;
     return end != NULL && *end == '\0' && isfinite(parsed);
+}
+
+static int write_digits(double real, bool single, char text[BG__REAL_BYTES])
+{
+    enum { DIGITS_EXACT = 17 };
+    int digits = 3;
+    for (; digits <= DIGITS_EXACT; digits++) {
+        snprintf(text, BG__REAL_BYTES, "%.*g", digits, real);
+        if ((single ? (double)strtof(text, NULL) : strtod(text, NULL)) == real)
+            break;
+    }
+    return digits;
+}
+
+const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES])
+{
+    (void)write_digits(real, single, text);
+    return text;
+}
+
+/* Constants of a program, such as 1e30, have few digits; integers with the bits of those are rare. */
+static bool is_constant(double real, bool single, int digits)
+{
+    double size = fabs(real), least = single ? (double)FLT_MIN : DBL_MIN, most = single ? (double)FLT_MAX : DBL_MAX;
+    return isinf(real) || size == most || (size >= least && digits == 3);
+}
+
+bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES])
+{
+    bool single = bytes == sizeof(float);
+    char found[BG__REAL_BYTES];
+    double real = 0;
+    float of_single;
+    int digits;
+
+    if (!single && bytes != sizeof real)
+        return false;
+    memcpy(single ? (void *)&of_single : (void *)&real, value, bytes);
+    real = single ? (double)of_single : real;
+    if (isnan(real) || real == 0)
+        return false;
+    digits = write_digits(real, single, found);
+    if ((fabs(real) <= 1e-12 || fabs(real) >= 1e12) && !is_constant(real, single, digits))
+        return false;
+    snprintf(text, BG__REAL_BYTES, "%.*s%s", BG__REAL_BYTES - 4, found,
+             found[strspn(found, "-0123456789")] == '\0' ? ".0" : "");
+    return true;
 }
 
 uint64_t bg__text_hash(const char *text)

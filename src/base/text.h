@@ -25,6 +25,12 @@ size_t bg__utf8_bytes(const char *text);
 /* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it
  * is too large. */
 BG_API bool bg__number_read(const char *text, double *number);
+/* The fewest digits, from 3 on, that are no other float (single) or double. Returns text. */
+enum { BG__REAL_BYTES = 32 };
+const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES]);
+/* For 4 or 8 bytes of unknown type: whether they are rather a float or double than an integer or an address, which are
+ * tiny, huge or NaN as one. text: "1.5", "2.0", "-inf"; unchanged if not. */
+bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES]);
 /* FNV-1a of Fowler, Noll and Vo, for texts that are compared and are not hostile. */
 BG_API uint64_t bg__text_hash(const char *text);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/text.h"
 
 static void test_statuses(void **state)
 {
@@ -283,6 +284,46 @@ static void test_cublas_bind_in_a_pool(void **state)
         assert_int_equal(cublasDestroy(handles[i]), CUBLAS_STATUS_SUCCESS);
 }
 
+static const char *guess_single(uint32_t bits)
+{
+    static char text[BG__REAL_BYTES];
+    return bg__real_guess(&bits, sizeof bits, text) ? text : "";
+}
+
+static const char *guess_double(uint64_t bits)
+{
+    static char text[BG__REAL_BYTES];
+    return bg__real_guess(&bits, sizeof bits, text) ? text : "";
+}
+
+/* What is a float is told from counts, sizes, indices, masks and addresses. */
+static void test_guessed_reals(void **state)
+{
+    static const uint32_t integers[] = {0,           1,           7,           64,          4096,
+                                        1u << 20,    0x80000000u, 0xffffffffu, 0xfffffff0u, 0x7fffffffu,
+                                        0x7fc00000u, 0x01010101u, 123456789,   16777217};
+    static const uint64_t words[] = {0, 1, 1u << 30, 0xffffffffffffffffu, 0x00007f1234567890u, 0x0000550123456780u};
+    char text[BG__REAL_BYTES] = "unchanged";
+    (void)state;
+    assert_string_equal(guess_single(0x3f800000u), "1.0");
+    assert_string_equal(guess_single(0x3fc00000u), "1.5");
+    assert_string_equal(guess_single(0xc0000000u), "-2.0");
+    assert_string_equal(guess_single(0x3dcccccdu), "0.1");
+    assert_string_equal(guess_single(0x3f800001u), "1.0000001");
+    assert_string_equal(guess_single(0xff800000u), "-inf");
+    assert_string_equal(guess_single(0xff7fffffu), "-3.4028235e+38");
+    assert_string_equal(guess_single(0xf149f2cau), "-1e+30"); /* a mask of attention */
+    assert_string_equal(guess_double(0x3ff8000000000000u), "1.5");
+    assert_string_equal(guess_double(0x3fb999999999999au), "0.1");
+    assert_string_equal(guess_double(0x7ff0000000000000u), "inf");
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        assert_string_equal(guess_single(integers[i]), "");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_string_equal(guess_double(words[i]), "");
+    assert_false(bg__real_guess("\0\0\200\077\0\0\200", 2, text));
+    assert_string_equal(text, "unchanged");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -293,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_printable_text),
         cmocka_unit_test(test_printable_text_is_cut),
         cmocka_unit_test(test_sentences_are_printable),
+        cmocka_unit_test(test_guessed_reals),
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_dlpack),
         TEST(test_cublas_bind),

@@ -251,6 +251,31 @@ static void test_stdout(void **state)
     bg_graph_destroy(graph);
 }
 
+/* Of 4 bytes that may be a float; the runtime's cudaMemsetAsync has bytes alone. */
+static void test_fills(void **state)
+{
+    static const unsigned values[] = {0x3fc00000u, 7};
+    const fixture *f = *state;
+    struct cudaMemsetParams fill = {.dst = f->memory, .elementSize = 4, .width = 8, .height = 1};
+    cudaGraphNode_t node;
+    cudaGraph_t source;
+    bg_graph *graph;
+    char *text;
+
+    EXPECT_CUDA(cudaGraphCreate(&source, 0));
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        fill.value = values[i];
+        EXPECT_CUDA(cudaGraphAddMemsetNode(&node, source, i > 0 ? &node : NULL, i, &fill));
+    }
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "fills"));
+    text = draw(graph, 0, (counts){2, 1, 0});
+    expect_in(text, "label=\"0: memset\\n32 bytes, of 1.5 (0x3fc00000)");
+    expect_in(text, "label=\"1: memset\\n32 bytes, of 0x00000007");
+    free(text);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
 static void test_errors(void **state)
 {
     bg_graph *graph = capture_picture(*state, broken_pass);
@@ -272,9 +297,9 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DOT_TEST(test_calls),          DOT_TEST(test_write_backs),  DOT_TEST(test_forks),
-        DOT_TEST(test_kinds_of_nodes), DOT_TEST(test_memory_nodes), DOT_TEST(test_escapes),
-        DOT_TEST(test_graphviz),       DOT_TEST(test_stdout),       DOT_TEST(test_errors),
+        DOT_TEST(test_fills),          DOT_TEST(test_calls),        DOT_TEST(test_write_backs), DOT_TEST(test_forks),
+        DOT_TEST(test_kinds_of_nodes), DOT_TEST(test_memory_nodes), DOT_TEST(test_escapes),     DOT_TEST(test_graphviz),
+        DOT_TEST(test_stdout),         DOT_TEST(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

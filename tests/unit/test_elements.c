@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/step/elements.h"
+#include "debug/step/node_list.h"
 
 enum { BYTES = 1 << 14 };
 
@@ -279,10 +280,34 @@ static void test_places(void **state)
     assert_int_equal(changes.end, 4008);
 }
 
+/* A word of 4 bytes that can be a float is one first; integers, addresses and halves stay words. */
+static void test_parameters(void **state)
+{
+    static const struct {
+        size_t bytes;
+        uint64_t value;
+    } parameters[] = {{8, 0x00007f0012345600u}, {4, 0x3fc00000u}, {4, 128}, {2, 0x3c00},
+                      {8, 0x3f8000003f800000u}, {4, 0xff800000u}};
+    bg__step_kernel kernel = {.name = "scale", .grid = {1, 1, 1}, .block = {64, 1, 1}};
+    size_t used = 0;
+    char text[512];
+    (void)state;
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
+        kernel.part[kernel.parts].offset = 8 * i;
+        kernel.part[kernel.parts++].bytes = parameters[i].bytes;
+        memcpy(kernel.bytes + used, &parameters[i].value, parameters[i].bytes);
+        used += parameters[i].bytes;
+    }
+    assert_string_equal(bg__step_launch(&kernel, text, sizeof text),
+                        "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f0012345600, +8 1.5 (0x3fc00000), "
+                        "+16 0x00000080, +24 0x3c00, +32 0x3f8000003f800000, +40 -inf (0xff800000)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_parameters),
         cmocka_unit_test_setup_teardown(test_nan, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_integers, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_suspects, fixture_setup, fixture_teardown),

@@ -298,11 +298,11 @@ static void test_arguments(void **state)
 /* The pass is captured once more. */
 static void test_nodes(void **state)
 {
-    expect_fault(
-        *state, HIDDEN_VALUE, "frozen-value", "secret#0",
-        WORDS("kernel parameter 3 differs between the graph and a new capture: ", "(as float 1.5) in the graph",
-              " in the new capture; segment 0, node 0", ", and so y of secret#0 differs: 64 of"),
-        4);
+    expect_fault(*state, HIDDEN_VALUE, "frozen-value", "secret#0",
+                 WORDS("kernel parameter 3 differs between the graph and a new capture: ",
+                       "1.5 (as integer 1069547520) in the graph", " in the new capture; segment 0, node 0",
+                       ", and so y of secret#0 differs: 64 of"),
+                 4);
     expect_fault(*state, HOST_POINTER, "frozen-value", "configured#0",
                  WORDS("kernel parameter 3 differs between the graph and a new capture", ", and so y of configured#0"),
                  4);

@@ -242,7 +242,7 @@ static void report_origin(const run *r, const bg__piece *piece, const bgk_words 
     bool inf = which == INFINITE;
     uintptr_t address = piece->begin + (inf ? words->first_inf : words->first_nan) * bg__float_bytes(format);
     bg__step_kernel kernel;
-    char place[300], launch[800];
+    char place[300], launch[1200];
 
     bg__step_describe(r->node, &kernel);
     bg__report_add(
