@@ -21,7 +21,8 @@
 
 BG_BEGIN_C_
 
-/* Where a call is in the program's source. */
+/* Where a call is in the program's source. If the call takes several lines, line is the first with gcc and the last
+ * with clang. */
 typedef struct bg_site {
     const char *file;
     int line;

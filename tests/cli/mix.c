@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 {
     int batches = argc > 1 ? atoi(argv[1]) : 1000, runners = argc > 3 ? atoi(argv[3]) : 1;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    model models[RUNNERS_MOST] = {{NULL}};
+    model models[RUNNERS_MOST] = {{0}};
     cudaStream_t stream = NULL;
     bg_status status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 

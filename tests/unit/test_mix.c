@@ -22,7 +22,7 @@ static bg_batch decode_batch(int requests, int query_len)
 static void test_sizes(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.query_lens = "1,4";
@@ -67,7 +67,7 @@ static void test_few_sizes(void **unused)
 static void test_no_such_size(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -84,7 +84,7 @@ static void test_no_such_size(void **state)
 static void test_failed(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     bg_batch batch = mixed_batch(4);
 
@@ -145,7 +145,7 @@ static void expect_size(const cJSON *sizes, int index, const double *expected)
 static void test_json(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     const cJSON *family;
     cJSON *root;
@@ -181,7 +181,7 @@ static void test_families(void **state)
     fixture *f = *state;
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_DECODE_ONLY};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        runner_model m = {NULL};
+        runner_model m = {0};
         bg_runner_config config = runner_model_config(&m);
         const cJSON *families;
         cJSON *root;
@@ -206,7 +206,7 @@ static void test_families(void **state)
 static void test_across_ranks(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     cJSON *root;
 
@@ -227,7 +227,7 @@ static void test_across_ranks(void **state)
 static void test_times(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     const bg_batch batch = mixed_batch(3);
     const bg__mix_run eager = {.reason = BG_REASON_VETO, .tokens = 3, .padded_tokens = 3};

@@ -12,7 +12,7 @@ static void test_batches_run_by_the_smallest_bucket(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "2,8,32");
     bg_reason reason;
     bg_batch batch;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -50,7 +50,7 @@ static void test_eager_runs_and_their_reasons(void **state)
     fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_batch batch;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.max_padding = 2;
     config.veto = veto_odd;
@@ -68,7 +68,7 @@ static void test_eager_runs_and_their_reasons(void **state)
     bg_runner_destroy(m.runner);
 
     config = sum_model_config(BG_MODE_NONE, "4,16");
-    m = (sum_model){NULL};
+    m = (sum_model){0};
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_eager(f, &m, mixed_tokens(4), BG_REASON_MODE_NONE);
@@ -86,7 +86,7 @@ static void test_batches_above_max_tokens(void **state)
     bg_tensor input = bg_tensor_2d(rows, BG_F32, ROWS, WIDTH), output = bg_tensor_2d(found, BG_F32, ROWS, WIDTH);
     bg_reason reason;
     float *own;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open_for(f, &m, &config, BG_PAD_ZERO, 0, ROWS);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -120,7 +120,7 @@ static void test_variants(void **state)
     fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL, "4");
     bg_batch batch = mixed_tokens(3);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.variants = 3;
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -140,7 +140,7 @@ static void test_lazy(void **state)
     bg_batch batch = mixed_tokens(3);
     uint64_t before = counters_now().captures;
     float rows[3 * WIDTH] = {7, 8, 9};
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.lazy = true;
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -166,7 +166,7 @@ static void test_a_bucket_fails(void **state)
     fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     m.fail_above = 8;
@@ -201,7 +201,7 @@ static void test_bound_inputs_and_views(void **state)
     bg_tensor output = {.data = NULL};
     bg_tensor input;
     float *own;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof(float)));
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -289,7 +289,7 @@ static void test_callbacks(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     called c = {{0}, 0};
     bg_batch batch = mixed_tokens(5);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.prepare = prepare;
     config.pad_across_ranks = to_sixteen;
@@ -334,7 +334,7 @@ static void test_bad_batches(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_batch batch = mixed_tokens(3);
     bg_tensor input, output;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -365,7 +365,7 @@ static void test_bad_declarations(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_runner *runner;
     bg_tensor t;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     EXPECT_STATUS(bg_runner_create(&runner, NULL, sum_model_forward, &m, f->stream), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_runner_create(&runner, &config, NULL, &m, f->stream), BG_ERROR_INVALID_ARGUMENT);
@@ -419,7 +419,7 @@ static void test_debug_modes(void **state)
             bg_runner_config config = sum_model_config((bg_mode)mode, "4,16");
             bg_bucket_info info = BG_BUCKET_INFO_INIT;
             int passes;
-            sum_model m = {NULL};
+            sum_model m = {0};
             config.debug = cases[i].debug;
             sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
             EXPECT_OK(bg_runner_capture(m.runner));
@@ -440,7 +440,7 @@ static void test_environment(void **state)
     fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_runner *runner;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     assert_int_equal(setenv("BG_RUNNER_SCHEDULE", "2,4,8", 1), 0);
     assert_int_equal(setenv("BG_RUNNER_MODE", "full", 1), 0);
@@ -464,7 +464,7 @@ static void test_figures(void **state)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     assert_non_null(out);
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);

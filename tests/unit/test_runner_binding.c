@@ -10,7 +10,7 @@ static void test_inputs_inside_static_buffers(void **state)
     float *x, *y, first;
     bg_batch batch = mixed_batch(3);
     bg_tensor input, output;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -44,7 +44,7 @@ static void test_inputs_in_the_buffers_of_others(void **state)
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_tensor second, inputs[2], outputs[2], copy;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -69,7 +69,7 @@ static void test_bad_memory_to_bind(void **state)
     static float heap[TOKENS_MAX * WIDTH];
     fixture *f = *state;
     bg_tensor before;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -91,7 +91,7 @@ static void test_static_buffers_of_inputs_to_bind(void **state)
     fixture *f = *state;
     bg_tensor second, before;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     float found = 0;
 
@@ -121,7 +121,7 @@ static void test_an_input_bound_to_an_output(void **state)
     float ones[WIDTH], found[ROWS * WIDTH];
     bg_batch batch = mixed_batch(1);
     bg_tensor views[1] = {{.data = NULL}};
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     for (int i = 0; i < WIDTH; i++)
@@ -152,7 +152,7 @@ static void test_declared_buffers_are_ready(void **state)
     const int64_t dim[] = {ELEMENTS};
     fixture *f = *state;
     bg_tensor t;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     for (int i = 0; i < ELEMENTS; i++)
@@ -173,7 +173,7 @@ static void test_a_lazy_batch_from_an_output(void **state)
     bg_batch batch = mixed_batch(20);
     bg_tensor views[1] = {{.data = NULL}};
     float first;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.lazy = true;

@@ -92,7 +92,7 @@ static void test_owners_of_buffers(void **state)
     fixture *f = *state;
     bg_tensor grows, stays;
     bg__owner owner;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -172,7 +172,7 @@ static void test_without_virtual_memory(void **state)
     char said[1000];
 
     for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL_AND_PIECEWISE; mode++) {
-        runner_model m = {NULL};
+        runner_model m = {0};
         bg_runner_config config = runner_model_config(&m);
         uint64_t unsupported = count_unsupported();
 
@@ -201,7 +201,7 @@ static void test_mode_none_without_virtual_memory(void **state)
 {
     fixture *f = *state;
     char said[1000];
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.mode = BG_MODE_NONE;
@@ -216,7 +216,7 @@ static void test_binding_without_virtual_memory(void **state)
     fixture *f = *state;
     bg_tensor first, second;
     float *own;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
@@ -247,7 +247,7 @@ static void test_other_failures_of_virtual_memory(void **state)
         {"cuMemAddressReserve@1=CUDA_ERROR_INVALID_VALUE", BG_ERROR_CUDA},
     };
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -265,7 +265,7 @@ static void test_figures_without_virtual_memory(void **state)
     char said[1000], *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     assert_non_null(out);

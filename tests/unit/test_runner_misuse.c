@@ -12,7 +12,7 @@
 static void test_no_variants_from_the_environment(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     assert_int_equal(setenv("BG_RUNNER_VARIANTS", "0", 1), 0);
@@ -52,7 +52,7 @@ static void test_replays_are_counted_for_each_graph(void **state)
 {
     fixture *f = *state;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -100,7 +100,7 @@ static void test_a_stream_that_others_capture(void **state)
     bg_graph *graph;
     cudaGraph_t foreign = NULL;
     bg_runner *fresh;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     EXPECT_OK(bg_runner_create(&fresh, &config, runner_model_forward, &m, f->stream));
@@ -136,7 +136,7 @@ static void test_beside_a_capture_of_the_thread(void **state)
     bg_graph *graph;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {NULL}, second = {NULL};
+    runner_model m = {0}, second = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -184,7 +184,7 @@ static void test_runs_in_a_body(void **state)
 {
     fixture *f = *state;
     bg_graph *graph;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.lazy = true;
@@ -218,7 +218,7 @@ static void test_the_words_of_prepare(void **state)
     fixture *f = *state;
     bool fails = true;
     bg_batch batch = mixed_batch(20);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.prepare = fail_with_words;
@@ -249,7 +249,7 @@ static void test_callbacks_that_call_back(void **state)
 {
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.veto = call_back;
@@ -271,7 +271,7 @@ static void test_what_can_run_says(void **state)
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_VETO;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.pad_across_ranks = to_hundred;
@@ -300,7 +300,7 @@ static void test_padding_across_ranks(void **state)
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_NONE;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.pad_across_ranks = to_five;

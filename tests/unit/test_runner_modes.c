@@ -10,7 +10,7 @@ static void test_full_and_piecewise(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_FULL_AND_PIECEWISE, "4,16");
     bg_counters before;
     int bodies;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -44,7 +44,7 @@ static void test_full_decode_only(void **state)
     bg_batch single = decode_tokens(4);
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     uint64_t before;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.max_query_len = 3;
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -103,7 +103,7 @@ static void test_buckets_of_query_lengths(void **state)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     assert_non_null(out);
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -132,7 +132,7 @@ static void test_dispatch_by_query_length(void **state)
 {
     fixture *f = *state;
     bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -149,7 +149,7 @@ static void test_dispatch_by_query_length(void **state)
     bg_runner_destroy(m.runner);
 
     config.mode = BG_MODE_FULL_DECODE_ONLY;
-    m = (sum_model){NULL};
+    m = (sum_model){0};
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_graph(f, &m, uniform(2, 3), BG_MODE_FULL, 3, 6);
@@ -166,7 +166,7 @@ static void test_ops_lower_the_query_lengths(void **state)
     EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     for (int lazy = 0; lazy < 2; lazy++) {
         bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
-        sum_model m = {NULL};
+        sum_model m = {0};
         config.lazy = lazy;
         sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
         EXPECT_OK(bg_runner_capture(m.runner));
@@ -186,7 +186,7 @@ static void test_query_lengths_are_copied(void **state)
     bg_runner_config config = sum_model_config(BG_MODE_FULL_DECODE_ONLY, "4,16");
     char list[] = "1,4";
     bg_runner *runner;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     config.query_lens = list;
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -211,7 +211,7 @@ static void test_full(void **state)
     fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL, "4,16");
     int bodies;
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -252,7 +252,7 @@ static void test_ops_lower_the_mode(void **state)
         for (int warmups = 0; warmups < 2; warmups++)
             for (int lazy = 0; lazy < 2; lazy++) {
                 bg_runner_config config = sum_model_config(cases[i].asked, "4,16");
-                sum_model m = {NULL};
+                sum_model m = {0};
                 config.warmups = warmups;
                 config.lazy = lazy;
                 EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = cases[i].support)));

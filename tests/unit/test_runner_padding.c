@@ -9,7 +9,7 @@ static void expect_padding(fixture *f, bg_padding padding, double value, const f
     bg_batch batch = mixed_tokens(2);
     float rows[4 * WIDTH], found[4 * WIDTH];
     bg_tensor input = bg_tensor_2d(rows, BG_F32, 4, WIDTH);
-    sum_model m = {NULL};
+    sum_model m = {0};
 
     for (int i = 0; i < 4 * WIDTH; i++)
         rows[i] = 100 + (float)i;
@@ -84,7 +84,7 @@ static void test_sentinels(void **state)
         bg_batch batch = mixed_tokens(3);
         unsigned char found[4 * 8];
         bg_tensor t;
-        sum_model m = {NULL};
+        sum_model m = {0};
 
         sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
         if (cases[i].bytes == NULL) {

@@ -26,7 +26,7 @@ static void test_a_pass_leaves_a_capture_open(void **state)
 {
     fixture *f = *state;
     bg_batch batch = mixed_batch(20);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -56,7 +56,7 @@ static void test_a_pass_leaves_its_stream_capturing(void **state)
     fixture *f = *state;
     bg_batch batch = mixed_batch(20);
     cudaGraph_t graph = NULL;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -84,7 +84,7 @@ static bg_status end_the_capture(runner_model *m, const bg_forward_context *cont
 static void test_a_pass_ends_the_capture(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -112,7 +112,7 @@ static void test_a_pass_keeps_its_blocks(void **state)
 {
     fixture *f = *state;
     bg_pool_stats before = BG_POOL_STATS_INIT, after = BG_POOL_STATS_INIT;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);

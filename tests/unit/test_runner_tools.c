@@ -65,6 +65,8 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     const int rows = context->padded_tokens, pass = m->passes++;
     bg_tensor x = bg_tensor_1d(m->x.data, BG_F32, rows), y = bg_tensor_1d(m->y.data, BG_F32, rows);
     bg_tensor hidden = bg_tensor_1d(NULL, BG_F32, rows), own = hidden;
+    cudaStream_t stray;
+    float factor;
     bg_status status;
 
     m->padded = rows;
@@ -74,9 +76,10 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     if (m->turns)
         x.data = pass % 2 == 0 ? m->f->y.data : m->f->z.data;
     BG_CALL(advance, stream, .one = m->f->y, .counts = m->f->x);
-    m->line = __LINE__ + 1;
-    BG_CALL(scale, stream, .x = x, .y = hidden, .factor = m->drifts ? (float)pass : 2, .left_out = m->left_out,
-            .stray = m->strays ? m->f->other : NULL);
+    factor = m->drifts ? (float)pass : 2;
+    stray = m->strays ? m->f->other : NULL;
+    m->line = __LINE__ + 1; /* one line: of several, compilers disagree */
+    BG_CALL(scale, stream, .x = x, .y = hidden, .factor = factor, .left_out = m->left_out, .stray = stray);
     EXPECT_OK(bg_pool_alloc(bg_runner_pool(m->runner), bg_tensor_bytes(&own), &own.data));
     BG_CALL(own_rows, stream, .x = hidden, .y = own, .rows = &m->rows);
     status = BG_CALL(scale, stream, .x = own, .y = y, .factor = 1);

@@ -65,7 +65,7 @@ static void check_kinds(fixture *f, const runner_model *m, kind from, kind to)
 static void test_memory_of_every_kind(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     int managed = 0;
 
@@ -88,7 +88,7 @@ static void test_many_tensors(void **state)
     bg_tensor x[TENSORS], y[TENSORS], inputs[TENSORS + 1], outputs[TENSORS + 1];
     int64_t in[TENSORS][TOKENS], out[4], *memory;
     bg_batch batch = mixed_batch(TOKENS);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     EXPECT_CUDA(cudaMalloc((void **)&memory, sizeof in));
@@ -125,7 +125,7 @@ static void test_bound_batches_shrink(void **state)
 {
     fixture *f = *state;
     float *own, rows[4 * WIDTH], found[4 * WIDTH];
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
@@ -160,7 +160,7 @@ static void test_copies_are_told_of_once(void **state)
     FILE *file = tmpfile();
     int own = dup(STDERR_FILENO);
     const char *first;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     assert_true(file != NULL && own >= 0);
@@ -187,7 +187,7 @@ static void test_a_replay_fails(void **state)
 {
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
@@ -208,7 +208,7 @@ static void test_an_error_of_the_caller_stays(void **state)
 {
     fixture *f = *state;
     bg_batch batch = mixed_batch(20);
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     assert_int_equal(cudaSetDevice(-1), cudaErrorInvalidDevice);
@@ -253,7 +253,7 @@ static void *run_in_thread(void *user)
 static void test_one_thread_after_another(void **state)
 {
     fixture *f = *state;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     config.lazy = true; /* captured in one thread, replayed in others */
@@ -274,7 +274,7 @@ static void test_two_runners_in_two_threads(void **state)
 {
     fixture *f = *state;
     fixture second = *f;
-    runner_model m[2] = {{NULL}, {NULL}};
+    runner_model m[2] = {{0}, {0}};
     work w[2];
     pthread_t thread[2];
 
@@ -301,7 +301,7 @@ static void test_default_streams(void **state)
     fixture *f = *state;
     fixture per_thread = *f, legacy = *f;
     pthread_t thread;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     work w = {.f = &per_thread, .m = &m, .rounds = 1};
 
@@ -330,7 +330,7 @@ static void test_another_device(void **state)
     fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     int devices = 0;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
@@ -361,7 +361,7 @@ static void test_destroyed_in_flight(void **state)
     float ones[16 * WIDTH], found[16 * WIDTH];
     bg_batch batch = mixed_batch(16);
     bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output;
-    runner_model m = {NULL};
+    runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
     for (int i = 0; i < 16 * WIDTH; i++)
@@ -392,7 +392,7 @@ static void test_structs_of_other_versions(void **state)
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_counters counters = BG_COUNTERS_INIT;
     bg_runner *runner;
-    runner_model m = {NULL};
+    runner_model m = {0};
 
     memset(&newer, 0x55, sizeof newer);
     newer.config = runner_model_config(&m);

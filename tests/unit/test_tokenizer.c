@@ -421,7 +421,7 @@ static tokenizer *open_real(void)
 {
     const char *path = find_real_model();
     gguf *file;
-    tokenizer *t;
+    tokenizer *t = NULL;
     if (!path)
         skip();
     if (gguf_open(&file, path, error) || tokenizer_create(&t, file, error))

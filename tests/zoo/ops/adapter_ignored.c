@@ -47,7 +47,7 @@ static void set_adapter(model *m, float *delta)
 int main(int argc, char **argv)
 {
     bg_graph *graph;
-    model m = {NULL};
+    model m = {0};
     float *adapter;
     int result;
 

@@ -38,7 +38,7 @@ static bg_status forward(void *user, cudaStream_t stream)
 int main(int argc, char **argv)
 {
     bg_graph *graph;
-    model m = {NULL};
+    model m = {0};
     int result;
 
     zoo_begin(argc, argv);
