@@ -1,7 +1,7 @@
 # What the shell tests share. Sourced from the top of the tree; the environment gives OUT, BUILD, DEVICE, MAKE, CC, CXX, NVCC.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-: "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=gcc}" "${CXX:=g++}" "${NVCC:=nvcc}"
+: "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=cc}" "${CXX:=c++}" "${NVCC:=nvcc}"
 unset "${!BG_@}"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT HOSTCUDA_DEVICES
 work=$(mktemp -d)
