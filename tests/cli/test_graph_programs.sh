@@ -3,7 +3,7 @@
 # in any order of the work and with any memory. GOLDEN=write writes that file.
 . "$(dirname "$0")/lib.sh"
 unset "${!HOSTCUDA_@}"
-programs=$(basename -s .cu tests/programs/*.cu) golden=tests/programs/golden
+programs=$(basename -s .cu tests/programs/*.cu) golden=tests/programs/golden folder=$OUT/tests/programs
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
     for name in $programs; do skip "$name" "there is no GPU"; done
@@ -15,7 +15,7 @@ prints()
 {
     local name=$1 status
     shift
-    env "$@" timeout 60 "$OUT/tests/programs/$name" >"$work/found" 2>&1 </dev/null
+    env "$@" timeout 60 "$folder/$name" >"$work/found" 2>&1 </dev/null
     status=$?
     { [ $status -eq 0 ] && cmp -s "$golden/$name.txt" "$work/found"; } && return
     { printf '%s: exit status %s\n' "$*" $status; diff "$golden/$name.txt" "$work/found"; } >"$work/log" 2>&1
@@ -49,6 +49,22 @@ for name in $programs; do
         pass "$name-seeds"
     else
         fail "$name-seeds" "it fails or prints something else under a seed"
+    fi
+done
+
+# Make builds the programs with one compiler; what it accepts must not stop the other.
+folder=$work/programs
+mkdir "$folder"
+for compiler in g++ clang++; do
+    [ "$DEVICE" = host ] || break
+    command -v $compiler >/dev/null || { skip "reduction-$compiler" "$compiler is not installed"; continue; }
+    found=$(tools/find_cuda host "${CUDA_HOME:-}")
+    if $compiler -std=c++17 -O2 -ffp-contract=off -Wall -Wextra -Werror -Wno-unknown-pragmas -Iinclude -I. -isystem "${found%%|*}/include" \
+        -x c++ -include include/hostcuda/kernel_shim.h tests/programs/reduction.cu "-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT" \
+        -o "$folder/reduction" >"$work/log" 2>&1 && prints reduction && prints reduction HOSTCUDA_SEED=1 HOSTCUDA_MEMORY=poison,fence; then
+        pass "reduction-$compiler"
+    else
+        fail "reduction-$compiler" "it does not build, or prints something else than $golden/reduction.txt"
     fi
 done
 
