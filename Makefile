@@ -15,11 +15,15 @@ MODEL ?=
 PART ?=
 MODEL_FILE := model/SmolLM2-135M-Instruct.Q4_1.gguf
 
+# gcc and g++; where they are not installed and clang is, clang and clang++.
+compiler = $(shell command -v $(1) >/dev/null 2>&1 || ! command -v $(2) >/dev/null 2>&1 && echo $(1) || echo $(2))
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(call compiler,gcc,clang)
+ABSENT := $(if $(filter clang,$(CC)),gcc)
 endif
 ifeq ($(origin CXX),default)
-CXX := g++
+CXX := $(call compiler,g++,clang++)
+ABSENT := $(ABSENT) $(if $(filter clang++,$(CXX)),g++)
 endif
 OPT ?= -O2 -g
 SAN ?=
@@ -185,10 +189,12 @@ $(OUT)/flags.cu: FORCE
 $(OUT)/flags.link: FORCE
 	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(FUZZ_OBJ) $(COMMAND_OBJ) $(TEST_KERNEL_OBJ))
 
-# What was found, said once.
+# What was found, said once. gcc's -dumpversion alone may leave out the minor version; a compiler may not know the other.
+versioned = $(1) $(or $(firstword $(shell $(1) -dumpfullversion -dumpversion 2>/dev/null || $(1) -dumpversion 2>/dev/null)),does not run)
+COMPILERS = $(call versioned,$(CC))$(if $(filter host,$(DEVICE)),$(comma) $(call versioned,$(CXX)))$(if $(strip $(ABSENT)), (not installed: $(strip $(ABSENT))))
 define FOUND
 breakgraph $(VERSION), DEVICE=$(DEVICE), in $(OUT)
-✓ $(CC) $(shell $(CC) -dumpfullversion -dumpversion 2>&1)
+$(if $(findstring does not run,$(COMPILERS)),✗,✓) $(COMPILERS)
 ✓ CUDA $(if $(filter $(HEADERS)/%,$(abspath $(CUDA_HOME))),headers $(CUDA_VERSION) from the Python index$(comma),toolkit $(CUDA_VERSION)) in $(CUDA_HOME)
 $(GPU_SAID)
 endef
@@ -203,7 +209,7 @@ $(OUT)/found.device: $(OUT)/flags.c
 	@mkdir -p $(@D)
 	$(if $(SILENT),,$(info $(FOUND)))@touch $@
 $(OUT)/found.%: tools/packages $(OUT)/found.device
-	@$(foreach name,CC CPPFLAGS CFLAGS LDFLAGS,$(name)='$(subst ','\'',$($(name)))') tools/packages $(if $(SILENT),-q) $(PACKAGES)
+	@$(foreach name,CC CPPFLAGS CFLAGS LDFLAGS,$(name)='$(subst ','\'',$($(name)))') CXX='$(if $(filter host,$(DEVICE)),$(CXX))' tools/packages $(if $(SILENT),-q) $(PACKAGES)
 	@touch $@
 
 $(OUT)/%.o: %.c $(OUT)/flags.c | $(READY)

@@ -36,7 +36,7 @@ cat >"$work/bin/late-cc" <<SH
 #!/bin/sh
 program=\$(cat)
 case \$program in *cmocka.h* | *cblas.h*) [ -e "$work/installed" ] || { echo 'no such header' >&2; exit 1; } ;; esac
-printf '%s\\n' "\$program" | exec gcc "\$@"
+printf '%s\\n' "\$program" | exec $CC "\$@"
 SH
 # apt-get: the header is there once it ran, unless it is to fail.
 cat >"$work/bin/apt-get" <<SH
@@ -85,20 +85,30 @@ blamed() # NAME, VARIABLE=FLAGS, what the compiler says
     grep -Eq "^  .*$3" "$work/log" && pass "flags-$1-said" || fail "flags-$1-said" "'$3' is not in its output"
     [ ! -e "$work/apt" ] && pass "flags-$1-installs-nothing" || fail "flags-$1-installs-nothing" "$(cat "$work/apt")"
 }
-blamed nostdinc CPPFLAGS=-nostdinc 'no include path'
+blamed nostdinc CPPFLAGS=-nostdinc '(no include path|file not found)'
 blamed header "CPPFLAGS=-DA=1 -I$work/bad" 'another cmocka'
 blamed shell 'CPPFLAGS=-DX=(' 'syntax error'
 blamed cflags 'CFLAGS=-include /nowhere.h' '/nowhere.h'
 blamed ldflags LDFLAGS=-Wl,--nonsense 'nonsense'
 export BREAKGRAPH_NO_INSTALL=1
-expect flags-good 0 '✓ cmocka' env CPPFLAGS="-DX='\"a b\"' '-DY=('" CFLAGS=-O1 LDFLAGS=-Wl,-O1 CC=gcc tools/packages cmocka
+expect flags-good 0 '✓ cmocka' env CPPFLAGS="-DX='\"a b\"' '-DY=('" CFLAGS=-O1 LDFLAGS=-Wl,-O1 tools/packages cmocka
 expect flags-neither 1 '^missing: cmocka' env CPPFLAGS=-nostdinc PATH="$work/bin:$PATH" CC="$work/no-cmocka" sh -c '
     printf "#!/bin/sh\nprogram=\$(cat)\ncase \$program in *cmocka.h*) exit 1 ;; esac\nexit 0\n" >"$CC" && chmod +x "$CC" && tools/packages cmocka'
-expect no-libc 1 "^✗ 'gcc -nostdinc' cannot build a program with <stdio.h>. Type: apt-get install -y libc6-dev" env CC="gcc -nostdinc" tools/packages cmocka
-expect make-flags 2 "^✗ CPPFLAGS: with CPPFLAGS='-nostdinc -DX=\"a\"' 'gcc' cannot build" \
-    run_make DEVICE=host BUILD="$work/blamed" CC=gcc CPPFLAGS="-nostdinc -DX=\"a\"" "$work/blamed/host/src/base/status.o"
+expect no-libc 1 "^✗ '$CC -nostdinc' cannot build a program with <stdio.h>. Type: apt-get install -y libc6-dev" env CC="$CC -nostdinc" tools/packages cmocka
+expect make-flags 2 "^✗ CPPFLAGS: with CPPFLAGS='-nostdinc -DX=\"a\"' '$CC' cannot build" \
+    run_make DEVICE=host BUILD="$work/blamed" CC="$CC" CPPFLAGS="-nostdinc -DX=\"a\"" "$work/blamed/host/src/base/status.o"
 expect packages-libfuzzer 1 'install -y --no-install-recommends clang-99 libclang-rt-99-dev' \
     env BREAKGRAPH_NO_INSTALL=1 CC=clang-99 tools/packages libfuzzer
+# What is not installed is not what should be installed where another one is.
+mkdir "$work/compilers"
+expect compiler-missing 1 "no compiler 'cc-99'. Type: apt-get install -y gcc g\+\+" env PATH="$work/compilers" CC=cc-99 tools/packages cmocka
+for pair in 'gcc g++' 'clang clang++'; do
+    rm -f "$work"/compilers/{gcc,g++,clang,clang++}
+    for name in $pair; do ln -s /bin/true "$work/compilers/$name"; done
+    cxx=${pair#* }
+    expect "compiler-${pair% *}" 1 "'c\+\+-99' is not installed. Type: make CC=${pair% *} CXX=${cxx//+/\\+}" \
+        env PATH="$work/compilers" CC="${pair% *}" CXX=c++-99 tools/packages cmocka
+done
 expect packages-there 0 '✓ cmocka' tools/packages cmocka
 
 # No build links the driver; what is built for cuda starts without a GPU.
