@@ -6,6 +6,14 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Records hold the text of calls after their macros are expanded, and clang's header writes NULL in another way than
+ * gcc's, with which they were recorded. The headers above are those that define it again. */
+#undef NULL
+#define NULL ((void *)0)
 
 enum { CASE_LINES_MAX = 64, CASE_CALL_MAX = 160, CASE_ANSWER_MAX = 120 };
 
