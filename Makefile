@@ -1,5 +1,5 @@
 # breakgraph. `make help` lists targets and variables.
-VERSION := 0.1.0
+VERSION := 0.2.0
 SOVERSION := 0
 comma := ,
 

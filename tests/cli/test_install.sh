@@ -77,7 +77,7 @@ by_find_package() # device, prefix
         echo "set(CMAKE_C_STANDARD 11)"
         echo "set(CMAKE_CXX_STANDARD 17)"
         echo "set(CMAKE_CUDA_STANDARD 17)"
-        echo "find_package(breakgraph 0.1 REQUIRED)"
+        echo "find_package(breakgraph 0.2 REQUIRED)"
         for name in $sources; do
             echo "file(GLOB source \${CMAKE_CURRENT_SOURCE_DIR}/$name.*)"
             echo "add_executable($name \${source})"
@@ -103,7 +103,7 @@ by_find_package() # device, prefix
     for name in ranks ranks_static; do
         [ ! -e "$work/$1-cmake/build/consumer_$name" ] || ranks_consumer "$1-find_package-$name" "$work/$1-cmake/build/consumer_$name" "$1"
     done
-    if { sed -i 's/breakgraph 0.1/breakgraph 9/' "$work/$1-cmake/CMakeLists.txt"; cmake -S "$work/$1-cmake" -B "$work/$1-cmake/build"; } >/dev/null 2>&1; then
+    if { sed -i 's/breakgraph 0.2/breakgraph 9/' "$work/$1-cmake/CMakeLists.txt"; cmake -S "$work/$1-cmake" -B "$work/$1-cmake/build"; } >/dev/null 2>&1; then
         fail "$1-find_package-version" "version 9 was found"
     else
         pass "$1-find_package-version"

@@ -19,7 +19,7 @@ static void test_statuses(void **state)
     assert_string_equal(bg_status_name((bg_status)999), "unknown status");
     for (int status = BG_OK; status <= BG_ERROR_RANKS; status++)
         assert_true(strlen(bg_status_text((bg_status)status)) > 5);
-    assert_string_equal(bg_version(), "0.1.0");
+    assert_string_equal(bg_version(), "0.2.0");
     assert_true(strcmp(bg_device_kind(), "host") == 0 || strcmp(bg_device_kind(), "cuda") == 0);
 }
 
