@@ -1,13 +1,33 @@
-# make install: libraries, headers, the command with its manual page and completions, pkg-config files and a CMake package.
+# make install: libraries, headers, the command, manual pages, completions, docs and examples, pkg-config files and a CMake package.
 .PHONY: install
 SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
-fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@VERSION@|$(VERSION)|g' \
-  -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_HOME@|$(CUDA_HOME)|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
+# The files that are installed must say where, also to programs that run elsewhere.
+absolute = $(if $(filter-out /%,$(firstword $(1))),$(CURDIR)/$(1),$(1))
+$(foreach dir,PREFIX LIBDIR INCLUDEDIR BINDIR MANDIR DOCDIR,$(eval override $(dir) := $$(call absolute,$$($(dir)))))
+# Where the loader looks by itself. A program that is linked with a library elsewhere gets a run path: it needs no ldconfig.
+SYSTEM_LIBDIRS := /lib /lib64 /usr/lib /usr/lib64 /usr/lib/%-linux-gnu
+run_path = $(if $(filter $(SYSTEM_LIBDIRS),$(1)),,-Wl$(comma)-rpath$(comma)"$${libdir}")
+# Headers that make fetched into BUILD do not stay there: they are installed, too.
+CUDA_FETCHED = $(filter $(abspath $(BUILD))/%,$(abspath $(CUDA_HOME)))
+CUDA_INCLUDE = $(if $(CUDA_FETCHED),$(INCLUDEDIR)/hostcuda/cuda,$(abspath $(CUDA_HOME))/include)
+
+# As the replacement of a sed expression.
+escape = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(1))))
+# A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's runtime.
+fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
+  -e 's|@CUDA_CFLAGS@|$(call escape,$(4))|g' -e 's|@RUN_PATH@|$(call escape,$(5))|g' -e 's|@DEVICE_LIBS@|$(call escape,$(6))|g' \
+  -e 's|@VERSION@|$(VERSION)|g' -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_INCLUDE@|$(call escape,$(CUDA_INCLUDE))|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
   -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
-  -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g' \
-  -e 's|@DEVICE_LIBS@|$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart)|g'
-to = $(DESTDIR)$(1)
+  -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g'
+# pkg-config knows no path with a blank after -isystem.
+fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(CUDA_INCLUDE)),-I,-isystem )"$(CUDA_INCLUDE)",$(call run_path,$(LIBDIR)),$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart))
+to = '$(DESTDIR)$(1)'
+# A list of files, each below a folder as here.
+put = @for file in $(1); do install -D -m 644 "$$file" $(call to,$(2))/"$$file" || exit 1; done
+DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,docs,md)
+# With the kernels that they launch.
+EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c h)) $(call find,examples/hostcuda,cu) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
 
 install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph
@@ -17,19 +37,22 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	@install -D -m 644 packaging/completions/breakgraph.bash $(call to,$(PREFIX))/share/bash-completion/completions/breakgraph
 	@install -D -m 644 packaging/completions/_breakgraph $(call to,$(PREFIX))/share/zsh/site-functions/_breakgraph
 	@install -D -m 644 packaging/completions/breakgraph.fish $(call to,$(PREFIX))/share/fish/vendor_completions.d/breakgraph.fish
+	$(call put,$(DOCS) $(EXAMPLE_FILES),$(DOCDIR))
+	@install -m 644 packaging/examples.mk $(call to,$(DOCDIR))/examples/Makefile
 	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
 	@for name in $(INSTALLED); do \
 	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \
 	  install -m 755 $(OUT)/lib$$name.so $(call to,$(LIBDIR))/lib$$name.so.$(VERSION) && \
 	  ln -sf lib$$name.so.$(VERSION) $(call to,$(LIBDIR))/lib$$name.so.$(SOVERSION) && \
 	  ln -sf lib$$name.so.$(SOVERSION) $(call to,$(LIBDIR))/lib$$name.so && \
-	  $(fill) packaging/$$name.pc.in >$(call to,$(LIBDIR))/pkgconfig/$$name.pc || exit 1; done
+	  $(fill_installed) packaging/$$name.pc.in >$(call to,$(LIBDIR))/pkgconfig/$$name.pc || exit 1; done
 	@install -d $(call to,$(LIBDIR))/breakgraph
 	$(if $(ATTACH),@install -m 755 $(ATTACH) $(call to,$(LIBDIR))/breakgraph && install -m 644 $(ATTACH_MODULE) $(call to,$(LIBDIR))/breakgraph)
 	@for name in breakgraphConfig breakgraphConfigVersion; do \
-	  $(fill) packaging/$$name.cmake.in >$(call to,$(LIBDIR))/cmake/breakgraph/$$name.cmake || exit 1; done
+	  $(fill_installed) packaging/$$name.cmake.in >$(call to,$(LIBDIR))/cmake/breakgraph/$$name.cmake || exit 1; done
 ifeq ($(DEVICE),host)
 	@install -d $(call to,$(INCLUDEDIR))/hostcuda
 	@install -m 644 $(SHIM_HEADERS) $(call to,$(INCLUDEDIR))/hostcuda
 endif
+	$(if $(CUDA_FETCHED),@install -d $(call to,$(CUDA_INCLUDE)) && cp -RL '$(CUDA_HOME)/include/.' $(call to,$(CUDA_INCLUDE)) && chmod -R u=rwX$(comma)go=rX $(call to,$(CUDA_INCLUDE)))
 	$(if $(SILENT),,@echo "installed breakgraph $(VERSION), DEVICE=$(DEVICE), in $(DESTDIR)$(PREFIX)")

@@ -1,6 +1,7 @@
 #!/bin/bash
-# make install; programs in C, C++ and CUDA against what it installed, by pkg-config and by find_package.
+# make install; programs in C, C++ and CUDA against what it installed, by pkg-config and by find_package; its examples.
 . "$(dirname "$0")/lib.sh"
+unset LD_LIBRARY_PATH # what pkg-config says is enough to run
 
 # Programs of a host build run; those of a cuda build run where a GPU is and say that there is none elsewhere.
 consumer() # name, program, device
@@ -30,7 +31,7 @@ ranks_by_pkg_config() # device, prefix
     flags=$(pkg-config --cflags breakgraph_nccl) && libs=$(pkg-config --libs breakgraph_nccl) || { fail "$1-ranks" "no flags"; return; }
     # shellcheck disable=SC2086
     {
-        $CC -std=c11 -Wall -Wextra -Werror tests/cli/consumer_ranks.c $flags -o "$work/$1-ranks" $libs "-Wl,-rpath,$2/lib" 2>"$work/log" &&
+        $CC -std=c11 -Wall -Wextra -Werror tests/cli/consumer_ranks.c $flags -o "$work/$1-ranks" $libs 2>"$work/log" &&
             ranks_consumer "$1-ranks-pkg-config" "$work/$1-ranks" "$1" || fail "$1-ranks-pkg-config" "does not build"
         libs=$(pkg-config --libs --static breakgraph_nccl |
             sed 's/-lbreakgraph_nccl/-l:libbreakgraph_nccl.a/; s/-lbreakgraph /-l:libbreakgraph.a /; s/-lhostcuda/-l:libhostcuda.a/')
@@ -41,18 +42,24 @@ ranks_by_pkg_config() # device, prefix
 
 by_pkg_config() # device, prefix
 {
-    local flags libs rpath="-Wl,-rpath,$2/lib"
+    local flags libs
     export PKG_CONFIG_PATH=$2/lib/pkgconfig
     flags=$(pkg-config --cflags breakgraph) && libs=$(pkg-config --libs breakgraph) || { fail "$1-pkg-config" "no flags"; return; }
     # shellcheck disable=SC2086
     {
-        $CC -std=c11 -Wall -Wextra -Werror tests/cli/consumer.c $flags -o "$work/$1-c" $libs "$rpath" 2>"$work/log" &&
+        $CC -std=c11 -Wall -Wextra -Werror tests/cli/consumer.c $flags -o "$work/$1-c" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-c" "$work/$1-c" "$1" || fail "$1-pkg-config-c" "does not build"
-        $CXX -std=c++17 -Wall -Wextra -Werror -x c++ tests/cli/consumer.c -x none $flags -o "$work/$1-c++" $libs "$rpath" 2>"$work/log" &&
+        $CXX -std=c++17 -Wall -Wextra -Werror -x c++ tests/cli/consumer.c -x none $flags -o "$work/$1-c++" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-c++" "$work/$1-c++" "$1" || fail "$1-pkg-config-c++" "does not build"
-        libs=$(pkg-config --libs --static breakgraph | sed 's/-lbreakgraph/-l:libbreakgraph.a/; s/-lhostcuda/-l:libhostcuda.a/')
+        libs=$(pkg-config --libs --static breakgraph)
+        $CC -std=c11 tests/cli/consumer.c $flags -o "$work/$1-all" $libs 2>"$work/log" &&
+            consumer "$1-pkg-config-all" "$work/$1-all" "$1" || fail "$1-pkg-config-all" "does not build"
+        libs=$(sed <<<"$libs" 's/-lbreakgraph/-l:libbreakgraph.a/; s/-lhostcuda/-l:libhostcuda.a/')
         $CC -std=c11 tests/cli/consumer.c $flags -o "$work/$1-static" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-static" "$work/$1-static" "$1" || fail "$1-pkg-config-static" "does not build"
+        if readelf --dynamic "$work/$1-static" | grep -E 'NEEDED.*lib(breakgraph|hostcuda)' >"$work/log"; then
+            fail "$1-pkg-config-static" "it needs a shared library of breakgraph"
+        fi
         [ "$1" = cuda ] || return
         $NVCC -std=c++17 -x cu tests/cli/consumer.c ${flags//-isystem/-I} -o "$work/$1-nvcc" -L"$2/lib" -lbreakgraph \
             -cudart shared -Xlinker -rpath="$2/lib:$(pkg-config --variable=cudalib breakgraph)" 2>"$work/log" &&
@@ -110,7 +117,29 @@ by_find_package() # device, prefix
     fi
 }
 
+# The installed examples, outside of their folder. Without nvcc's time for every kernel: on a GPU, one of them.
+examples() # device, prefix
+{
+    local programs= name
+    [ "$1" = host ] || programs=examples/hostcuda/missing_join
+    mkdir "$work/$1-examples"
+    if ! PKG_CONFIG_PATH=$2/lib/pkgconfig make --no-print-directory -s -C "$work/$1-examples" -f "$2/share/doc/breakgraph/examples/Makefile" \
+        CC="$CC" CXX="$CXX" NVCC="$NVCC" $programs >"$work/log" 2>&1; then
+        fail "$1-examples" "they do not build"
+    elif [ "$1" = cuda ] && [ -z "$gpu" ]; then
+        expect "$1-examples" 2 'cudaErrorInsufficientDriver|driver' "$work/$1-examples/$programs"
+    else
+        expect "$1-examples" 0 'right$' "$work/$1-examples/examples/hostcuda/missing_join"
+        [ "$1" = host ] || return
+        for name in "${built[@]}"; do
+            [ -x "$work/host-examples/$name" ] || fail host-examples "$name is not built"
+        done
+        expect host-examples-quickstart 0 'replay 1: 12.5 12.5 12.5 62.5 %' "$work/host-examples/examples/quickstart"
+    fi
+}
+
 gpu=$("$BUILD/find_gpu" 2>/dev/null) || gpu=
+mapfile -t built < <(printf '%s\n' examples/*.c examples/graphs/*.c examples/llama/llama.c examples/hostcuda/missing_join.c | sed 's/\.c$//')
 devices=$DEVICE
 [ "$DEVICE" = cuda ] || ! tools/find_cuda cuda "${CUDA_HOME:-}" >/dev/null || devices="host cuda"
 for device in $devices; do
@@ -122,6 +151,7 @@ for device in $devices; do
     missing=
     for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.0 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
         lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
+        share/doc/breakgraph/{README.md,LICENSE,CHANGELOG.md,docs/README.md,docs/records/zoo.md,examples/Makefile,examples/quickstart.c} \
         share/bash-completion/completions/breakgraph share/zsh/site-functions/_breakgraph share/fish/vendor_completions.d/breakgraph.fish \
         $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.0 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
         [ -e "$prefix/$file" ] || missing="$missing $file"
@@ -131,6 +161,7 @@ for device in $devices; do
     by_pkg_config "$device" "$prefix"
     ranks_by_pkg_config "$device" "$prefix"
     by_find_package "$device" "$prefix"
+    examples "$device" "$prefix"
 done
 
 # DESTDIR stands before the paths, and in none of the files.
@@ -143,5 +174,36 @@ elif grep -rq "$work" "$work/stage/opt/bg/lib64/pkgconfig" "$work/stage/opt/bg/l
     fail destdir "an installed file names DESTDIR"
 else
     pass destdir
+fi
+
+# A folder where the loader looks needs no run path, and a relative one is made whole.
+run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/usr LIBDIR="/usr/lib/$(uname -m)-linux-gnu" >"$work/log" 2>&1
+pkgconfig=$work/stage/usr/lib/$(uname -m)-linux-gnu/pkgconfig
+if grep -h '^Libs:.*rpath.*{libdir}' "$pkgconfig"/*.pc >"$work/log" || [ ! -s "$pkgconfig/breakgraph.pc" ]; then
+    fail prefix-usr "a run path to a folder of the system"
+else
+    pass prefix-usr
+fi
+if [ "$DEVICE" = host ]; then
+    expect prefix-multiarch 0 "✓ --attach .*/usr/lib/$(uname -m)-linux-gnu/breakgraph, the driver is .*/libhostcuda.so.[0-9.]+" \
+        "$work/stage/usr/bin/breakgraph" doctor
+fi
+run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=some/where >"$work/log" 2>&1
+expect prefix-relative 0 "^prefix=$PWD/some/where$" cat "$work/stage$PWD/some/where/lib/pkgconfig/breakgraph.pc"
+run_make DEVICE="$DEVICE" install DESTDIR="$work/root" PREFIX= >"$work/log" 2>&1
+expect prefix-empty 0 "^libdir=/lib$" cat "$work/root/lib/pkgconfig/breakgraph.pc"
+
+# Blanks, and what sed takes for its own. Also with CUDA's headers installed, as where make fetched them into BUILD.
+prefix="$work/a b&c|d"
+run_make DEVICE="$DEVICE" install PREFIX="$prefix" CUDA_FETCHED=yes >"$work/log" 2>&1
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+if [ "$(pkg-config --variable=prefix breakgraph)" != "$prefix" ]; then
+    fail prefix-blank "pkg-config has another prefix"
+elif ! pkg-config --cflags breakgraph | grep -qF 'a\ b\&c\|d/include/hostcuda/cuda' || [ ! -e "$prefix/include/hostcuda/cuda/cuda_runtime_api.h" ]; then
+    fail prefix-blank "CUDA's headers are not there, or not in --cflags"
+elif eval "$CC -std=c11 tests/cli/consumer.c $(pkg-config --cflags --libs breakgraph) -o '$work/blank'" 2>"$work/log"; then
+    consumer prefix-blank "$work/blank" "$DEVICE"
+else
+    fail prefix-blank "does not build"
 fi
 exit $bad

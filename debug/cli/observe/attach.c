@@ -15,7 +15,12 @@
 
 /* The libraries, beside the command where it was built, or where it was installed. */
 #define SHIM "libbreakgraph_attach.so"
-static const char *const folders[] = {"attach", "../lib/breakgraph", "../lib64/breakgraph"};
+#ifdef __aarch64__
+#define MULTIARCH "../lib/aarch64-linux-gnu" /* Debian's */
+#else
+#define MULTIARCH "../lib/x86_64-linux-gnu"
+#endif
+static const char *const folders[] = {"attach", "../lib/breakgraph", "../lib64/breakgraph", MULTIARCH "/breakgraph"};
 
 const cli_flag cli_attach_flags[] = {
     {"--attach", "preload|audit", "preload", NULL,
@@ -52,12 +57,12 @@ static bool find_file(const char *command, const char *const *list, size_t count
 /* The driver that the program would get: the host device's library, or what the loader finds. */
 static bool find_driver(const char *command, char path[PATH_MAX])
 {
-    static const char *const libraries[] = {".", "../lib", "../lib64"};
+    static const char *const libraries[] = {".", "../lib", "../lib64", MULTIARCH};
     struct link_map *map;
     void *driver;
 
     if (strcmp(bg_device_kind(), "host") == 0)
-        return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so", path);
+        return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so.0", path);
     driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); /* stays open: it does not like to be closed */
     return driver != NULL && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path) != NULL;
 }

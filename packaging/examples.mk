@@ -1,0 +1,41 @@
+# The examples, built against the installed library into the folder where make runs, which need not be this one:
+#   make -f /usr/local/share/doc/breakgraph/examples/Makefile
+# Where pkg-config does not find breakgraph, PKG_CONFIG_PATH names its folder. With the host device it needs no nvcc and no GPU.
+TOP := $(patsubst %/examples/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+PKG_CONFIG ?= pkg-config
+PACKAGE := $(shell $(PKG_CONFIG) --exists breakgraph_nccl && echo breakgraph_nccl || echo breakgraph)
+DEVICE := $(shell $(PKG_CONFIG) --variable=device breakgraph)
+ifeq ($(DEVICE),)
+$(error pkg-config does not find breakgraph; set PKG_CONFIG_PATH to LIBDIR/pkgconfig of the installation)
+endif
+CFLAGS ?= -O2 -g
+NVCC ?= nvcc
+FLAGS := -I$(TOP) $(shell $(PKG_CONFIG) --cflags $(PACKAGE)) $(if $(filter %_nccl,$(PACKAGE)),-DBG_NCCL) -D_GNU_SOURCE
+LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGE)) $(if $(filter cuda,$(DEVICE)),-lcublas $(if $(filter %_nccl,$(PACKAGE)),-lnccl)) -lstdc++ -lm -lpthread
+# CUDA C++ without nvcc: the host device's header before each file.
+ifeq ($(DEVICE),host)
+compile = $(CXX) -std=c++17 -ffp-contract=off -x c++ -include $(shell $(PKG_CONFIG) --variable=shim hostcuda)
+else
+compile = $(NVCC) -std=c++17
+endif
+
+KERNELS := $(patsubst $(TOP)/%.cu,%.cu.o,$(wildcard $(TOP)/kernels/model/*.cu))
+LLAMA := $(patsubst $(TOP)/%.c,%.o,$(wildcard $(TOP)/examples/llama/*.c $(TOP)/examples/llama/*/*.c))
+PROGRAMS := $(patsubst $(TOP)/%.c,%,$(wildcard $(TOP)/examples/*.c $(TOP)/examples/graphs/*.c)) examples/hostcuda/missing_join examples/llama/llama
+
+all: $(PROGRAMS)
+.PHONY: all
+.SECONDARY:
+examples/hostcuda/missing_join: examples/hostcuda/missing_join.o examples/hostcuda/squares.cu.o
+examples/llama/llama: $(LLAMA) $(KERNELS)
+$(filter-out %/missing_join %/llama,$(PROGRAMS)): %: %.o $(KERNELS)
+$(PROGRAMS):
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+vpath %.c $(TOP)
+vpath %.cu $(TOP)
+%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) $(FLAGS) -c $< -o $@
+%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(compile) -O2 $(subst -isystem,-I,$(FLAGS)) -c $< -o $@
