@@ -38,9 +38,9 @@ plant = PLANTED_TEST='$(OUT)/tests/conformance/test_capture_rules' PLANTED_COMPI
 planted: $(OUT)/tests/conformance/test_capture_rules
 	$(if $(PLANTED),@$(plant) $(PLANTED),@echo "make planted is about the host device: DEVICE=host" >&2; exit 1)
 
-# The installed tree, the command and the benchmarks are what tests/cli tests; built here, nothing is left to build while others run.
+# The installed tree, the wheel, the command and the benchmarks are what tests/cli tests; built here, nothing is left to build while others run.
 test: run-tests
-run-tests: tests all $(if $(VARIANT),,benches soaks zoos)
+run-tests: tests all $(if $(VARIANT),,benches soaks zoos $(if $(SAN)$(WHEEL_MISSING),,$(WHEEL_FILES)))
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
 	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' --waiting '$(WAITING)' $(seeds) $(RUN_FLAGS) \

@@ -8,12 +8,16 @@
 
 Without --attach the names do nothing, so that they may stay in a program, and check() raises an Error. The command puts
 the folder of this file on PYTHONPATH. It needs Python 3.8 and nothing else. docs/attach.md has an example for pytest.
+`python3 -m breakgraph ARGUMENT...` is the command, where this file was installed with it.
 """
 
 import ctypes
 import json
+import os
 import shlex
+import shutil
 import sys
+import sysconfig
 import threading
 
 __all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor"]
@@ -257,3 +261,20 @@ def check():
         return Findings(json.loads(ctypes.string_at(text.value).decode()))
     finally:
         _functions().free_text(text)
+
+
+# ---- python3 -m breakgraph -------------------------------------------------------------------------------------------
+
+
+def _main():
+    """The command: of this Python's environment, of the installation of this file, or on PATH."""
+    installed = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bin")
+    places = [sysconfig.get_path("scripts"), installed, os.environ.get("PATH", os.defpath)]
+    command = shutil.which("breakgraph", path=os.pathsep.join(places))
+    if command is None:
+        sys.exit("breakgraph: the command is neither beside this Python nor on PATH; install it, or add its folder to PATH")
+    os.execv(command, ["breakgraph"] + sys.argv[1:])
+
+
+if __name__ == "__main__":
+    _main()
