@@ -1,4 +1,4 @@
-# make install: libraries, headers, the command, manual pages, completions, docs and examples, pkg-config files and a CMake package.
+# make install: libraries, headers, the command, manual pages, completions, docs, examples, pkg-config files and a CMake package.
 .PHONY: install
 SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
@@ -34,6 +34,8 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
 	@install -d $(call to,$(MANDIR))/man1
 	@install -m 644 packaging/breakgraph.1 $(call to,$(MANDIR))/man1
+	@install -d $(call to,$(MANDIR))/man3
+	@for header in $(filter-out %/export.h,$(wildcard include/breakgraph/*.h)); do packaging/header-page $$header $(VERSION) $(call to,$(MANDIR))/man3 || exit 1; done
 	@install -D -m 644 packaging/completions/breakgraph.bash $(call to,$(PREFIX))/share/bash-completion/completions/breakgraph
 	@install -D -m 644 packaging/completions/_breakgraph $(call to,$(PREFIX))/share/zsh/site-functions/_breakgraph
 	@install -D -m 644 packaging/completions/breakgraph.fish $(call to,$(PREFIX))/share/fish/vendor_completions.d/breakgraph.fish

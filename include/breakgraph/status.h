@@ -55,7 +55,7 @@ BG_API const char *bg_status_text(bg_status status);
  * until the thread's next failure. */
 BG_API const char *bg_last_error(void);
 
-/* Returns the library's version, such as "0.1.0". The string is static. */
+/* Returns the library's version, such as "0.2.0". The string is static. */
 BG_API const char *bg_version(void);
 
 /* Returns what the library was built for: "cuda" (NVIDIA's runtime) or "host" (the host device). The string is static.

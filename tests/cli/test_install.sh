@@ -138,6 +138,24 @@ examples() # device, prefix
     fi
 }
 
+# A manual page for each public function, which a formatter reads without a warning.
+manual_pages() # prefix
+{
+    local function page missing=
+    for function in $(sed -n 's/^BG_API .*[ *]\(bg_[a-z0-9_]*\)(.*/\1/p; s/^static inline .*[ *]\(bg_[a-z0-9_]*[a-z0-9]\)(.*/\1/p' include/breakgraph/*.h) BG_OP BG_CALL; do
+        page=$(sed -n 's/^\.so //p' "$1/share/man/man3/$function.3" 2>/dev/null)
+        [ -n "$page" ] && grep -q "$function(" "$1/share/man/$page" || missing="$missing $function"
+    done
+    [ -z "$missing" ] && pass manual-pages || fail manual-pages "missing:$missing"
+    if ! command -v groff >/dev/null; then
+        skip manual-pages-groff "groff is not installed"
+    elif for page in "$1"/share/man/man?/breakgraph*; do groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null; done | tee "$work/log" | grep -q .; then
+        fail manual-pages-groff "groff has warnings"
+    else
+        pass manual-pages-groff
+    fi
+}
+
 gpu=$("$BUILD/find_gpu" 2>/dev/null) || gpu=
 mapfile -t built < <(printf '%s\n' examples/*.c examples/graphs/*.c examples/llama/llama.c examples/hostcuda/missing_join.c | sed 's/\.c$//')
 devices=$DEVICE
@@ -163,6 +181,7 @@ for device in $devices; do
     by_find_package "$device" "$prefix"
     examples "$device" "$prefix"
 done
+manual_pages "$work/$DEVICE"
 
 # DESTDIR stands before the paths, and in none of the files.
 run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/opt/bg LIBDIR=/opt/bg/lib64 >"$work/log" 2>&1
