@@ -1,6 +1,6 @@
 # breakgraph. `make help` lists targets and variables.
 VERSION := 0.2.0
-SOVERSION := 0
+SOVERSION := 1
 comma := ,
 
 BUILD ?= build

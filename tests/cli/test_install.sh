@@ -167,11 +167,11 @@ for device in $devices; do
         continue
     fi
     missing=
-    for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.0 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
+    for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.1 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
         lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
         share/doc/breakgraph/{README.md,LICENSE,CHANGELOG.md,docs/README.md,docs/records/zoo.md,examples/Makefile,examples/quickstart.c} \
         share/bash-completion/completions/breakgraph share/zsh/site-functions/_breakgraph share/fish/vendor_completions.d/breakgraph.fish \
-        $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.0 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
+        $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.1 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
         [ -e "$prefix/$file" ] || missing="$missing $file"
     done
     [ -z "$missing" ] && pass "$device-install" || fail "$device-install" "missing:$missing"

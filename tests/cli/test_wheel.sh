@@ -62,7 +62,7 @@ needed=$(find "$venv/bin/breakgraph" "$venv/lib" -path '*/python3*' -prune -o -t
 done | sort -u | grep -Ev '^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|librt\.so\.1|libpthread\.so\.0|ld-linux-x86-64\.so\.2|ld-linux-aarch64\.so\.1)$')
 for library in $needed; do
     case $library in
-    libcuda.so.1 | libhostcuda.so.0 | libhostcuda_blas.so | libcjson.so.1) ;; # the first is the shim's SONAME
+    libcuda.so.1 | libhostcuda.so.1 | libhostcuda_blas.so | libcjson.so.1) ;; # the first is the shim's SONAME
     *) fail wheel-needs "a file needs $library" ;;
     esac
     [ "$library" = libcuda.so.1 ] || [ -n "$(find "$venv/lib" -name "$library")" ] || fail wheel-needs "$library is not in the wheel"

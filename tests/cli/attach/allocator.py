@@ -3,7 +3,7 @@
 import ctypes, sys, types
 
 POOL, TENSOR = 1 << 20, 4096
-runtime = ctypes.CDLL("libhostcuda.so.0")
+runtime = ctypes.CDLL("libhostcuda.so.1")
 
 
 def call(name, *arguments):

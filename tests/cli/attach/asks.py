@@ -6,7 +6,7 @@ import threading
 import breakgraph
 
 BYTES = 4096
-runtime = ctypes.CDLL("libhostcuda.so.0")
+runtime = ctypes.CDLL("libhostcuda.so.1")
 
 
 def call(name, *arguments):
