@@ -43,7 +43,7 @@ endif
 
 # ---- what is there: GPU, toolkit, packages -----------------------------------------------------------
 # Goals that build nothing look for nothing.
-BUILDS := $(filter-out help clean model format format-check gpu-check fuzz,$(GOALS))
+BUILDS := $(filter-out help clean model format format-check gpu-check headers-test fuzz,$(GOALS))
 
 ifneq ($(BUILDS),)
 ifneq ($(DEVICE),host)
@@ -83,7 +83,7 @@ PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out inst
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
-ALL_CPPFLAGS := -Iinclude -Isrc -I. -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
+ALL_CPPFLAGS := -Iinclude -Isrc -I. $(if $(filter 12.%,$(CUDA_VERSION)),-Iinclude/cuda12) -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
 DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)

@@ -17,7 +17,7 @@ escape = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(1))))
 # A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's runtime.
 fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
   -e 's|@CUDA_CFLAGS@|$(call escape,$(4))|g' -e 's|@RUN_PATH@|$(call escape,$(5))|g' -e 's|@DEVICE_LIBS@|$(call escape,$(6))|g' \
-  -e 's|@VERSION@|$(VERSION)|g' -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_INCLUDE@|$(call escape,$(CUDA_INCLUDE))|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
+  -e 's|@VERSION@|$(VERSION)|g' -e 's|@CUDA_MAJOR@|$(firstword $(subst ., ,$(CUDA_VERSION)))|g' -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_INCLUDE@|$(call escape,$(CUDA_INCLUDE))|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
   -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
   -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g'
 # pkg-config knows no path with a blank after -isystem.

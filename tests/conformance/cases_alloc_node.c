@@ -15,6 +15,8 @@
         ASK(cudaGraphAddMemAllocNode(&node, s->graph, NULL, 0, &alloc));                                               \
         ANSWERED("alloc.dptr", alloc.dptr != NULL);                                                                    \
     } while (0)
+/* In newer headers the number is in a union. */
+#pragma GCC diagnostic ignored "-Wmissing-braces"
 #define ACCESS(i, place, number, kind)                                                                                 \
     LET(access[i] = (struct cudaMemAccessDesc){{cudaMemLocationType##place, number}, cudaMemAccessFlagsProt##kind})
 #define ADD_FREE(pointer) ASK(cudaGraphAddMemFreeNode(&freeing, s->graph, &node, 1, pointer))

@@ -45,7 +45,8 @@ CASE(address_range_of_others, {
 
 #define KNOWN(pointer)                                                                                                 \
     do {                                                                                                               \
-        at = (struct cudaPointerAttributes){(enum cudaMemoryType)7, 7, s->x, s->x, {0}};                               \
+        at = (struct cudaPointerAttributes){.type = (enum cudaMemoryType)7, .device = 7};                              \
+        at.devicePointer = at.hostPointer = s->x;                                                                      \
         ASK(cudaPointerGetAttributes(&at, pointer));                                                                   \
         case_note(s, "type, device; are devicePointer, hostPointer NULL", "%d, %d; %s, %s", at.type, at.device,        \
                   at.devicePointer ? "no" : "yes", at.hostPointer ? "no" : "yes");                                     \

@@ -287,6 +287,8 @@ CASE(pool_allocations_refused, {
     STEP(cudaMemPoolDestroy(pool));
 });
 
+/* In newer headers the number is in a union. */
+#pragma GCC diagnostic ignored "-Wmissing-braces"
 CASE(pool_access, {
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};

@@ -331,7 +331,8 @@ static void test_memory_nodes(void **state)
     cudaGraphNode_t allocate = NULL, fill = NULL, copy = NULL, release = NULL;
     cudaGraphExec_t exec = NULL, second = NULL;
     struct cudaMemAllocNodeParams params = of_bytes(64), asked;
-    const struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+    const struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
+                                             .flags = cudaMemAccessFlagsProtReadWrite};
     void *address = NULL;
     params.accessDescs = &access;
     params.accessDescCount = 1;
@@ -484,11 +485,15 @@ static void test_nodes_not_implemented(void **state)
     }
     params.type = (enum cudaGraphNodeType)99;
     EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorInvalidValue);
+#if CUDART_VERSION >= 12090
     params.type = cudaGraphNodeTypeGraph; /* a child is cloned, not moved */
     params.graph.graph = new_graph();
     params.graph.ownership = cudaGraphChildGraphOwnershipMove;
     EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorNotSupported);
     OK(cudaGraphDestroy(params.graph.graph));
+#else
+    print_message("not tested: CUDA 12.8's headers know no owner of a child graph\n");
+#endif
     OK(cudaGraphDestroy(graph));
 }
 

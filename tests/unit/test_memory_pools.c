@@ -204,7 +204,8 @@ static void test_access(void **state)
     (void)state;
     int devices = 0;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
     OK(cudaGetDeviceCount(&devices));
     OK(cudaMemPoolGetAccess(&flags, pool, &access.location));
     assert_int_equal(flags, cudaMemAccessFlagsProtReadWrite);
@@ -222,7 +223,8 @@ static void test_access_refused(void **state)
 {
     (void)state;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
     if (!hostcuda_fail) {
         print_message("skipped: CUDA crashes where these pointers and locations are wrong\n");
         skip();

@@ -26,6 +26,9 @@ cudaError_t hc_end(cudaError_t error);
             error_ = (check);                                                                                          \
         return hc_end(error_ ? error_ : (__VA_ARGS__));                                                                \
     } while (0)
+/* The driver's version: that of CUDA 13.0, whose rules these are, or of a newer toolkit that this is built with. */
+#define HC_DRIVER_VERSION (CUDART_VERSION > 13000 ? CUDART_VERSION : 13000)
+
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
 #define hc_begin_quiet() hc_begin_quiet_as(__func__)
 cudaError_t hc_begin_quiet_as(const char *name);

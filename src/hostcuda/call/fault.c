@@ -79,13 +79,24 @@ void hc_fault_record(bool on)
     watch();
 }
 
-/* A driver's function as programs write it, without the suffix that cuda.h may give it; any other name as it is. */
+/* A function as programs write it, without the suffix that cuda.h, or a toolkit 12, may give it; any other name as it
+ * is. */
 static const char *plain_name(const char *function)
 {
     static const char *const names[] = {
 #define X(name, since) #name,
 #include "hostcuda/core/driver_functions.def"
 #undef X
+        "cudaEventElapsedTime",
+        "cudaGetDeviceProperties",
+        "cudaGraphAddDependencies",
+        "cudaGraphAddNode",
+        "cudaGraphGetEdges",
+        "cudaGraphNodeGetDependencies",
+        "cudaGraphNodeGetDependentNodes",
+        "cudaGraphRemoveDependencies",
+        "cudaStreamGetCaptureInfo",
+        "cudaStreamUpdateCaptureDependencies",
     };
     const char *suffix = strstr(function, "_v");
     if (!suffix || (suffix[2] != '2' && suffix[2] != '3'))

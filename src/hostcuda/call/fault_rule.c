@@ -2,7 +2,7 @@
 
 #include "hostcuda/core/number.h"
 
-#include <cublas_api.h>
+#include <cublas_v2.h>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -115,8 +115,10 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 {
     HC_CUBLAS_BEGIN_WITH("cublasSetMathMode", handle);
+    /* CUBLAS_..._MATH of cuBLAS 12.9 and 13.1, whose names older headers lack */
+    enum { FP32_EMULATED_BF16X9 = 4, FP64_EMULATED_FIXEDPOINT = 8 };
     const unsigned base = (unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-    if (base > CUBLAS_FP32_EMULATED_BF16X9_MATH && base != CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH)
+    if (base > FP32_EMULATED_BF16X9 && base != FP64_EMULATED_FIXEDPOINT)
         return CUBLAS_STATUS_INVALID_VALUE;
     handle->math = mode;
     return CUBLAS_STATUS_SUCCESS;

@@ -2,8 +2,6 @@
 
 #include "hostcuda/graph/user_object.h"
 
-enum { DRIVER_VERSION_HERE = 13000 };
-
 /* The first call of the runtime, or cuInit, counts the devices. */
 bool hc_driver_refuses(void)
 {
@@ -64,7 +62,7 @@ CUresult cuDriverGetVersion(int *driverVersion)
 {
     if (!driverVersion)
         return CUDA_ERROR_INVALID_VALUE;
-    *driverVersion = DRIVER_VERSION_HERE;
+    *driverVersion = HC_DRIVER_VERSION;
     return CUDA_SUCCESS;
 }
 
@@ -95,7 +93,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 /* clang-format off */
 static const char *driver_error_name(CUresult error)
 {
-    switch (error) {
+    switch ((int)error) { /* older headers lack some */
 #define X(code) case code: return #code;
 #include "hostcuda/core/driver_errors.def"
 #undef X

@@ -10,26 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CUDA_VERSION_HERE = 13000, CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
+enum { CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
 
-static cudaError_t version(const char *name, int *answer)
+static cudaError_t tell_version(const char *name, int version, int *answer)
 {
     cudaError_t error = hc_begin_permitted_as(name, true);
     if (!error && !answer)
         error = cudaErrorInvalidValue;
     if (!error)
-        *answer = CUDA_VERSION_HERE;
+        *answer = version;
     return hc_end(error);
 }
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-    return version(__func__, runtimeVersion);
+    return tell_version(__func__, CUDART_VERSION, runtimeVersion);
 }
 
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-    return version(__func__, driverVersion);
+    return tell_version(__func__, HC_DRIVER_VERSION, driverVersion);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -118,6 +118,11 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->streamPrioritiesSupported = 1;
     prop->memoryPoolsSupported = 1;
     prop->computePreemptionSupported = 1;
+#if CUDART_VERSION < 13000 /* as the attributes of these names, which CUDA 13 has left */
+    prop->clockRate = prop->memoryClockRate = 1000000;
+    prop->deviceOverlap = 1;
+    prop->singleToDoublePrecisionPerfRatio = 2;
+#endif
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)

@@ -1,9 +1,10 @@
 #include "hostcuda/call/call.h"
 
+/* Newer headers have more codes than these, which no call here gives. */
 /* clang-format off */
 const char *cudaGetErrorName(cudaError_t error)
 {
-    switch (error) {
+    switch ((int)error) {
 #define X(code, text) case code: return #code;
 #include "hostcuda/core/errors.def"
 #undef X
@@ -13,7 +14,7 @@ const char *cudaGetErrorName(cudaError_t error)
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    switch (error) {
+    switch ((int)error) {
 #define X(code, text) case code: return text;
 #include "hostcuda/core/errors.def"
 #undef X

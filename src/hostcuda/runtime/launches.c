@@ -22,7 +22,7 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
 /* Attributes that change nothing of the result are taken; others fail loudly. */
 static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct hc_cooperation *cooperation)
 {
-    switch (attribute->id) {
+    switch ((int)attribute->id) { /* older headers lack some */
     case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributeAccessPolicyWindow:

@@ -35,13 +35,15 @@ static cudaError_t from_host(const struct cudaHostNodeParamsV2 *params, struct h
 
 static cudaError_t from_child(const struct cudaChildGraphNodeParams *params, struct hc_op **op)
 {
-    if (params->ownership == cudaGraphChildGraphOwnershipMove)
+#if CUDART_VERSION >= 12090 /* which brought the member */
+    if (params->ownership == cudaGraphChildGraphOwnershipMove) {
         fprintf(stderr, "hostcuda: child graphs that are moved to their node are not implemented; use a clone\n");
-    switch (params->ownership) {
-    case cudaGraphChildGraphOwnershipClone: return hc_op_from_child(params->graph, op);
-    case cudaGraphChildGraphOwnershipMove: return cudaErrorNotSupported;
-    default: return cudaErrorInvalidValue;
+        return cudaErrorNotSupported;
     }
+    if (params->ownership != cudaGraphChildGraphOwnershipClone)
+        return cudaErrorInvalidValue;
+#endif
+    return hc_op_from_child(params->graph, op);
 }
 
 static cudaError_t from_nothing(struct hc_op **op)

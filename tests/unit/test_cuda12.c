@@ -1,0 +1,110 @@
+/* The runtime's functions as a program calls them that is compiled with CUDA 12's headers alone: without the edges'
+ * data. */
+#include "tests/support/cuda_support.h"
+
+#if CUDART_VERSION < 13000
+/* What include/cuda12 has made of the toolkit's names. */
+#undef cudaEventElapsedTime
+#undef cudaGraphAddDependencies
+#undef cudaGraphAddNode
+#undef cudaGraphGetEdges
+#undef cudaGraphNodeGetDependencies
+#undef cudaGraphNodeGetDependentNodes
+#undef cudaGraphRemoveDependencies
+#undef cudaStreamGetCaptureInfo
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v2
+#undef cudaStreamUpdateCaptureDependencies
+
+static void test_edges(void **state)
+{
+    (void)state;
+    struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t first = NULL, second = NULL, from = NULL, to = NULL, found = NULL;
+    size_t count = 1;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddNode(&first, graph, NULL, 0, &empty));
+    OK(cudaGraphAddNode(&second, graph, &first, 1, &empty));
+    OK(cudaGraphGetEdges(graph, &from, &to, &count));
+    assert_int_equal(count, 1);
+    assert_ptr_equal(from, first);
+    assert_ptr_equal(to, second);
+    OK(cudaGraphNodeGetDependencies(second, &found, &count));
+    assert_ptr_equal(found, first);
+    OK(cudaGraphNodeGetDependentNodes(first, &found, &count));
+    assert_ptr_equal(found, second);
+    OK(cudaGraphRemoveDependencies(graph, &first, &second, 1));
+    OK(cudaGraphGetEdges(graph, NULL, NULL, &count));
+    assert_int_equal(count, 0);
+    OK(cudaGraphAddDependencies(graph, &second, &first, 1));
+    OK(cudaGraphNodeGetDependencies(first, NULL, &count));
+    assert_int_equal(count, 1);
+    OK(cudaGraphDestroy(graph));
+}
+
+static void test_captures(void **state)
+{
+    (void)state;
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL, ended = NULL;
+    cudaGraphNode_t node = NULL;
+    const cudaGraphNode_t *after = NULL;
+    size_t count = 7;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
+    assert_int_equal(status, cudaStreamCaptureStatusActive);
+    assert_int_equal(count, 0);
+    OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+    OK(cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies));
+    OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
+    assert_int_equal(count, 1);
+    assert_ptr_equal(after[0], node);
+    OK(cudaStreamEndCapture(stream, &ended));
+    OK(cudaGraphDestroy(ended));
+    OK(cudaStreamDestroy(stream));
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    struct cudaDeviceProp properties;
+    cudaEvent_t start = NULL, end = NULL;
+    float ms = -1;
+    int version = 0;
+    OK(cudaEventCreate(&start));
+    OK(cudaEventCreate(&end));
+    OK(cudaEventRecord(start, NULL));
+    OK(cudaEventRecord(end, NULL));
+    OK(cudaEventSynchronize(end));
+    OK(cudaEventElapsedTime(&ms, start, end));
+    assert_true(ms >= 0);
+    OK(cudaEventDestroy(start));
+    OK(cudaEventDestroy(end));
+    OK(cudaGetDeviceProperties(&properties, 0));
+    assert_true(properties.clockRate > 0 && properties.memoryClockRate > 0);
+    OK(cudaRuntimeGetVersion(&version));
+    assert_int_equal(version, CUDART_VERSION);
+}
+#else
+static void test_edges(void **state)
+{
+    (void)state;
+    print_message("skipped: the headers are not those of CUDA 12\n");
+    skip();
+}
+#define test_captures test_edges
+#define test_others   test_edges
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_captures),
+        cmocka_unit_test(test_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
