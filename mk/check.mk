@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests run-unit-tests headers-test zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -45,6 +45,19 @@ run-tests: tests all $(if $(VARIANT),,benches soaks zoos $(if $(SAN)$(WHEEL_MISS
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
 	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' --waiting '$(WAITING)' $(seeds) $(RUN_FLAGS) \
 	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED) $(ZOO_TESTS)))
+
+run-unit-tests: $(UNIT)
+	@$(run) --results $(OUT)/unit-results.tsv $(RUN_FLAGS) $(call longest_first,$(UNIT))
+
+# The unit tests on the host device with the headers of each toolkit that tools/fetch-headers knows: one line for each.
+HEADERS := $(sort $(notdir $(wildcard tools/headers/*)))
+headers-test:
+	$(if $(HEADERS),,@echo "make headers-test: tools/headers lists no toolkit; say which: make headers-test HEADERS=13.0" >&2; exit 1)
+	@mkdir -p $(BUILD)/headers-test; bad=0; for version in $(HEADERS); do log=$(BUILD)/headers-test/$$version.log; \
+	  if ! tools/fetch-headers $$version $(BUILD)/headers/$$version; then echo "✗ CUDA $$version: no headers"; bad=1; \
+	  elif $(MAKE) --no-print-directory DEVICE=host CUDA_HOME=$(abspath $(BUILD))/headers/$$version \
+	    BUILD=$(BUILD)/headers-test/$$version run-unit-tests >$$log 2>&1; then echo "✓ CUDA $$version: $$(tail -n 1 $$log)"; \
+	  else echo "✗ CUDA $$version: $$(tail -n 1 $$log); see $$log"; bad=1; fi; done; exit $$bad
 
 # Reported bugs as programs, and what the commands find in them.
 zoo: all zoos
