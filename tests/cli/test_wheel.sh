@@ -1,6 +1,7 @@
 #!/bin/bash
 # make wheel: its files need glibc alone; installed into a fresh virtual environment, its command finds what is wrong in a program.
 . "$(dirname "$0")/lib.sh"
+here_libraries=${LD_LIBRARY_PATH:-} # where this machine may have those that static libraries need
 unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH PKG_CONFIG_PATH "${!PIP_@}"
 export PIP_CONFIG_FILE=/dev/null PIP_DISABLE_PIP_VERSION_CHECK=1 SOURCE_DATE_EPOCH=1700000000
 
@@ -97,11 +98,11 @@ if ! $CC $flags tests/cli/consumer.c $(pkg-config --cflags --libs breakgraph) $r
     fail wheel-programs "programs do not build with what is in the wheel"
 elif [ "$DEVICE" = cuda ] && [ -z "$gpu" ]; then
     expect wheel-library 3 'no GPU: ' "$work/consumer"
-    expect wheel-library-static 3 'no GPU: ' "$work/static"
+    expect wheel-library-static 3 'no GPU: ' env LD_LIBRARY_PATH="$here_libraries" "$work/static"
     skip wheel-check "there is no GPU"
 else
     expect wheel-library 0 '2 segments, 1 break: 50 60 70 80' "$work/consumer"
-    expect wheel-library-static 0 '2 segments, 1 break: 50 60 70 80' "$work/static"
+    expect wheel-library-static 0 '2 segments, 1 break: 50 60 70 80' env LD_LIBRARY_PATH="$here_libraries" "$work/static"
     expect wheel-check 1 'fault \[(dangling|freed|reused)\] memcpy#0 .* was freed after the capture' \
         env COLUMNS=10000 "$venv/bin/breakgraph" check --attach -- "$work/graphs" freed
     expect wheel-check-clean 0 '^check replay: 0 findings$' "$venv/bin/breakgraph" check --attach -- "$work/graphs" none
