@@ -20,7 +20,7 @@ void look_up(void)
 
 int main(int argc, char **argv)
 {
-    int index = argc > 1 ? FLOATS - 1 : 1 << 20;
+    int index = argc > 1 ? FLOATS - 1 : FLOATS;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaError_t error;
