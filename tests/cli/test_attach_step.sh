@@ -78,10 +78,11 @@ expect attach-step-bad-replays 2 "'--replays=3-1': allowed are a number from 0 o
 expect attach-step-bad-graphs 2 "'--graphs=a/': allowed are names of graphs" "$breakgraph" step --attach --graphs=a/ -- "$nodes"
 
 # ---- dumps ---------------------------------------------------------------------------------------------------------
-# dumped PATH CODE: Python with the index as `index`, and read(range): its numbers, of float32.
+# dumped NAME PATH CODE WHY: Python with the index as `index`, and read(range): its numbers, of float32; NAME fails with WHY.
 dumped()
 {
-    python3 - "$1" <<END
+    command -v python3 >/dev/null || { skip "$1" "there is no python3"; return; }
+    if python3 - "$2" 2>"$work/log" <<END; then pass "$1"; else fail "$1" "$4"; fi
 import json, struct, sys
 index = json.load(open(sys.argv[1] + "/index.json"))
 nodes = index["nodes"]
@@ -90,11 +91,11 @@ def raw(r):
     return data[10 + struct.unpack("<H", data[8:10])[0]:]
 def read(r):
     return struct.unpack("<%df" % (r["bytes"] // 4), raw(r))
-$2
+$3
 END
 }
 steps attach-step-dump 1 1 'nan-origin' nan --dump="$work/dump"
-if dumped "$work/dump" '
+dumped attach-step-dump-index "$work/dump" '
 assert index["complete"] and index["graph"] == "graph#0" and len(nodes) == 10, nodes
 assert [n["node"] for n in nodes[:6]] == ["scale#0", "scale#1", "scale#2", "scale#3", "divide#0", "scale#4"]
 divide, = nodes[4]["ranges"]
@@ -103,7 +104,7 @@ assert divide["offset"] == int(divide["address"], 16) - int(divide["block"], 16)
 values = read(divide)
 assert [i for i in range(4096) if values[i] != values[i]] == [100], values[90:110]
 assert values[0] == 1 / 2, values[0]
-' 2>"$work/log"; then pass attach-step-dump-index; else fail attach-step-dump-index "not what the nodes wrote"; fi
+' "not what the nodes wrote"
 expect attach-step-dump-again 2 "allowed are a directory that can be made or written, without an index.json" "$breakgraph" step --attach --dump="$work/dump" -- "$nodes"
 touch "$work/file"
 for place in "$work/file" /dev/null /proc/dump "$work/none/dump"; do
@@ -113,19 +114,15 @@ done
 mkdir "$work/empty"
 steps attach-step-dump-there 1 1 nan-origin nan --dump="$work/empty"
 expect attach-step-dump-copy 0 '^output 5$' "$breakgraph" step --attach --dump="$work/copy" -- "$work/graphs" none
-if dumped "$work/copy" '
+dumped attach-step-dump-bytes "$work/copy" '
 r, = nodes[0]["ranges"]
 assert nodes[0]["node"] == "memcpy#0" and r["dtype"] == "u8" and raw(r) == b"\x05" * 65536, nodes
-' 2>"$work/log"; then pass attach-step-dump-bytes; else fail attach-step-dump-bytes "not what the copy wrote"; fi
+' "not what the copy wrote"
 
 # One that was stopped goes on.
 expect attach-step-dump-stop 0 'a dump into the same directory goes on with index 5' "$breakgraph" step --attach --stop=4 --dump="$work/stopped" -- "$nodes" half-clean
 steps attach-step-dump-on 0 0 '; 5 nodes before them not looked at$' half-clean --dump="$work/stopped"
-if dumped "$work/stopped" 'assert index["complete"] and [len(n["ranges"]) for n in nodes] == [1] * 11, nodes' 2>"$work/log"; then
-    pass attach-step-dump-on-index
-else
-    fail attach-step-dump-on-index "not what the nodes wrote"
-fi
+dumped attach-step-dump-on-index "$work/stopped" 'assert index["complete"] and [len(n["ranges"]) for n in nodes] == [1] * 11, nodes' "not what the nodes wrote"
 
 # Where the dump fails, the graph is stepped to its end all the same, and what is missing is said.
 export BG_STEP_DUMP=$work/none/dump
