@@ -79,7 +79,7 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
 OUT := $(BUILD)/$(DEVICE)$(VARIANT)
 # The library needs the first; the host device, the examples and the tests need the others.
-PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install wheel,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench bench-ranks benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
+PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install wheel,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench bench-ranks benches planted soak soaks record docs,$(GOALS)),cmocka dlpack pkg-config xxhash)
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
