@@ -43,7 +43,7 @@ endif
 
 # ---- what is there: GPU, toolkit, packages -----------------------------------------------------------
 # Goals that build nothing look for nothing.
-BUILDS := $(filter-out help clean model format format-check gpu-check headers-test fuzz,$(GOALS))
+BUILDS := $(filter-out help clean model format format-check gpu-check first-hour headers-test fuzz,$(GOALS))
 
 ifneq ($(BUILDS),)
 ifneq ($(DEVICE),host)

@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests run-unit-tests headers-test zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test first-hour run-tests run-unit-tests headers-test zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -58,6 +58,10 @@ headers-test:
 	  elif $(MAKE) --no-print-directory DEVICE=host CUDA_HOME=$(abspath $(BUILD))/headers/$$version \
 	    BUILD=$(BUILD)/headers-test/$$version run-unit-tests >$$log 2>&1; then echo "✓ CUDA $$version: $$(tail -n 1 $$log)"; \
 	  else echo "✗ CUDA $$version: $$(tail -n 1 $$log); see $$log"; bad=1; fi; done; exit $$bad
+
+# On machines that have nothing yet.
+first-hour:
+	@BUILD='$(BUILD)' tests/first-hour $(PART)
 
 # Reported bugs as programs, and what the commands find in them.
 zoo: all zoos
