@@ -21,6 +21,8 @@ gone()
     [ -z "$left" ] && pass "$1" || { fail "$1" "still there: $left"; kill -9 $left; }
 }
 bash -c "exec -a $mark sleep 300" &
+# Until it has begun, its command line is that of this test.
+for ((tries = 0; tries < 100; tries++)); do [ -z "$(alive)" ] || break; sleep 0.1; done
 [ "$(alive)" = $! ] && pass alive || fail alive "what is left is not seen"
 { kill $! && wait $!; } 2>/dev/null
 gone alive-gone
