@@ -4,7 +4,9 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "${NVCC:-nvcc}" || echo /usr/local/cuda/bin/nvcc)")")")
+# As make finds it: a toolkit, else the headers that it fetched.
+cuda=$("$top/tools/find_cuda" host "${CUDA_HOME:-}") || cuda=${BUILD:-build}/headers/13.0
+cuda=${cuda%%|*}
 warn="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$top/include -isystem $cuda/include"
 
 cat >"$work/ops.h" <<'C'
