@@ -84,7 +84,7 @@ PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out inst
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
 ALL_CPPFLAGS := -Iinclude -Isrc -I. $(if $(filter 12.%,$(CUDA_VERSION)),-Iinclude/cuda12) -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
-DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
+DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"' -DBG_SOVERSION='"$(SOVERSION)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
 SHIM := -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off

@@ -62,7 +62,8 @@ static bool find_driver(const char *command, char path[PATH_MAX])
     void *driver;
 
     if (strcmp(bg_device_kind(), "host") == 0)
-        return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so.0", path);
+        return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so." BG_SOVERSION,
+                         path);
     driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); /* stays open: it does not like to be closed */
     return driver != NULL && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path) != NULL;
 }
