@@ -46,6 +46,16 @@ static size_t limit_of(const char *name, size_t length)
     return (length + 1) / 3;
 }
 
+/* Bytes of the path that both begin with: "decode#0/". */
+static size_t shared_path(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t shared = 0;
+    for (size_t i = 0; i < a_length && i < b_length && is_same(a[i], b[i]); i++)
+        if (a[i] == '/')
+            shared = i + 1;
+    return shared;
+}
+
 bg__nearest bg__nearest_to(const char *given, size_t length)
 {
     return (bg__nearest){.given = given, .length = length, .best = limit_of(given, length) + 1};
@@ -54,7 +64,9 @@ bg__nearest bg__nearest_to(const char *given, size_t length)
 void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
 {
     size_t distance = bg__edit_distance(nearest->given, nearest->length, name, length);
-    bool begins = nearest->length >= 3 && length > nearest->length &&
+    size_t shared = shared_path(nearest->given, nearest->length, name, length);
+    size_t limit = limit_of(nearest->given + shared, nearest->length - shared);
+    bool begins = nearest->length >= shared + 3 && length > nearest->length &&
                   bg__edit_distance(nearest->given, nearest->length, name, nearest->length) == 0;
 
     if (length == nearest->length && memcmp(name, nearest->given, length) == 0) {
@@ -63,8 +75,8 @@ void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
         return;
     }
     if (begins)
-        distance = least(distance, limit_of(nearest->given, nearest->length));
-    if (distance >= nearest->best || distance > limit_of(name, length))
+        distance = least(distance, limit);
+    if (distance >= nearest->best || distance > limit || distance > limit_of(name + shared, length - shared))
         return;
     nearest->best = distance;
     nearest->name = name;

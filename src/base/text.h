@@ -49,11 +49,11 @@ typedef struct bg__nearest {
 } bg__nearest;
 
 bg__nearest bg__nearest_to(const char *given, size_t length);
-/* A name is near if no more than a third of the shorter of both has to change, or if it begins with all of that, at
- * least three bytes. */
+/* A name is near if no more than a third of the shorter of both has to change, or if it begins with all of what was
+ * given, at least three bytes. A path that both begin with ("decode#0/") does not count: it makes no names alike. */
 void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length);
 /* " (did you mean LEADNAME?)", to follow what was given in a sentence; "" where none is near, or it is long. lead: up
- * to 8 bytes. */
+ * to 10 bytes, such as what all names begin with, which then stands in none of them. */
 const char *bg__nearest_hint(const bg__nearest *nearest, const char *lead, char text[BG__HINT_BYTES]);
 
 #endif

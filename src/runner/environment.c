@@ -19,15 +19,16 @@ static bool is_known(const char *variable, size_t length)
 
 static bg_status refuse_stranger(const char *variable, int length)
 {
-    bg__nearest nearest = bg__nearest_to(variable, (size_t)length);
+    const size_t lead = sizeof prefix - 1;
+    bg__nearest nearest = bg__nearest_to(variable + lead, (size_t)length - lead);
     char hint[BG__HINT_BYTES];
     for (int i = 0; i < bg__config_key_count; i++)
-        bg__nearest_add(&nearest, bg__config_keys[i].variable, strlen(bg__config_keys[i].variable));
+        bg__nearest_add(&nearest, bg__config_keys[i].variable + lead, strlen(bg__config_keys[i].variable + lead));
     length = length < 64 ? length : 64;
     if (nearest.name != NULL)
         return bg__fail(BG_ERROR_NOT_FOUND,
                         "the environment variable %.*s is unknown to breakgraph%s; correct or unset it", length,
-                        variable, bg__nearest_hint(&nearest, "", hint));
+                        variable, bg__nearest_hint(&nearest, prefix, hint));
     return bg__fail(BG_ERROR_NOT_FOUND,
                     "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of "
                     "the runner's configuration in upper case, such as %s",

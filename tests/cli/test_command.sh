@@ -46,6 +46,9 @@ says_alone run-near-choice " run: '-e BG_CHECK=graph,repaly': allowed are off, o
     "$command" run -e BG_CHECK=graph,repaly -- true
 says_alone run-near-variable " run: '-e BG_DEBGU=ops': there is no variable BG_DEBGU (did you mean BG_DEBUG?); 'breakgraph --help' lists them" \
     "$command" run -e BG_DEBGU=ops -- true
+for name in BG_ BG_FOO BG_RUNNER_XYZ HOSTCUDA_ABCD; do
+    says_alone "run-far-$name" " run: '-e $name=1': there is no variable $name; 'breakgraph --help' lists them" "$command" run -e "$name=1" -- true
+done
 says_alone run-no-variable " run: '-e BG_NONSENSE_X=1': there is no variable BG_NONSENSE_X; 'breakgraph --help' lists them" \
     "$command" run -e BG_NONSENSE_X=1 -- true
 expect doctor-argument 2 "unknown argument 'x'" "$command" doctor x

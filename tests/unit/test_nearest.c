@@ -72,6 +72,25 @@ static void test_no_hints(void **state)
         assert_string_equal(hint(ops[i], ""), ""); /* it is there: another one is not meant */
 }
 
+/* The path that both begin with makes no names alike. */
+static void test_shared_paths(void **state)
+{
+    static const struct {
+        const char *given, *name;
+        bool near;
+    } pairs[] = {{"decode#0/norm#0", "decode#0/rope#0", false}, {"decode#0/rpoe#0", "decode#0/rope#0", true},
+                 {"decode#0/rop", "decode#0/rope#0", true},     {"decode#0/", "decode#0/rope#0", false},
+                 {"decod#0/rope#0", "decode#0/rope#0", true},   {"/", "//", false}};
+    char text[BG__HINT_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        bg__nearest nearest = bg__nearest_to(pairs[i].given, strlen(pairs[i].given));
+        bg__nearest_add(&nearest, pairs[i].name, strlen(pairs[i].name));
+        if ((bg__nearest_hint(&nearest, "", text)[0] != '\0') != pairs[i].near)
+            fail_msg("%s, %s: \"%s\"", pairs[i].given, pairs[i].name, text);
+    }
+}
+
 /* A hint never makes a sentence long. */
 static void test_long_names(void **state)
 {
@@ -92,6 +111,7 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_distances), cmocka_unit_test(test_hints),
-                                       cmocka_unit_test(test_no_hints), cmocka_unit_test(test_long_names)};
+                                       cmocka_unit_test(test_no_hints), cmocka_unit_test(test_shared_paths),
+                                       cmocka_unit_test(test_long_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,28 @@
 
 #include "values.h"
 
+/* What many names begin with, which makes none of them alike. */
+static const char *lead_of(const char *name)
+{
+    static const char *const leads[] = {"BG_RUNNER_", "BG_", "HOSTCUDA_"};
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
+        if (strncmp(name, leads[i], strlen(leads[i])) == 0)
+            return leads[i];
+    return NULL;
+}
+
 bool cli_variable_is_unknown(const char *name, char hint[BG__HINT_BYTES])
 {
-    bg__nearest nearest = bg__nearest_to(name, strlen(name));
-    bool ours = strncmp(name, "BG_", 3) == 0 || strncmp(name, "HOSTCUDA_", 9) == 0;
-    if (!ours || bg__variable_find(name) != NULL)
+    const char *lead = lead_of(name);
+    size_t bytes = lead != NULL ? strlen(lead) : 0;
+    bg__nearest nearest = bg__nearest_to(name + bytes, strlen(name + bytes));
+
+    if (lead == NULL || bg__variable_find(name) != NULL)
         return false;
     for (size_t i = 0; i < bg__variables_count; i++)
-        bg__nearest_add(&nearest, bg__variables[i].name, strlen(bg__variables[i].name));
-    bg__nearest_hint(&nearest, "", hint);
+        if (strncmp(bg__variables[i].name, lead, bytes) == 0)
+            bg__nearest_add(&nearest, bg__variables[i].name + bytes, strlen(bg__variables[i].name + bytes));
+    bg__nearest_hint(&nearest, lead, hint);
     return true;
 }
 
