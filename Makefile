@@ -89,7 +89,7 @@ ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) 
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
 SHIM := -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off
 NVCCFLAGS := -std=c++17 -O2 -lineinfo -gencode arch=compute_$(CUDA_ARCH),code=[sm_$(CUDA_ARCH),compute_$(CUDA_ARCH)] \
-             -Xcompiler -fPIC,-Wall,-Wextra
+             -Xcompiler -fPIC,-Wall,-Wextra $(if $(filter g++,$(ABSENT)),-ccbin $(CXX))
 ALL_LDFLAGS := -Wl,--as-needed $(LDFLAGS)
 
 ifeq ($(DEVICE),host)

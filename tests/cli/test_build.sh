@@ -111,6 +111,24 @@ for pair in 'gcc g++' 'clang clang++'; do
 done
 expect packages-there 0 '✓ cmocka' tools/packages cmocka
 
+# Where clang alone is installed, it compiles, also what nvcc gives to a compiler of the host.
+mkdir -p "$work/alone" "$work/toolkit/include" "$work/toolkit/lib64" "$work/toolkit/bin"
+for name in bash sh basename cat cmp dirname find grep head mkdir nproc printf readlink sed timeout touch tr; do
+    ln -s "$(command -v "$name")" "$work/alone/$name"
+done
+ln -s /bin/true "$work/alone/clang"
+ln -s /bin/true "$work/alone/clang++"
+echo '#define CUDA_VERSION 13000' >"$work/toolkit/include/cuda.h"
+touch "$work/toolkit/lib64/libcudart.so"
+ln -s /bin/true "$work/toolkit/bin/nvcc"
+with_clang() {
+    expect "$1" 0 "$3" env -u CC -u CXX -u MAKEFLAGS PATH="$work/alone" "$(command -v "${MAKE%% *}")" -n V=1 DEVICE="$2" \
+        BUILD="$work/alone-build" CUDA_HOME="$work/toolkit" "$work/alone-build/$2/$4"
+}
+with_clang clang-alone host '^clang -I' src/base/status.o
+with_clang clang-alone-cxx host '^clang\+\+ -I' kernels/library/rows.cu.o
+with_clang clang-alone-nvcc cuda 'nvcc .*-ccbin clang\+\+' kernels/library/rows.cu.o
+
 # No build links the driver; what is built for cuda starts without a GPU.
 linked=
 for file in "$OUT/breakgraph" "$OUT/libbreakgraph.so" "$OUT"/examples/quickstart; do
