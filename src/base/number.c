@@ -49,6 +49,16 @@ static bool is_constant(double real, bool single, int digits)
     return isinf(real) || size == most || (size >= least && digits == 3);
 }
 
+/* Counts and sizes of up to three digits and zeros, such as 1000000000, are rarely the bits of a float. */
+static bool is_round(const void *value)
+{
+    int32_t number;
+    memcpy(&number, value, sizeof number);
+    while (number != 0 && number % 10 == 0)
+        number /= 10;
+    return number > -1000 && number < 1000;
+}
+
 bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES])
 {
     bool single = bytes == sizeof(float);
@@ -65,6 +75,8 @@ bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES])
         return false;
     digits = write_digits(real, single, found);
     if ((fabs(real) <= 1e-12 || fabs(real) >= 1e12) && !is_constant(real, single, digits))
+        return false;
+    if (single && digits > 3 && is_round(value))
         return false;
     snprintf(text, BG__REAL_BYTES, "%.*s%s", BG__REAL_BYTES - 4, found,
              found[strspn(found, "-0123456789")] == '\0' ? ".0" : "");

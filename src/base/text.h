@@ -29,7 +29,8 @@ BG_API bool bg__number_read(const char *text, double *number);
 enum { BG__REAL_BYTES = 32 };
 const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES]);
 /* For 4 or 8 bytes of unknown type: whether they are rather a float or double than an integer or an address, which are
- * tiny, huge or NaN as one. text: "1.5", "2.0", "-inf"; unchanged if not. */
+ * tiny, huge or NaN as one; round 4-byte integers such as 1000000000 are not. text: "1.5", "2.0", "-inf"; unchanged if
+ * not. */
 bool bg__real_guess(const void *value, size_t bytes, char text[BG__REAL_BYTES]);
 /* FNV-1a of Fowler, Noll and Vo, for texts that are compared and are not hostile. */
 BG_API uint64_t bg__text_hash(const char *text);

@@ -299,9 +299,9 @@ static const char *guess_double(uint64_t bits)
 /* What is a float is told from counts, sizes, indices, masks and addresses. */
 static void test_guessed_reals(void **state)
 {
-    static const uint32_t integers[] = {0,           1,           7,           64,          4096,
-                                        1u << 20,    0x80000000u, 0xffffffffu, 0xfffffff0u, 0x7fffffffu,
-                                        0x7fc00000u, 0x01010101u, 123456789,   16777217};
+    static const uint32_t integers[] = {0,           1,           7,           64,          4096,        1u << 20,
+                                        0x80000000u, 0xffffffffu, 0xfffffff0u, 0x7fffffffu, 0x7fc00000u, 0x01010101u,
+                                        123456789,   16777217,    1000000000,  800000000,   0xc4653600u};
     static const uint64_t words[] = {0, 1, 1u << 30, 0xffffffffffffffffu, 0x00007f1234567890u, 0x0000550123456780u};
     char text[BG__REAL_BYTES] = "unchanged";
     (void)state;
@@ -309,6 +309,7 @@ static void test_guessed_reals(void **state)
     assert_string_equal(guess_single(0x3fc00000u), "1.5");
     assert_string_equal(guess_single(0xc0000000u), "-2.0");
     assert_string_equal(guess_single(0x3dcccccdu), "0.1");
+    assert_string_equal(guess_single(0x40000000u), "2.0"); /* 1 GiB too, which is rarer */
     assert_string_equal(guess_single(0x3f800001u), "1.0000001");
     assert_string_equal(guess_single(0xff800000u), "-inf");
     assert_string_equal(guess_single(0xff7fffffu), "-3.4028235e+38");
