@@ -1,4 +1,4 @@
-/* The driver's header of a toolkit 12, and what it lacks of CUDA 13's, as cuda_runtime_api.h beside it. */
+/* CUDA 12's header of the driver, and what it lacks of CUDA 13's, as cuda_runtime_api.h beside it. */
 #pragma GCC system_header
 #include_next <cuda.h>
 

@@ -1,4 +1,4 @@
-/* The runtime's header of a toolkit 12, and what it lacks of CUDA 13's: a source that calls the functions as CUDA 13
+/* CUDA 12's header of the runtime, and what it lacks of CUDA 13's: a source that calls the functions as CUDA 13
  * declares them compiles with both. The Makefile puts this folder before the toolkit's; CUDA 13's headers need none of
  * it. */
 #pragma GCC system_header /* #include_next is no C11 */

@@ -79,8 +79,8 @@ void hc_fault_record(bool on)
     watch();
 }
 
-/* A function as programs write it, without the suffix that cuda.h, or a toolkit 12, may give it; any other name as it
- * is. */
+/* A function as programs write it, without the suffix that cuda.h or CUDA 12's headers may give it; any other name as
+ * it is. */
 static const char *plain_name(const char *function)
 {
     static const char *const names[] = {
