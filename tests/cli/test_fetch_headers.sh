@@ -130,7 +130,22 @@ expect changed-and-failed 1 'cannot find' try "$one" notfound
 if grep -q changed "$dir/include/small.h" && [ "$(ls -A "$work/out")" = headers ]; then pass changed-and-failed-left; else fail changed-and-failed-left "what was there is gone"; fi
 rm -rf "$work/out"
 
+# What is another's stays, whatever its name.
+mkdir -p "$dir/include"
+echo mine >"$dir/include/small.h"
+expect others 1 'is there, and is not a folder of fetched headers: it stays as it is' try "$one" good
+sentence others-sentence
+if [ "$(cat "$dir/include/small.h")" = mine ] && [ "$(ls -A "$work/out")" = headers ]; then pass others-left; else fail others-left "it is gone"; fi
+rm -rf "$work/out"
+mkdir -p "$dir"
+expect empty-folder 0 '7 files' try "$one" good
+whole empty-folder-whole
+mkdir "$work/dash"
+expect dash 0 '7 files' env -C "$work/dash" PATH="$work/$one" CC=cc PIP_INDEX_URL="$(at good)" "$tools/fetch-headers" 1.0 -x
+if [ "$(ls -A "$work/dash")" = -x ]; then pass dash-name; else fail dash-name "another folder"; fi
+
 # Two at once.
+rm -rf "$work/out"
 try "$one" good >"$work/log.1" 2>&1 &
 try "$one" good >"$work/log.2" 2>&1
 second=$?
@@ -218,6 +233,7 @@ expect pip-index 0 "from the Python index $(at good), with $one" env PATH="$work
 expect unknown-version 1 'there is no tools/headers/9.9. usage: fetch-headers VERSION DIR .* VERSION: 1.0$' "$tools/fetch-headers" 9.9 "$dir"
 expect usage 1 '^usage: fetch-headers VERSION DIR' "$tools/fetch-headers" 1.0
 expect no-version 1 'there is no tools/headers/' "$tools/fetch-headers" '' "$dir"
+expect no-folder-named 1 '^usage: fetch-headers VERSION DIR' "$tools/fetch-headers" 1.0 ''
 
 # Sizes and checksums are written as they were made up, but for how many bytes are fetched.
 if command -v curl >/dev/null; then
