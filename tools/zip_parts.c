@@ -271,6 +271,8 @@ static bool unpack(archive *a, member *m, const char *out, char *name)
         return fail("packed in a way that is not read here", name);
     if (!find_data(a, m, &data))
         return fail("damaged in the zip file", name);
+    if (snprintf(path, sizeof path, "/%s/", name) >= (int)sizeof path || strstr(path, "/../") != NULL)
+        return fail("a name leads out of the folder", name);
     if (snprintf(path, sizeof path, "%s/%s.gz", out, name) >= (int)sizeof path)
         return fail("a name is too long", name);
     return make_folders(path) && write_gzip(path, m, data);

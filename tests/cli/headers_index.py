@@ -55,7 +55,8 @@ def make_wheels():
                    {"blob.bin": os.urandom(21000000), **{"no/%d.txt" % i: b"x" for i in range(400)}}, manifest)
         make_wheel("made_middle", {"middle.h": text(60000), "stored.h": text(3000)},
                    {"blob.bin": os.urandom(900000)}, manifest)
-        make_wheel("made_small", {"small.h": text(100000), "empty.h": b""}, {"note.txt": b"x"}, manifest)
+        make_wheel("made_small", {"small.h": text(100000), "empty.h": b""},
+                   {"note.txt": b"x", "../above.txt": b"x", "bomb.bin": bytes(30000000)}, manifest)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -99,8 +99,9 @@ fi
 # What a page and a wheel can hold.
 works rooted "$one" rooted '7 files'
 fails no-wheel "$one" nowheel 'cannot find the wheel of made-large 1.0. .*: it has no made_large-1.0-py3-none-any.whl'
-index_url=http://127.0.0.1:9/simple
+index_url=http://me:p@ss@127.0.0.1:9/simple
 fails unreachable "$one" - 'cannot find the wheel of made-large 1.0. http://127.0.0.1:9/simple/made-large/: '
+if grep -q ss@ "$work/log"; then fail unreachable-password-hidden "a part of it is printed"; else pass unreachable-password-hidden; fi
 works extra-index "$one" - '7 files' PIP_EXTRA_INDEX_URL="$(at nowheel) $(at good)"
 index_url=
 fails damaged "$one" damaged '(cannot be unpacked|is not what tools/headers/1.0 lists|damaged).*'
@@ -111,6 +112,13 @@ sed -i 's/^[0-9a-f]*\(  middle.h\)/'"$(printf '%064d' 1)"'\1/' "$tools/headers/1
 fails checksum "$one" good 'what was fetched is not what tools/headers/1.0 lists: the SHA-256 of middle.h differs'
 sed -e 's/^\([0-9a-f]*\)  large.h/\1  larger.h/' "$index/manifest" >"$tools/headers/1.0"
 fails no-member "$one" good 'made_large.*: not in the zip file: nvidia/made_large/include/larger.h'
+# A server that wants more from this machine than headers: the bytes of another file, a folder above, a file that fills the disk.
+sed "s/^[0-9a-f]*  large.h/&\n$(printf '%064d' 1)  blob.bin/" "$index/manifest" >"$tools/headers/1.0"
+fails too-much "$one" good 'made_large.*: its directory puts headers at bytes [0-9]+ to [0-9]+, which are too many'
+sed "s/^[0-9a-f]*  small.h/$(printf '%064d' 1)  ..\/above.txt/" "$index/manifest" >"$tools/headers/1.0"
+fails above "$one" good 'made_small.*: a name leads out of the folder: ../above.txt'
+sed "s/^[0-9a-f]*  small.h/$(printf '%064d' 1)  bomb.bin/" "$index/manifest" >"$tools/headers/1.0"
+fails bomb "$one" good 'what was fetched cannot be unpacked: .*signal'
 cp "$index/manifest" "$tools/headers/1.0"
 works after-failures "$one" good '7 files'
 
@@ -205,7 +213,7 @@ fails no-compiler "$one" good 'cannot compile tools/zip_parts.c with false' CC=f
 
 # What may be installed and fetched.
 : >"$index/log"
-fails forbidden "$one" good 'CUDA headers 1.0 are not in .*, and BREAKGRAPH_NO_INSTALL=1 forbids to fetch them. Type: env -u BREAKGRAPH_NO_INSTALL tools/fetch-headers 1.0 ' BREAKGRAPH_NO_INSTALL=1
+fails forbidden "$one" good 'CUDA headers 1.0 are not in .*, and BREAKGRAPH_NO_INSTALL=1 forbids fetching them. Type: env -u BREAKGRAPH_NO_INSTALL tools/fetch-headers 1.0 ' BREAKGRAPH_NO_INSTALL=1
 if [ ! -s "$index/log" ]; then pass forbidden-fetches-nothing; else fail forbidden-fetches-nothing "it does"; fi
 fails no-downloader none good "curl, wget or python3, and none of them is there. Type: sudo sh -c 'apt-get update && apt-get install -y"
 if [ "$(id -u)" -eq 0 ]; then
@@ -276,7 +284,7 @@ else
     expect make-cuda 2 'no CUDA toolkit' without DEVICE=cuda all
     expect make-given 2 'no CUDA toolkit .*Looked in CUDA_HOME: /nowhere' without CUDA_HOME=/nowhere DEVICE=host all
     settings=(BREAKGRAPH_NO_INSTALL=1)
-    expect make-forbidden 2 'and BREAKGRAPH_NO_INSTALL=1 forbids to fetch them' without DEVICE=host all
+    expect make-forbidden 2 'and BREAKGRAPH_NO_INSTALL=1 forbids fetching them' without DEVICE=host all
     settings=()
     if [ ! -s "$index/log" ] && [ ! -e "$tree/build/headers" ]; then pass make-fetches-nothing; else cp "$index/log" "$work/log"; fail make-fetches-nothing "something is fetched"; fi
     index_url=$(at noranges)
