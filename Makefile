@@ -55,14 +55,15 @@ DEVICE ?= $(if $(GPU_FOUND),cuda,host)
 ifeq ($(filter cuda host,$(DEVICE)),)
 $(error DEVICE=$(DEVICE) is unknown; allowed: cuda, host)
 endif
-FETCHED := $(abspath $(BUILD))/headers
+# Relative where make, or the shell of a recipe, would not take the name of this folder as one word.
+FETCHED := $(if $(shell pwd | LC_ALL=C grep '[^A-Za-z0-9_./+-]'),$(BUILD),$(abspath $(BUILD)))/headers
 CUDA_FOUND := $(subst |, ,$(shell tools/find_cuda $(DEVICE) "$(CUDA_HOME)" $(if $(filter command,$(origin CUDA_HOME)),only)))
 # Without a toolkit the host device needs only its headers; make -n and lint take those that are there.
 ifeq ($(if $(filter !%,$(CUDA_FOUND)),$(DEVICE))$(filter command,$(origin CUDA_HOME)),host)
 FETCHES := $(if $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,$(filter-out lint tidy,$(BUILDS)))
-CUDA_HEADERS := $(subst |, ,$(shell $(if $(FETCHES),CC='$(CC)' HEADERS_WHOLE='$(HEADERS_WHOLE)' tools/fetch-headers 13.0 '$(FETCHED)/13.0' >&2 &&) tools/find_cuda host '$(FETCHED)/13.0' only))
+CUDA_HEADERS := $(subst |, ,$(shell $(if $(FETCHES),CC='$(CC)' HEADERS_WHOLE='$(HEADERS_WHOLE)' BREAKGRAPH_NO_INSTALL='$(BREAKGRAPH_NO_INSTALL)' tools/fetch-headers 13.0 '$(FETCHED)/13.0' >&2 &&) tools/find_cuda host '$(FETCHED)/13.0' only))
 CUDA_FOUND := $(or $(if $(filter !%,$(CUDA_HEADERS)),,$(CUDA_HEADERS)),$(CUDA_FOUND))
-FOR_HEADERS := tools/fetch-headers 13.0 $(FETCHED)/13.0
+FOR_HEADERS := $(if $(FETCHES),,tools/fetch-headers 13.0 $(FETCHED)/13.0)
 # For the tests, which look for it too.
 export CUDA_HOME
 endif
@@ -196,7 +197,7 @@ COMPILERS = $(call versioned,$(CC))$(if $(filter host,$(DEVICE)),$(comma) $(call
 define FOUND
 breakgraph $(VERSION), DEVICE=$(DEVICE), in $(OUT)
 $(if $(findstring does not run,$(COMPILERS)),✗,✓) $(COMPILERS)
-✓ CUDA $(if $(filter $(FETCHED)/%,$(abspath $(CUDA_HOME))),headers $(CUDA_VERSION) from the Python index$(comma),toolkit $(CUDA_VERSION)) in $(CUDA_HOME)
+✓ CUDA $(if $(filter $(abspath $(FETCHED))/%,$(abspath $(CUDA_HOME))),headers $(CUDA_VERSION) from the Python index$(comma),toolkit $(CUDA_VERSION)) in $(CUDA_HOME)
 $(GPU_SAID)
 endef
 ifneq ($(GPU_FOUND),)

@@ -286,9 +286,11 @@ else
     settings=(BREAKGRAPH_NO_INSTALL=1)
     expect make-forbidden 2 'and BREAKGRAPH_NO_INSTALL=1 forbids fetching them' without DEVICE=host all
     settings=()
+    expect make-forbidden-variable 2 'and BREAKGRAPH_NO_INSTALL=1 forbids fetching them' without BREAKGRAPH_NO_INSTALL=1 DEVICE=host all
     if [ ! -s "$index/log" ] && [ ! -e "$tree/build/headers" ]; then pass make-fetches-nothing; else cp "$index/log" "$work/log"; fail make-fetches-nothing "something is fetched"; fi
     index_url=$(at noranges)
     expect make-refused 2 'make HEADERS_WHOLE=1' without DEVICE=host "$tree/build/host/found.device"
+    if grep -q 'Or fetch its headers' "$work/log"; then fail make-refused-once "it says to fetch what it could not"; else pass make-refused-once; fi
     expect make-whole 0 'CUDA headers 13.0: 7 files, 2[0-9]{7} bytes' without HEADERS_WHOLE=1 DEVICE=host "$tree/build/host/found.device"
     rm -rf "$tree/build"
     index_url=
@@ -298,5 +300,9 @@ else
     rm "$tree/build/host/found.device"
     expect make-again 0 '^✓ CUDA headers 13.0' without DEVICE=host "$tree/build/host/found.device"
     if [ ! -s "$index/log" ]; then pass make-again-fetches-nothing; else fail make-again-fetches-nothing "it does"; fi
+    mv "$tree" "$work/it's a tree"
+    tree="$work/it's a tree"
+    rm -r "$tree/build"
+    expect make-odd-folder 0 '^✓ CUDA headers 13.0 from the Python index, in build/headers/13.0$' without BUILD=build DEVICE=host build/host/found.device
 fi
 exit $bad
