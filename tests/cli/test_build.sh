@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 expect unknown-device 2 'DEVICE=gpu is unknown; allowed: cuda, host' run_make DEVICE=gpu all
+expect no-folder 2 'Looked in CUDA_HOME: it is empty. Install' run_make CUDA_HOME= all
 expect no-toolkit 2 'no CUDA toolkit 12.8 or newer.*Looked in CUDA_HOME.*/nowhere' run_make CUDA_HOME=/nowhere all
 
 mkdir -p "$work/old/include"

@@ -76,7 +76,7 @@ for downloader in $downloaders; do
     fetched=$(sed -n 's/.*files, \([0-9]*\) bytes.*/\1/p' "$work/log")
     if [ "${fetched:-0}" -gt 100000 ] && [ "$fetched" -lt 400000 ]; then pass "$downloader-bytes"; else fail "$downloader-bytes" "$fetched bytes fetched"; fi
     if ! grep -v small "$index/log" | grep -q whole; then pass "$downloader-ranges"; else cp "$index/log" "$work/log"; fail "$downloader-ranges" "a large wheel was fetched whole"; fi
-    fails "$downloader-no-ranges" "$downloader" noranges 'can only be fetched whole, .*: 21.0 MB of 2[0-9.]* MB for all wheels. To fetch them, type: make HEADERS_WHOLE=1$'
+    fails "$downloader-no-ranges" "$downloader" noranges 'can only be fetched whole, .*: 21.0 MB of 2[0-9.]* MB for all wheels. To fetch them, type: HEADERS_WHOLE=1 tools/fetch-headers 1.0 .*/out/headers$'
     works "$downloader-all-whole" "$downloader" noranges '7 files, 2[0-9]{7} bytes' HEADERS_WHOLE=1
     fails "$downloader-not-found" "$downloader" notfound 'cannot find the wheel of made-large 1.0. .*/notfound/simple/made-large/: .*404'
     fails "$downloader-broken" "$downloader" broken 'cannot find the wheel of made-large 1.0. .*500'
@@ -289,7 +289,7 @@ else
     expect make-forbidden-variable 2 'and BREAKGRAPH_NO_INSTALL=1 forbids fetching them' without BREAKGRAPH_NO_INSTALL=1 DEVICE=host all
     if [ ! -s "$index/log" ] && [ ! -e "$tree/build/headers" ]; then pass make-fetches-nothing; else cp "$index/log" "$work/log"; fail make-fetches-nothing "something is fetched"; fi
     index_url=$(at noranges)
-    expect make-refused 2 'make HEADERS_WHOLE=1' without DEVICE=host "$tree/build/host/found.device"
+    expect make-refused 2 "type: HEADERS_WHOLE=1 tools/fetch-headers 13.0 $tree/build/headers/13.0" without DEVICE=host "$tree/build/host/found.device"
     if grep -q 'Or fetch its headers' "$work/log"; then fail make-refused-once "it says to fetch what it could not"; else pass make-refused-once; fi
     expect make-whole 0 'CUDA headers 13.0: 7 files, 2[0-9]{7} bytes' without HEADERS_WHOLE=1 DEVICE=host "$tree/build/host/found.device"
     rm -rf "$tree/build"
@@ -303,6 +303,9 @@ else
     mv "$tree" "$work/it's a tree"
     tree="$work/it's a tree"
     rm -r "$tree/build"
+    settings=(BREAKGRAPH_NO_INSTALL=1)
+    expect make-odd-folder-says 2 'Type: env -u BREAKGRAPH_NO_INSTALL tools/fetch-headers 13.0 build/headers/13.0' without BUILD=build DEVICE=host all
+    settings=()
     expect make-odd-folder 0 '^✓ CUDA headers 13.0 from the Python index, in build/headers/13.0$' without BUILD=build DEVICE=host build/host/found.device
 fi
 exit $bad
