@@ -27,6 +27,29 @@ else
     pass wheel-reproducible
 fi
 
+# Several at once, and one that is interrupted. Bash lets what it starts in the background ignore SIGINT, unless it has a group.
+write_wheel() { exec packaging/wheel --version 1 --module python/breakgraph.py --readme README.md --license LICENSE --to "$work/$1" "$OUT/wheel/tree"; }
+mkdir "$work/many" "$work/interrupted"
+writers=
+for _ in 1 2 3; do
+    (write_wheel many) >>"$work/log" 2>&1 &
+    writers="$writers $!"
+done
+failed=
+for writer in $writers; do wait "$writer" || failed=yes; done
+if [ -z "$failed" ] && [ "$(ls "$work/many" | wc -l)" = 1 ] && python3 -m zipfile -t "$work"/many/*.whl >>"$work/log"; then
+    pass wheel-many
+else
+    fail wheel-many "one of three at once failed, or is not whole"
+fi
+set -m
+(write_wheel interrupted) >"$work/log" 2>&1 &
+set +m
+until [ -n "$(ls "$work/interrupted")" ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+kill -INT $!
+wait $! 2>/dev/null
+if ! ls "$work/interrupted" | grep -qv '\.whl$'; then pass wheel-interrupted; else ls "$work/interrupted" >"$work/log"; fail wheel-interrupted "something is left"; fi
+
 # RECORD has each file with its hash; the name is that of METADATA and WHEEL.
 cat >"$work/record.py" <<'END_OF_PYTHON'
 import base64, csv, hashlib, os, sys, zipfile
