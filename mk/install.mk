@@ -35,14 +35,14 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(MANDIR))/man1
 	@install -m 644 packaging/breakgraph.1 $(call to,$(MANDIR))/man1
 	@install -d $(call to,$(MANDIR))/man3
-	@for header in $(filter-out %/export.h,$(wildcard include/breakgraph/*.h)); do packaging/header-page $$header $(VERSION) $(call to,$(MANDIR))/man3 || exit 1; done
+	@umask 022; for header in $(filter-out %/export.h,$(wildcard include/breakgraph/*.h)); do packaging/header-page $$header $(VERSION) $(call to,$(MANDIR))/man3 || exit 1; done
 	@install -D -m 644 packaging/completions/breakgraph.bash $(call to,$(PREFIX))/share/bash-completion/completions/breakgraph
 	@install -D -m 644 packaging/completions/_breakgraph $(call to,$(PREFIX))/share/zsh/site-functions/_breakgraph
 	@install -D -m 644 packaging/completions/breakgraph.fish $(call to,$(PREFIX))/share/fish/vendor_completions.d/breakgraph.fish
 	$(call put,$(DOCS) $(EXAMPLE_FILES),$(DOCDIR))
 	@install -m 644 packaging/examples.mk $(call to,$(DOCDIR))/examples/Makefile
 	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
-	@for name in $(INSTALLED); do \
+	@umask 022; for name in $(INSTALLED); do \
 	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \
 	  install -m 755 $(OUT)/lib$$name.so $(call to,$(LIBDIR))/lib$$name.so.$(VERSION) && \
 	  ln -sf lib$$name.so.$(VERSION) $(call to,$(LIBDIR))/lib$$name.so.$(SOVERSION) && \
@@ -50,7 +50,7 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	  $(fill_installed) packaging/$$name.pc.in >$(call to,$(LIBDIR))/pkgconfig/$$name.pc || exit 1; done
 	@install -d $(call to,$(LIBDIR))/breakgraph
 	$(if $(ATTACH),@install -m 755 $(ATTACH) $(call to,$(LIBDIR))/breakgraph && install -m 644 $(ATTACH_MODULE) $(call to,$(LIBDIR))/breakgraph)
-	@for name in breakgraphConfig breakgraphConfigVersion; do \
+	@umask 022; for name in breakgraphConfig breakgraphConfigVersion; do \
 	  $(fill_installed) packaging/$$name.cmake.in >$(call to,$(LIBDIR))/cmake/breakgraph/$$name.cmake || exit 1; done
 ifeq ($(DEVICE),host)
 	@install -d $(call to,$(INCLUDEDIR))/hostcuda

@@ -195,6 +195,14 @@ else
     pass destdir
 fi
 
+# Everybody can read what is installed, whatever may be read of the installer's own files.
+(umask 077 && run_make DEVICE="$DEVICE" install DESTDIR="$work/closed" PREFIX=/opt/bg >"$work/log" 2>&1)
+if find "$work/closed/opt" ! -type l ! -perm -004 | tee "$work/log" | grep -q . || [ ! -e "$work/closed/opt/bg/bin/breakgraph" ]; then
+    fail umask "files that others cannot read"
+else
+    pass umask
+fi
+
 # A folder where the loader looks needs no run path, and a relative one is made whole.
 run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/usr LIBDIR="/usr/lib/$(uname -m)-linux-gnu" >"$work/log" 2>&1
 pkgconfig=$work/stage/usr/lib/$(uname -m)-linux-gnu/pkgconfig
