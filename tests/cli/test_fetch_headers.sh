@@ -103,6 +103,7 @@ index_url=http://me:p@ss@127.0.0.1:9/simple
 fails unreachable "$one" - 'cannot find the wheel of made-large 1.0. http://127.0.0.1:9/simple/made-large/: '
 if grep -q ss@ "$work/log"; then fail unreachable-password-hidden "a part of it is printed"; else pass unreachable-password-hidden; fi
 works extra-index "$one" - '7 files' PIP_EXTRA_INDEX_URL="$(at nowheel) $(at good)"
+works extra-index-lines "$one" - '7 files' PIP_EXTRA_INDEX_URL="$(at nowheel)"$'\n'"$(at good)"
 index_url=
 fails damaged "$one" damaged '(cannot be unpacked|is not what tools/headers/1.0 lists|damaged).*'
 fails damaged-directory "$one" other "made_large.*: the zip file's directory is damaged"
@@ -119,6 +120,8 @@ sed "s/^[0-9a-f]*  small.h/$(printf '%064d' 1)  ..\/above.txt/" "$index/manifest
 fails above "$one" good 'made_small.*: a name leads out of the folder: ../above.txt'
 sed "s/^[0-9a-f]*  small.h/$(printf '%064d' 1)  bomb.bin/" "$index/manifest" >"$tools/headers/1.0"
 fails bomb "$one" good 'what was fetched cannot be unpacked: .*signal'
+sed '2s/[0-9]* 1000/many &/' "$index/manifest" >"$tools/headers/1.0"
+fails damaged-list "$one" good '^tools/headers/1.0 is damaged: line 2 is neither a wheel nor a checksum$'
 cp "$index/manifest" "$tools/headers/1.0"
 works after-failures "$one" good '7 files'
 
