@@ -162,15 +162,26 @@ static bool multiply_matrices(const struct hc_product *p)
 
 static pthread_mutex_t end = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* In a child, the thread that held it is not there. */
-static void renew(void)
+/* A fork waits for the product that runs: a child's exit takes OpenBLAS's own lock, which its thread may hold. */
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&end);
+}
+
+static void in_parent(void)
+{
+    (void)pthread_mutex_unlock(&end);
+}
+
+static void in_child(void)
 {
     end = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-    (void)pthread_atfork(NULL, NULL, renew); /* no memory for it: a child's exit may wait for a product for ever */
+    (void)pthread_atfork(before_fork, in_parent,
+                         in_child); /* no memory: a child's exit may wait for a product for ever */
 }
 
 __attribute__((destructor(101))) static void end_products(void)
