@@ -217,8 +217,8 @@ if [ "$DEVICE" = host ]; then
 fi
 run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=some/where >"$work/log" 2>&1
 expect prefix-relative 0 "^prefix=$PWD/some/where$" cat "$work/stage$PWD/some/where/lib/pkgconfig/breakgraph.pc"
-run_make DEVICE="$DEVICE" install DESTDIR="$work/root" PREFIX= >"$work/log" 2>&1
-expect prefix-empty 0 "^libdir=/lib$" cat "$work/root/lib/pkgconfig/breakgraph.pc"
+run_make DEVICE="$DEVICE" install DESTDIR="$work/destination" PREFIX= >"$work/log" 2>&1
+expect prefix-empty 0 "^libdir=/lib$" cat "$work/destination/lib/pkgconfig/breakgraph.pc"
 
 # Blanks, and what sed takes for its own. Also with CUDA's headers installed, as where make fetched them into BUILD.
 prefix="$work/a b&c|d"
