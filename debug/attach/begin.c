@@ -6,6 +6,7 @@
 #include "debug/attach/checks/unloaded.h"
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/hooks/hooks.h"
+#include "debug/attach/launches/launches.h"
 #include "debug/attach/stacks/stacks.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
@@ -17,7 +18,7 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    if (bg__book_begin(shim) != BG_OK) {
+    if (bg__book_begin(shim) != BG_OK || bg__launches_begin() != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }

@@ -19,12 +19,12 @@ _breakgraph()
     check:--attach) words="preload audit" ;;
     step:--attach) words="preload audit" ;;
     report:--attach) words="preload audit" ;;
-    check:--what) words="graph replay recapture poison" ;;
+    check:--what) words="graph replay recapture poison orders" ;;
     # variables: bash-values
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;
     *:BG_FOREIGN_INLINE) words="0 1" ;;
-    *:BG_CHECK) words="off graph replay recapture poison" ;;
+    *:BG_CHECK) words="off graph replay recapture poison orders" ;;
     *:BG_SHADOW) words="0 1 calls" ;;
     *:BG_NVTX) words="0 1" ;;
     *:BG_ATTACH_FATAL) words="0 1" ;;

@@ -8,7 +8,13 @@
 struct bg_runner;
 
 /* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
-enum { BG__CHECK_GRAPH = 2, BG__CHECK_REPLAY = 4, BG__CHECK_RECAPTURE = 8, BG__CHECK_POISON = 16 };
+enum {
+    BG__CHECK_GRAPH = 2,
+    BG__CHECK_REPLAY = 4,
+    BG__CHECK_RECAPTURE = 8,
+    BG__CHECK_POISON = 16,
+    BG__CHECK_ORDERS = 32, /* of programs under --attach alone */
+};
 
 /* What a runner does around each capture of a bucket, also around those of BG_CHECK=recapture: open opens the pool's
  * bucket and prepares the pass, close ends the bucket; where open has failed, close does nothing. */

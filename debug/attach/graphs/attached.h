@@ -13,8 +13,18 @@
 #include "book.h"
 
 struct bg__found;
+typedef struct bg__attached bg__attached;
 
-typedef struct bg__attached {
+/* What is done in place of the launches of the program's graphs: at most one thing in a process (bg__book_use). */
+typedef struct bg__launcher {
+    /* With the graph's lock. true: the graph has been launched, and the program gets *result; false: it is launched as
+     * it is. */
+    bool (*launch)(bg__attached *a, cudaStream_t stream, CUresult *result);
+    /* The graph has changed, or is gone: frees a->kept, which is not NULL. */
+    void (*drop)(void *kept);
+} bg__launcher;
+
+struct bg__attached {
     /* With the book's lock. */
     CUgraphExec exec;
     cudaGraph_t source;  /* a copy, or the program's own; NULL: there is none */
@@ -44,7 +54,12 @@ typedef struct bg__attached {
     bool checked;             /* at least once */
     bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
     bool noted;               /* where its addresses point is known */
-} bg__attached;
+    void *kept;               /* what the process's launcher has of it; NULL: nothing */
+};
+
+/* From now on, before the first graph. */
+void bg__book_use(const bg__launcher *launcher);
+const bg__launcher *bg__book_launcher(void);
 
 /* The graph of exec, locked; NULL: nobody knows it, or only its place in the list. */
 bg__attached *bg__attached_take(CUgraphExec exec);

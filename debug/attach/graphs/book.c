@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/tools.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"
 #include "debug/attach/memory/changes.h"
@@ -30,6 +31,7 @@ static struct {
     _Atomic unsigned long made; /* graphs: the next one's number */
     pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
+    const bg__launcher *launcher; /* NULL: launches are the program's */
     const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
     _Atomic int kept;         /* graphs of the program's own that stand for copies */
@@ -51,10 +53,27 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
     BG__TRY(bg__found_begin());
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
-    book.checks = check > 0;
+    book.checks = (check & BG__CHECK_REPLAY) != 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
 done:
     return status;
+}
+
+void bg__book_use(const bg__launcher *launcher)
+{
+    book.launcher = launcher;
+}
+
+const bg__launcher *bg__book_launcher(void)
+{
+    return book.launcher;
+}
+
+static void drop_kept(bg__attached *a)
+{
+    if (a->kept != NULL)
+        book.launcher->drop(a->kept);
+    a->kept = NULL;
 }
 
 void bg__attached_warn(const bg__attached *a)
@@ -145,6 +164,7 @@ static void free_attached(bg__attached *a)
     if (a == NULL)
         return;
     catch_up(a);
+    drop_kept(a);
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
     bg__found_leave(a->report, a->asked);
@@ -373,6 +393,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
 
     if (a == NULL)
         return;
+    drop_kept(a);
     copy = copy_of(source, &own);
     pthread_mutex_lock(&book.lock);
     old = exchange_source(a, copy, own);
@@ -415,6 +436,7 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
 
     if (a == NULL)
         return;
+    drop_kept(a);
     error = a->own || set == NULL ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
     if (error == cudaSuccess)
         error = (cudaError_t)set((CUgraphNode)twin, params);

@@ -93,6 +93,7 @@ static bool step_launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 
 bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 {
+    const bg__launcher *launcher = bg__book_launcher();
     bg__attached *a = bg__attached_take(exec);
     bool answered, unloaded;
 
@@ -107,7 +108,9 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
         bg__blocks_launched(a->graph, a->blocks, NULL);
     else if (bg__book_checks() && check_launch(a) != BG_OK)
         bg__attached_warn(a);
-    answered = bg__book_steps() && !unloaded && !a->stale && step_launch(a, stream, result);
+    answered = !unloaded && !a->stale &&
+               (launcher != NULL ? launcher->launch(a, stream, result)
+                                 : bg__book_steps() && step_launch(a, stream, result));
     if (!answered) {
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);

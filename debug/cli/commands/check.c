@@ -19,12 +19,18 @@
 #include "debug/cli/ranks/job.h"
 
 /* Every check, in the order of its start. graph and replay only look. The others run the pass on the host, or replay,
- * additional times: in a start of their own, so that the former see the program as it is. */
+ * additional times: in a start of their own, so that the former see the program as it is. With --attach each has one of
+ * its own. NEVER: there is no such check. */
+enum { NEVER = -1 };
 static const struct {
     const char *kind;
-    int start;
-} known[] = {{"graph", 0}, {"replay", 0}, {"recapture", 1}, {"poison", 1}};
-enum { KINDS = sizeof known / sizeof *known, STARTS = 2 };
+    int start, attached;
+} known[] = {{"graph", 0, NEVER},
+             {"replay", 0, 0},
+             {"recapture", 1, NEVER},
+             {"poison", 1, NEVER},
+             {"orders", NEVER, NEVER}};
+enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
 
 typedef struct checks {
     const cli_arguments *arguments;
@@ -39,40 +45,60 @@ typedef struct checks {
     cli_gathered all; /* reports of all starts */
 } checks;
 
+/* By a flag. */
+static bool is_named(const cli_arguments *arguments, const char *kind)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->given[i].flag->name, "--what") == 0 && strcmp(arguments->given[i].value, kind) == 0)
+            return true;
+    return false;
+}
+
 static bool is_chosen(const cli_arguments *arguments, const char *kind)
 {
-    bool any = false;
-    for (size_t i = 0; i < arguments->count; i++) {
-        bool what = strcmp(arguments->given[i].flag->name, "--what") == 0;
-        if (what && strcmp(arguments->given[i].value, kind) == 0)
-            return true;
-        any |= what;
-    }
-    return !any && (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
+    if (is_named(arguments, kind))
+        return true;
+    return cli_value(arguments, "--what") == NULL && (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
+}
+
+/* The start in which it runs. */
+static int start_of(const checks *c, int check)
+{
+    return c->attached ? known[check].attached : known[check].start;
+}
+
+static cli_status refuse(const checks *c, int check)
+{
+    if (c->attached)
+        return cli_say(CLI_USAGE, "--what=%s cannot be used with --attach", known[check].kind);
+    return cli_say(CLI_USAGE, "--what=%s needs --attach", known[check].kind);
 }
 
 static cli_status choose_checks(checks *c, const cli_arguments *arguments)
 {
     c->attached = cli_value(arguments, "--attach") != NULL;
-    for (int i = 0; i < KINDS; i++)
-        if (is_chosen(arguments, known[i].kind))
+    for (int i = 0; i < KINDS; i++) {
+        if (!is_chosen(arguments, known[i].kind))
+            continue;
+        if (start_of(c, i) != NEVER)
             c->kinds[c->count++] = known[i].kind;
+        else if (is_named(arguments, known[i].kind))
+            return refuse(c, i);
+    }
     c->fatal = cli_value(arguments, "--fatal") != NULL;
     if (c->fatal && !c->attached)
         return cli_say(CLI_USAGE,
                        "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
                        "of its replay");
-    if (c->attached && (c->count > 1 || strcmp(c->kinds[0], "replay") != 0))
-        return cli_say(CLI_USAGE, "with --attach, the only check is --what=replay");
     return CLI_OK;
 }
 
-static int start_of(const char *kind)
+static int start_of_kind(const checks *c, const char *kind)
 {
     int i = 0;
     while (strcmp(known[i].kind, kind) != 0)
         i++;
-    return known[i].start;
+    return start_of(c, i);
 }
 
 /* "graph,replay": the chosen checks of that start; "": none. */
@@ -83,7 +109,7 @@ static void join_kinds(const checks *c, int start, char text[JOINED])
 
     text[0] = '\0';
     for (int i = 0; i < c->count && used < JOINED; i++)
-        if (start_of(c->kinds[i]) == start)
+        if (start_of_kind(c, c->kinds[i]) == start)
             used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
@@ -205,7 +231,7 @@ static void print_text(const checks *c)
     char rest[JOINED] = "";
 
     for (int i = 0; i < c->count; i++) /* they are in the order of the starts */
-        begun += start_of(c->kinds[i]) < c->starts;
+        begun += start_of_kind(c, c->kinds[i]) < c->starts;
     if (c->starts < STARTS)
         join_kinds(c, c->starts, rest);
     cli_gathered_print(&c->all, stdout);
@@ -256,7 +282,7 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "graph|replay|recapture|poison", NULL, NULL,
+    {"--what", "graph|replay|recapture|poison|orders", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "

@@ -1,0 +1,17 @@
+#include "launches.h"
+
+typedef bg_status begin_function(const bg__launcher **launcher);
+
+bg_status bg__launches_begin(void)
+{
+    static begin_function *const list[] = {NULL};
+    const bg__launcher *launcher = NULL;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; list[i] != NULL; i++)
+        BG__TRY(list[i](&launcher));
+    if (launcher != NULL)
+        bg__book_use(launcher);
+done:
+    return status;
+}

@@ -1,0 +1,12 @@
+/* What is done in place of the program's launches: one file for each, of which the environment chooses one. */
+#ifndef BG_ATTACH_LAUNCHES_H
+#define BG_ATTACH_LAUNCHES_H
+
+#include "debug/attach/graphs/attached.h"
+
+/* Reads the environment. INVALID_ARGUMENT. */
+bg_status bg__launches_begin(void);
+
+/* Each reads its own variables: *launcher, else unchanged, where they ask for it. */
+
+#endif
