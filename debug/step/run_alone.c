@@ -1,12 +1,12 @@
 /* Runs one node in a graph of its own. */
 #include "node_list.h"
 
-#include <cudaTypedefs.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "debug/graph/node_copy.h"
 
 /* ---- parameters of a kernel ---- */
 
@@ -89,63 +89,8 @@ void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
 typedef struct alone {
     cudaGraph_t graph;
     cudaGraphNode_t begin, node;
-    size_t after; /* 1: the copy waits for begin, else 0 */
-    bool empty;   /* the node was not copied */
+    bool empty; /* the node was not copied */
 } alone;
-
-static bg_status copy_kernel(const bg__node *from, alone *to)
-{
-    PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know the kernels of libraries */
-    bg_status status;
-
-    BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));
-    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&to->node, to->graph, &to->begin, to->after, &from->of.launch));
-    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(to->node, from->handle));
-done:
-    return status;
-}
-
-/* An event that was destroyed, or belongs to a library (NCCL), cannot be used in another graph. Then there is nothing
- * to run: the walk orders the nodes anyway. */
-static bg_status copy_event(const bg__node *from, alone *to)
-{
-    bool record = from->type == cudaGraphNodeTypeEventRecord;
-    cudaError_t error = record
-                            ? cudaGraphAddEventRecordNode(&to->node, to->graph, &to->begin, to->after, from->of.event)
-                            : cudaGraphAddEventWaitNode(&to->node, to->graph, &to->begin, to->after, from->of.event);
-    bg_status status = BG_OK;
-
-    to->empty = error == cudaErrorInvalidResourceHandle;
-    if (to->empty)
-        bg__ignore(error);
-    else
-        BG__TRY_CUDA(error);
-done:
-    return status;
-}
-
-static bg_status copy_node(const bg__node *from, alone *to)
-{
-    bg_status status = BG_OK;
-
-    switch (from->type) {
-    case cudaGraphNodeTypeKernel: return copy_kernel(from, to);
-    case cudaGraphNodeTypeMemcpy:
-        BG__TRY_CUDA(cudaGraphAddMemcpyNode(&to->node, to->graph, &to->begin, to->after, &from->of.copy));
-        break;
-    case cudaGraphNodeTypeMemset:
-        BG__TRY_CUDA(cudaGraphAddMemsetNode(&to->node, to->graph, &to->begin, to->after, &from->of.fill));
-        break;
-    case cudaGraphNodeTypeHost:
-        BG__TRY_CUDA(cudaGraphAddHostNode(&to->node, to->graph, &to->begin, to->after, &from->of.host));
-        break;
-    case cudaGraphNodeTypeEventRecord:
-    case cudaGraphNodeTypeWaitEvent: return copy_event(from, to);
-    default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__node_kind(from));
-    }
-done:
-    return status;
-}
 
 /* With the timer's events around it. */
 static bg_status fill_graph(const bg__node *from, alone *to, const bg__timer *timer)
@@ -153,11 +98,9 @@ static bg_status fill_graph(const bg__node *from, alone *to, const bg__timer *ti
     cudaGraphNode_t end;
     bg_status status = BG_OK;
 
-    if (timer != NULL) {
+    if (timer != NULL)
         BG__TRY_CUDA(cudaGraphAddEventRecordNode(&to->begin, to->graph, NULL, 0, timer->begin));
-        to->after = 1;
-    }
-    BG__TRY(copy_node(from, to));
+    BG__TRY(bg__node_copy(from, to->graph, timer != NULL ? &to->begin : NULL, &to->node, &to->empty));
     if (timer != NULL && !to->empty)
         BG__TRY_CUDA(cudaGraphAddEventRecordNode(&end, to->graph, &to->node, 1, timer->end));
 done:
