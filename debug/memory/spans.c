@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocate.h"
+#include "kernels/mix.h"
 
 void bg__spans_free(bg__spans *spans)
 {
@@ -135,20 +136,34 @@ done:
     return status;
 }
 
-/* ---- patterns ---- */
-
-/* The finalizer of splitmix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
-static uint64_t mix(uint64_t z)
+bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__spans *b)
 {
-    z += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < a->count; i++) {
+        const bg__span *one = &a->list[i];
+        for (size_t k = find_span_after(b, one->begin); k < b->count && b->list[k].begin < one->end; k++) {
+            const bg__span *other = &b->list[k];
+            BG__TRY(bg__spans_add(spans, one->begin > other->begin ? one->begin : other->begin,
+                                  one->end < other->end ? one->end : other->end));
+        }
+    }
+done:
+    return status;
 }
+
+size_t bg__spans_bytes(const bg__spans *spans)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < spans->count; i++)
+        bytes += spans->list[i].end - spans->list[i].begin;
+    return bytes;
+}
+
+/* ---- patterns ---- */
 
 static uint32_t placed_word(uintptr_t address)
 {
-    return 0x3f800000U | ((uint32_t)(mix(address / 4) >> 32) & 0x7fffffU);
+    return 0x3f800000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x7fffffU);
 }
 
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)

@@ -28,6 +28,9 @@ bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end);
 bg_status bg__spans_add_tensor(bg__spans *spans, const bg_tensor *tensor);
 /* Adds the parts of [begin, end) that are not in without. */
 bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, const bg__spans *without);
+/* Adds the bytes that both a and b have. */
+bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__spans *b);
+size_t bg__spans_bytes(const bg__spans *spans);
 
 /* ONES: bytes 0xff, NaN in every float format. PLACED: every four bytes are a float from 1 to 2 that depends on their
  * address, so that a copy of them at another address does not match the pattern there. */

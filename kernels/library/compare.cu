@@ -1,6 +1,7 @@
 #include "compare.h"
 
 #include "kernels/launch.h"
+#include "kernels/mix.h"
 
 namespace
 {
@@ -79,15 +80,6 @@ struct whole {
     }
 };
 
-/* The end of splitmix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
-__device__ u64 mix(u64 z)
-{
-    z += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 __device__ void raise(double *largest, double value)
 {
     /* Doubles that are not negative are in the order of their bits. */
@@ -131,7 +123,7 @@ __global__ void compare(bgk_difference *result, const typename Format::Bits *a, 
 
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         typename Format::Bits x[2] = {a[i], b[i]};
-        u64 place = mix((u64)i), share = mix(place ^ (u64)x[0]);
+        u64 place = bgk_mix((u64)i), share = bgk_mix(place ^ (u64)x[0]);
         for (int k = 0; k < 2; k++) {
             nan[k] += Format::is_nan(x[k]);
             inf[k] += Format::is_infinite(x[k]);
@@ -139,7 +131,7 @@ __global__ void compare(bgk_difference *result, const typename Format::Bits *a, 
         digest[0] += share;
         if (x[0] != x[1]) {
             add_pair<Format>(result, x[0], x[1], i, tolerance);
-            share = mix(place ^ (u64)x[1]);
+            share = bgk_mix(place ^ (u64)x[1]);
         }
         digest[1] += share;
     }

@@ -1,10 +1,11 @@
-/* Lanes: which nodes of a graph come before which, beside a search along its edges. */
+/* Lanes: which nodes of a graph come before which, beside a search along its edges; and the orders that they allow. */
 #include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "debug/graph/lanes.h"
+#include "debug/graph/order.h"
 
 enum { NODES = 300, EDGES_MAX = 4 };
 
@@ -50,7 +51,7 @@ static void find_lanes(const drawn *d, bg__lanes *lanes)
 /* Up to three earlier nodes, most of them near. */
 static void add_random(drawn *d, bool before[NODES][NODES])
 {
-    size_t after[3], count = d->count == 0 ? 0 : (size_t)rand() % 4, place, used = 0;
+    size_t after[3] = {0}, count = d->count == 0 ? 0 : (size_t)rand() % 4, place, used = 0;
     for (size_t i = 0; i < count; i++) {
         size_t near = d->count < 12 ? d->count : 12, at = d->count - 1 - (size_t)rand() % near;
         bool twice = false;
@@ -137,9 +138,77 @@ static void test_wide(void **state)
     erase(&d);
 }
 
+/* The places that steps have in an order; each step has one. */
+static void find_places(const size_t *steps, size_t *places)
+{
+    bool seen[NODES] = {false};
+    for (size_t i = 0; i < NODES; i++) {
+        assert_true(steps[i] < NODES && !seen[steps[i]]);
+        seen[steps[i]] = true;
+        places[steps[i]] = i;
+    }
+}
+
+/* The order that leaves that lane for last; -1: the first one. */
+static void list_order(const bg__order *order, const int *lanes, int last, size_t *places)
+{
+    uint64_t keys[NODES];
+    size_t steps[NODES];
+    for (size_t i = 0; i < NODES; i++)
+        keys[i] = lanes[i] == last;
+    EXPECT_OK(bg__order_list(order, keys, steps));
+    find_places(steps, places);
+}
+
+static void take_order(const drawn *d, bg__order *order)
+{
+    bg__nodes nodes = {0};
+    bg_graph *graph;
+    EXPECT_OK(bg_graph_wrap(&graph, d->graph, NULL, "orders"));
+    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    EXPECT_OK(bg__order_take(order, d->graph, &nodes));
+    assert_int_equal(order->count, NODES);
+    for (size_t i = 0; i < NODES; i++)
+        assert_ptr_equal(order->nodes[i]->handle, d->nodes[i]);
+    bg__nodes_free(&nodes);
+    bg_graph_destroy(graph);
+}
+
+/* Each keeps the dependencies, and all of them together have any two nodes without an order both ways. */
+static void test_orders(void **state)
+{
+    static bool before[NODES][NODES], met[NODES][NODES];
+    (void)state;
+    for (unsigned seed = 1; seed <= 5; seed++) {
+        drawn d = draw(NODES);
+        bg__order order = {0};
+        int lane[NODES], lanes;
+        size_t places[NODES];
+        srand(seed);
+        memset(before, 0, sizeof before);
+        memset(met, 0, sizeof met);
+        for (int i = 0; i < NODES; i++)
+            add_random(&d, before);
+        take_order(&d, &order);
+        EXPECT_OK(bg__order_lanes(&order, lane, &lanes));
+        for (int last = -1; last < lanes; last++) {
+            list_order(&order, lane, last, places);
+            for (size_t a = 0; a < NODES; a++)
+                for (size_t b = 0; b < NODES; b++)
+                    met[a][b] |= places[a] < places[b];
+        }
+        for (size_t a = 0; a < NODES; a++)
+            for (size_t b = 0; b < NODES; b++)
+                if (a != b && met[a][b] == before[b][a])
+                    fail_msg("seed %u: node %zu runs before node %zu: %d", seed, a, b, met[a][b]);
+        bg__order_free(&order);
+        erase(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_forks),
-                                       cmocka_unit_test(test_wide)};
+                                       cmocka_unit_test(test_orders), cmocka_unit_test(test_wide)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

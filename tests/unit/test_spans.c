@@ -87,8 +87,41 @@ static void test_rest(void **state)
     }
 }
 
+static void add_random(bg__spans *spans, bool *has)
+{
+    for (int i = 0; i < 100; i++) {
+        uintptr_t begin = begin_of(2, i), end = begin + (uintptr_t)rand() % LONGEST;
+        EXPECT_OK(bg__spans_add(spans, begin, end));
+        memset(has + begin, true, end - begin);
+    }
+}
+
+static void test_common(void **state)
+{
+    (void)state;
+    srand(3);
+    for (int round = 0; round < 100; round++) {
+        bg__spans one = {0}, other = {0}, common = {0};
+        bool in_one[BYTES] = {false}, in_other[BYTES] = {false}, both[BYTES];
+        size_t bytes = 0;
+        add_random(&one, in_one);
+        add_random(&other, in_other);
+        EXPECT_OK(bg__spans_add_common(&common, &one, &other));
+        for (int at = 0; at < BYTES; at++) {
+            both[at] = in_one[at] && in_other[at];
+            bytes += both[at];
+        }
+        expect_spans(&common, both);
+        assert_int_equal(bg__spans_bytes(&common), bytes);
+        bg__spans_free(&one);
+        bg__spans_free(&other);
+        bg__spans_free(&common);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_rest),
+                                       cmocka_unit_test(test_common)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
