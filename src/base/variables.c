@@ -75,6 +75,13 @@ const bg__variable bg__variables[] = {
      .allowed = "the path of libbreakgraph_tools.so", .text = "what the shim of --attach loads; the command sets it"},
     {"BG_ATTACH_FATAL", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "with --attach: 1 ends the program at the first fault that a check finds (check --fatal)"},
+    {"BG_ATTACH_ORDERS", "attach", BG__FORM_INTEGER, "N", 0, 1000, .fallback = "0",
+     .text =
+         "with BG_CHECK=orders: orders of a graph's nodes that are compared, one more than it has branches, then some "
+         "of the seeds 1, 2, ...; 0: two seeds, and at most 64 branches"},
+    {"BG_ATTACH_SNAPSHOT_LIMIT", "attach", BG__FORM_INTEGER, "MIB", 0, 1 << 24, .fallback = "0",
+     .text = "with --attach: a graph that may write more MiB of memory than this is not run again; 0: half of the "
+             "device's free memory"},
 
     {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
      .fallback = "piecewise", .text = "how a runner runs its batches: as segments, as full graphs, or without a graph"},

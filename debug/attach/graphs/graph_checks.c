@@ -108,9 +108,9 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
         bg__blocks_launched(a->graph, a->blocks, NULL);
     else if (bg__book_checks() && check_launch(a) != BG_OK)
         bg__attached_warn(a);
-    answered = !unloaded && !a->stale &&
-               (launcher != NULL ? launcher->launch(a, stream, result)
-                                 : bg__book_steps() && step_launch(a, stream, result));
+    answered =
+        !unloaded && !a->stale &&
+        (launcher != NULL ? launcher->launch(a, stream, result) : bg__book_steps() && step_launch(a, stream, result));
     if (!answered) {
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);

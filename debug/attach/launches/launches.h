@@ -8,5 +8,6 @@
 bg_status bg__launches_begin(void);
 
 /* Each reads its own variables: *launcher, else unchanged, where they ask for it. */
+bg_status bg__orders_begin(const bg__launcher **launcher);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct taking {
 
 /* ---- blocks ---- */
 
-static bool is_reached(const taking *t, uintptr_t address)
+bool bg__memory_is_reached(uintptr_t address, int device)
 {
     struct cudaPointerAttributes a;
     cudaError_t error = cudaPointerGetAttributes(&a, (const void *)address);
@@ -29,7 +29,7 @@ static bool is_reached(const taking *t, uintptr_t address)
     bg__ignore(error);
     if (error != cudaSuccess || a.type == cudaMemoryTypeUnregistered || (uintptr_t)a.devicePointer != address)
         return false;
-    return a.type != cudaMemoryTypeDevice || a.device == t->device;
+    return a.type != cudaMemoryTypeDevice || a.device == device;
 }
 
 /* A pool that grows by mappings of one range of addresses has tensors across them. */
@@ -70,7 +70,7 @@ static bg_status add_pointer(void *user, const bg__held *held)
     bg_status status = BG_OK;
 
     BG__TRY(bg__pointer_find(&t->driver, held->address, &block));
-    if (block.id == 0 || !is_reached(t, held->address))
+    if (block.id == 0 || !bg__memory_is_reached(held->address, t->device))
         return BG_OK;
     BG__TRY(widen(t, held->address, &block));
     piece.block = block.base;

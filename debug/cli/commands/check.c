@@ -25,11 +25,8 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER},
-             {"replay", 0, 0},
-             {"recapture", 1, NEVER},
-             {"poison", 1, NEVER},
-             {"orders", NEVER, NEVER}};
+} known[] = {
+    {"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, NEVER}, {"poison", 1, NEVER}, {"orders", NEVER, 3}};
 enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
 
 typedef struct checks {
@@ -58,7 +55,8 @@ static bool is_chosen(const cli_arguments *arguments, const char *kind)
 {
     if (is_named(arguments, kind))
         return true;
-    return cli_value(arguments, "--what") == NULL && (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
+    return cli_value(arguments, "--what") == NULL &&
+           (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
 }
 
 /* The start in which it runs. */
@@ -189,6 +187,12 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     return status;
 }
 
+/* Whether the check looked at graphs, and left none out. */
+static bool is_all_looked(const checks *c, const char *kind)
+{
+    return cli_looked_by(&c->all, kind) && cli_looked_why_not(&c->all, kind) == NULL;
+}
+
 static cli_status check_all(checks *c, const cli_observation *o)
 {
     cli_status status = CLI_OK;
@@ -206,6 +210,9 @@ static cli_status check_all(checks *c, const cli_observation *o)
         return CLI_FAILED;
     if (!c->attached && !cli_looked_any(&c->all))
         return cli_say(CLI_UNJUDGED, "'%s' has graphs, but none of these checks could look at any", o->argv[0]);
+    for (int i = 0; c->attached && i < c->count; i++)
+        if (strcmp(c->kinds[i], "replay") != 0 && !is_all_looked(c, c->kinds[i]))
+            return cli_say(CLI_UNJUDGED, "%s could not look at all graphs of '%s'", c->kinds[i], o->argv[0]);
     return CLI_OK;
 }
 
@@ -287,6 +294,8 @@ static const cli_flag flags[] = {
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
      "or a core file shows the place"},
+    {"--orders", .variable = "BG_ATTACH_ORDERS"},
+    {"--snapshot-limit", .variable = "BG_ATTACH_SNAPSHOT_LIMIT"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},

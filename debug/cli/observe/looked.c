@@ -150,7 +150,7 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
 }
 
 /* What --attach lists: the graphs, and how often they were launched. */
-static void print_attached(const cli_gathered *gathered, FILE *out)
+static void print_listed(const cli_gathered *gathered, FILE *out)
 {
     double graphs = 0, nodes = 0, launches = 0;
     const cJSON *report, *row;
@@ -167,6 +167,21 @@ static void print_attached(const cli_gathered *gathered, FILE *out)
     print_count("looked at: ", graphs, "graph", "", out);
     print_count(", ", nodes, "node", "", out);
     print_count("; ", launches, "replay", " compared\n", out);
+}
+
+static void print_attached(const cli_gathered *gathered, const char *kind, FILE *out)
+{
+    const cJSON *check = find_check(gathered, kind);
+
+    if (strcmp(kind, "replay") == 0) {
+        print_listed(gathered, out);
+    } else if (check != NULL) {
+        print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
+        print_count(", ", cli_number(check, "nodes"), "node", "", out);
+        fprintf(out, " (%s)\n", kind);
+    } else if (cli_looked_why_not(gathered, kind) == NULL) {
+        fprintf(out, "not looked at: %s: the program launched no graph\n", kind);
+    }
 }
 
 static bool is_row_like(const cJSON *row, const cJSON *other, bool graph)
@@ -223,7 +238,9 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(gathered->looked, not_key);
 
     if (attached) {
-        print_attached(gathered, out);
+        for (int i = 0; i < count; i++)
+            print_attached(gathered, kinds[i], out);
+        print_not_looked(rows, out);
         return;
     }
     if (cli_looked_any(gathered))

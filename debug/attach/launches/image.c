@@ -1,0 +1,89 @@
+#include "image.h"
+
+#include "debug/attach/nodes/reached.h"
+
+/* Small pages tell apart what nearby tensors hold; large ones keep the digests of much memory small. */
+static const size_t SMALL_PAGE = 512, LARGE_PAGE = (size_t)64 << 10, SMALL_REACH = (size_t)1 << 30;
+
+static size_t limit; /* bytes; 0: half of what is free */
+
+bg_status bg__image_begin(void)
+{
+    double mebibytes = 0;
+    bg_status status;
+    BG__TRY(bg__env_number("BG_ATTACH_SNAPSHOT_LIMIT", &mebibytes));
+    limit = (size_t)mebibytes << 20;
+done:
+    return status;
+}
+
+bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaDeviceSynchronize()); /* other streams may still write what is restored later */
+    BG__TRY(bg__reached_take(&image->reach, nodes, stream));
+    image->page = bg__spans_bytes(&image->reach) <= SMALL_REACH ? SMALL_PAGE : LARGE_PAGE;
+    BG__TRY(bg__digests_take(&image->digests, &image->reach, image->page, stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg__image_copy(bg__image *image, const bg__spans *blocks, bool *fits, cudaStream_t stream)
+{
+    size_t free_bytes, total;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    *fits = bg__spans_bytes(blocks) <= (limit > 0 && limit < free_bytes ? limit : free_bytes / 2);
+    if (*fits)
+        BG__TRY(bg__snapshot_add_all(&image->copy, blocks, stream));
+done:
+    return status;
+}
+
+bg_status bg__image_changed_blocks(const bg__image *image, bg__spans *blocks, cudaStream_t stream)
+{
+    bg__digests now = {0};
+    bg__spans changed = {0};
+    bg_status status;
+
+    BG__TRY(bg__digests_take(&now, &image->reach, image->page, stream));
+    BG__TRY(bg__digests_compare(&image->digests, &now, &image->reach, &changed));
+    for (size_t i = 0; i < image->reach.count; i++)
+        if (bg__spans_overlap(&changed, image->reach.list[i].begin, image->reach.list[i].end))
+            BG__TRY(bg__spans_add(blocks, image->reach.list[i].begin, image->reach.list[i].end));
+done:
+    bg__digests_free(&now);
+    bg__spans_free(&changed);
+    return status;
+}
+
+bg_status bg__image_contains_changes(const bg__image *image, const bg__digests *now, bool *contained)
+{
+    bg__spans changed = {0};
+    bg_status status;
+
+    *contained = true;
+    BG__TRY(bg__digests_compare(&image->digests, now, &image->reach, &changed));
+    for (size_t i = 0; i < changed.count && *contained; i++)
+        *contained = bg__snapshot_has(&image->copy, changed.list[i].begin, changed.list[i].end);
+done:
+    bg__spans_free(&changed);
+    return status;
+}
+
+bg_status bg__image_restore(const bg__image *image, cudaStream_t stream)
+{
+    return bg__snapshot_restore(&image->copy, NULL, stream);
+}
+
+void bg__image_free(bg__image *image)
+{
+    bg__spans_free(&image->reach);
+    bg__snapshot_free(&image->copy);
+    bg__digests_free(&image->digests);
+}
