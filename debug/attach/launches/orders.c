@@ -8,9 +8,6 @@
 
 #include "base/variables.h"
 #include "capture/tools.h"
-#include "debug/attach/captures/captures.h"
-#include "debug/attach/report/found.h"
-#include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "kernels/mix.h"
@@ -24,28 +21,7 @@ enum {
 };
 static int wanted; /* BG_ATTACH_ORDERS */
 
-/* What is known of a graph after its first launches. */
-typedef struct seen {
-    int launches;
-    bool done;         /* not to be looked at, or there is nothing to be ordered */
-    bool counted;      /* as looked at */
-    bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */
-} seen;
-
-static void drop_seen(void *kept)
-{
-    seen *s = kept;
-    bg__spans_free(&s->written);
-    free(s);
-}
-
 /* ---- the check of one launch ---- */
-
-static void not_judged(seen *s, const bg__runs *r, const char *why)
-{
-    s->done = true;
-    bg__process_report_not_checked("orders", bg__graph_name(r->attached->graph), why);
-}
 
 static void note_unstable(const bg__runs *r)
 {
@@ -100,7 +76,7 @@ static void choose_keys(const bg__runs *r, const int *lane, int lanes, int index
 }
 
 /* How many orders a graph with so many branches gets. */
-static int count_orders(const seen *s, const bg__runs *r, int lanes)
+static int count_orders(const bg__seen *s, const bg__runs *r, int lanes)
 {
     char why[120];
     int orders = wanted > 0 ? wanted : (lanes < BRANCHES ? lanes : BRANCHES) + 1 + SEEDS;
@@ -113,7 +89,7 @@ static int count_orders(const seen *s, const bg__runs *r, int lanes)
     return orders;
 }
 
-static bg_status compare_orders(bg__runs *r, const seen *s, int *pairs)
+static bg_status compare_orders(bg__runs *r, const bg__seen *s, int *pairs)
 {
     uint64_t *keys = NULL;
     int *lane = NULL, lanes, orders;
@@ -135,115 +111,28 @@ done:
     return status;
 }
 
-/* Whether the graph leaves the order of no two nodes open. */
-static bg_status is_ordered(const bg__order *order, bool *is)
+static bg_status look(bg__runs *r, bg__seen *s)
 {
-    int *lane = NULL, lanes;
-    bg_status status;
-
-    BG__TRY(BG__ALLOCATE(lane, order->count, "nodes"));
-    BG__TRY(bg__order_lanes(order, lane, &lanes));
-    *is = lanes <= 1;
-done:
-    free(lane);
-    return status;
-}
-
-static void count_looked(seen *s, const bg__runs *r)
-{
-    if (!s->counted)
-        bg__process_report_checked("orders", 0, r->nodes.count);
-    s->counted = true;
-}
-
-static bg_status run_orders(bg__runs *r, seen *s)
-{
-    bool contained;
     int pairs = 0;
     bg_status status, restored;
 
-    BG__TRY(bg__runs_begin(r, &contained));
-    if (!contained) {
-        not_judged(s, r, "it wrote into memory that its first launch had not changed, of which there is no copy");
-        goto done;
-    }
     note_unstable(r);
-    BG__TRY(compare_orders(r, s, &pairs));
-    s->done = pairs > 0;
-    count_looked(s, r);
-done:
+    status = compare_orders(r, s, &pairs);
     restored = bg__image_restore(&r->image, r->stream);
+    s->done = pairs > 0;
+    bg__seen_count(s, r);
     return status != BG_OK ? status : restored;
-}
-
-/* *launched: the graph has been launched, to see what it writes. */
-static bg_status learn(bg__runs *r, seen *s, bool *launched, CUresult *result)
-{
-    bg_status status = BG_OK;
-
-    *launched = true;
-    *result = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
-    if (*result == CUDA_SUCCESS)
-        BG__TRY(bg__image_changed_blocks(&r->image, &s->written, r->stream));
-done:
-    return status;
-}
-
-static bg_status check(bg__runs *r, seen *s, bool *launched, CUresult *result)
-{
-    const char *obstacle;
-    bool ordered, fits;
-    bg_status status;
-
-    BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
-    obstacle = bg__serial_obstacle(&r->nodes);
-    if (obstacle != NULL) {
-        not_judged(s, r, obstacle);
-        goto done;
-    }
-    BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
-    BG__TRY(is_ordered(&r->order, &ordered));
-    if (ordered) {
-        s->done = true;
-        count_looked(s, r);
-        goto done;
-    }
-    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
-    BG__TRY(bg__image_copy(&r->image, s->written.count > 0 ? &s->written : &r->image.reach, &fits, r->stream));
-    if (fits)
-        BG__TRY(run_orders(r, s));
-    else if (s->written.count == 0)
-        BG__TRY(learn(r, s, launched, result));
-    else
-        not_judged(s, r, "a copy of what it writes does not fit into the device's free memory (--snapshot-limit)");
-done:
-    return status;
 }
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
-    bool launched = false;
-    seen *s = a->kept;
-    char hidden;
-
-    if (s == NULL)
-        s = a->kept = calloc(1, sizeof *s);
-    if (s == NULL || s->done || s->launches >= LAUNCHES || bg__captures_are_open())
-        return false;
-    s->launches++;
-    hidden = bg__fail_hide();
-    if (check(&runs, s, &launched, result) != BG_OK)
-        not_judged(s, &runs, bg_last_error());
-    bg__found_tell(a->report, &a->told);
-    bg__fail_unhide(hidden);
-    bg__runs_free(&runs);
-    return launched;
+    static const bg__runs_check check = {"orders", LAUNCHES, .unordered = true, look};
+    return bg__runs_launch(a, stream, result, &check);
 }
 
 bg_status bg__orders_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {launch, drop_seen};
+    static const bg__launcher this = {launch, bg__seen_drop};
     unsigned checks;
     double number;
     bg_status status;

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
+#include "debug/attach/captures/captures.h"
+#include "debug/attach/report/found.h"
 #include "debug/memory/allocate.h"
+#include "debug/report/process_report.h"
 
 static bg_status run_steps(bg__runs *r, const size_t *steps, bg__digests *digests)
 {
@@ -22,7 +25,8 @@ done:
     return status;
 }
 
-bg_status bg__runs_begin(bg__runs *r, bool *contained)
+/* The first order twice. *contained: all that it has changed is in the copy; else it ran once. */
+static bg_status run_first(bg__runs *r, bool *contained)
 {
     bg__digests again = {0};
     bg_status status;
@@ -56,7 +60,7 @@ done:
     return status;
 }
 
-void bg__runs_free(bg__runs *r)
+static void free_runs(bg__runs *r)
 {
     bg__nodes_free(&r->nodes);
     bg__order_free(&r->order);
@@ -64,4 +68,131 @@ void bg__runs_free(bg__runs *r)
     bg__digests_free(&r->result);
     bg__spans_free(&r->unstable);
     free(r->steps);
+}
+
+/* ---- one launch ---- */
+
+void bg__seen_drop(void *seen)
+{
+    bg__seen *s = seen;
+    bg__spans_free(&s->written);
+    free(s);
+}
+
+void bg__seen_count(bg__seen *s, const bg__runs *r)
+{
+    if (!s->counted)
+        bg__process_report_checked(s->check->name, 0, r->nodes.count);
+    s->counted = true;
+}
+
+static void leave_out(bg__seen *s, const bg__runs *r, const char *why)
+{
+    s->done = true;
+    bg__process_report_not_checked(s->check->name, bg__graph_name(r->attached->graph), why);
+}
+
+/* Whether the graph leaves the order of no two nodes open. */
+static bg_status is_ordered(const bg__order *order, bool *is)
+{
+    int *lane = NULL, lanes;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(lane, order->count, "nodes"));
+    BG__TRY(bg__order_lanes(order, lane, &lanes));
+    *is = lanes <= 1;
+done:
+    free(lane);
+    return status;
+}
+
+bg_status bg__runs_launch_graph(bg__runs *r)
+{
+    bg_status status = BG_OK;
+
+    r->launched = true;
+    r->answer = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
+    if (r->answer == CUDA_SUCCESS)
+        BG__TRY_CUDA(cudaStreamSynchronize(r->stream));
+done:
+    return status;
+}
+
+/* No copy of all memory that the graph may write has room: which blocks does it write? */
+static bg_status learn(bg__runs *r, bg__seen *s)
+{
+    bg_status status;
+    BG__TRY(bg__runs_launch_graph(r));
+    if (r->answer == CUDA_SUCCESS)
+        BG__TRY(bg__image_changed_blocks(&r->image, &s->written, r->stream));
+done:
+    return status;
+}
+
+/* Once memory has been copied it is restored, also after a failure. */
+static bg_status run(bg__runs *r, bg__seen *s)
+{
+    bool contained = false;
+    bg_status status, restored;
+
+    BG__TRY(run_first(r, &contained));
+    if (contained)
+        return s->check->look(r, s);
+    leave_out(s, r, "it wrote into memory that its first launch had not changed, of which there is no copy");
+done:
+    restored = bg__image_restore(&r->image, r->stream);
+    return status != BG_OK ? status : restored;
+}
+
+static bg_status prepare(bg__runs *r, bg__seen *s)
+{
+    const char *obstacle;
+    bool ordered, fits;
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
+    obstacle = bg__serial_obstacle(&r->nodes);
+    if (obstacle != NULL) {
+        leave_out(s, r, obstacle);
+        goto done;
+    }
+    BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
+    BG__TRY(is_ordered(&r->order, &ordered));
+    if (ordered && s->check->unordered) {
+        s->done = true;
+        bg__seen_count(s, r);
+        goto done;
+    }
+    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
+    BG__TRY(bg__image_copy(&r->image, s->written.count > 0 ? &s->written : &r->image.reach, &fits, r->stream));
+    if (fits)
+        BG__TRY(run(r, s));
+    else if (s->written.count == 0)
+        BG__TRY(learn(r, s));
+    else
+        leave_out(s, r, "a copy of what it writes does not fit into the device's free memory (--snapshot-limit)");
+done:
+    return status;
+}
+
+bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check)
+{
+    bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
+    bg__seen *s = a->kept;
+    char hidden;
+
+    if (s == NULL)
+        s = a->kept = calloc(1, sizeof *s);
+    if (s == NULL || s->done || s->launches >= check->launches || bg__captures_are_open())
+        return false;
+    s->check = check;
+    s->launches++;
+    hidden = bg__fail_hide();
+    if (prepare(&runs, s) != BG_OK)
+        leave_out(s, &runs, bg_last_error());
+    bg__found_tell(a->report, &a->told);
+    bg__fail_unhide(hidden);
+    free_runs(&runs);
+    *result = runs.answer;
+    return runs.launched;
 }

@@ -8,8 +8,10 @@
 
 /* Starts zeroed. */
 typedef struct bg__runs {
-    const bg__attached *attached;
+    bg__attached *attached;
     cudaStream_t stream;
+    bool launched;   /* the program's graph has been launched */
+    CUresult answer; /* and what the program gets for it */
     bg__nodes nodes;
     bg__order order;
     bg__image image;
@@ -18,10 +20,32 @@ typedef struct bg__runs {
     bg__spans unstable; /* what differs between two runs of the first order */
 } bg__runs;
 
-/* nodes, order and image have been taken: runs the first order twice. *contained: all that it has changed is in the
- * copy; else it ran once. Call bg__runs_free also after a failure. */
-bg_status bg__runs_begin(bg__runs *runs, bool *contained);
-void bg__runs_free(bg__runs *runs);
+/* What a check has seen of a graph in earlier launches. */
+typedef struct bg__runs_check bg__runs_check;
+typedef struct bg__seen {
+    const bg__runs_check *check;
+    int launches;
+    bool done;         /* not to be looked at any more */
+    bool counted;      /* as looked at */
+    bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */
+} bg__seen;
+void bg__seen_drop(void *seen); /* as bg__launcher.drop */
+/* The check has looked at the graph of runs. */
+void bg__seen_count(bg__seen *seen, const bg__runs *runs);
+
+/* What looks at launches by running their nodes more than once. */
+struct bg__runs_check {
+    const char *name; /* "orders" */
+    int launches;     /* of each graph: it looks at the first ones */
+    bool unordered;   /* graphs that leave no order open need no look */
+    /* The first order has been run twice. look restores memory, unless it sets runs->launched. */
+    bg_status (*look)(bg__runs *runs, bg__seen *seen);
+};
+/* For bg__launcher.launch. A graph that cannot be looked at, or whose look fails, is named once, and left alone from
+ * then on. */
+bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check);
+/* Launches the program's own graph in the place of the program's launch, and waits. */
+bg_status bg__runs_launch_graph(bg__runs *runs);
 /* Restores memory and runs these steps. Adds what differs from the first order's result, but for what is unstable. */
 bg_status bg__runs_compare(bg__runs *runs, const size_t *steps, bg__spans *differing);
 
