@@ -4,7 +4,7 @@ typedef bg_status begin_function(const bg__launcher **launcher);
 
 bg_status bg__launches_begin(void)
 {
-    static begin_function *const list[] = {bg__orders_begin, NULL};
+    static begin_function *const list[] = {bg__orders_begin, bg__attach_shadow_begin, NULL};
     const bg__launcher *launcher = NULL;
     bg_status status = BG_OK;
 

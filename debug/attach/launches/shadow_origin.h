@@ -1,0 +1,11 @@
+/* Which node made the first difference between a graph's launch and its nodes one after the other. */
+#ifndef BG_ATTACH_SHADOW_ORIGIN_H
+#define BG_ATTACH_SHADOW_ORIGIN_H
+
+#include "runs.h"
+
+/* Memory holds what the graph's launch left, which differs there from the result of runs, and holds it at the end, too.
+ * Adds the finding. */
+bg_status bg__shadow_find_origin(bg__runs *runs, const bg__spans *differing);
+
+#endif
