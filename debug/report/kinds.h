@@ -47,6 +47,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("host-function", CAUSE)                                                                                          \
     X("other-graph", CAUSE)                                                                                            \
     X("never-freed", CAUSE)                                                                                            \
-    X("capture-not-ended", CAUSE)
+    X("capture-not-ended", CAUSE)                                                                                      \
+    X("hang", CAUSE)
 
 #endif

@@ -58,6 +58,9 @@ const bg__variable bg__variables[] = {
     {"BG_STEP_REPLAYS", "check", BG__FORM_RANGE, "N-M", .fallback = "",
      .allowed = "a number from 0 on, or two with '-' between, such as 0-3, or one with '-' behind, such as 3-",
      .text = "with BG_DEBUG=step: step only these replays of each graph, from 0: \"5\", \"0-3\""},
+    {"BG_HANG", "check", BG__FORM_CHOICE, "0|1", .fallback = "0",
+     .text = "with BG_REPORT: 1 follows the nodes of graphs, to name the one that hangs (check and step with "
+             "--timeout)"},
 
     {"BG_REPORT", "files", BG__FORM_DIRECTORY, "DIR", .fallback = "", .allowed = A_DIRECTORY,
      .text = "write reports of graphs and tools into this directory, as JSON"},

@@ -10,7 +10,7 @@
 
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/nodes/node_calls.h"
-#include "debug/attach/report/running.h"
+#include "debug/report/running.h"
 #include "debug/report/json.h"
 
 static const bg__attach_shim *shim;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debug/attach/report/findings.h"
-#include "debug/attach/report/running.h"
+#include "debug/report/running.h"
 #include "debug/attach/stacks/function_names.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/attach/stacks/symbols.h"

@@ -8,7 +8,9 @@
 #include "debug/attach/checks/unloaded.h"
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/memory/changes.h"
+#include "debug/attach/stacks/function_names.h"
 #include "debug/attach/stacks/stacks.h"
+#include "debug/hang/hang.h"
 #include "debug/memory/frees.h"
 
 /* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */
@@ -49,6 +51,27 @@ static bool before_call(bg__driver_call *call)
 {
     bg__host_function_calls(call);
     return false;
+}
+
+/* Which threads wait, for the finding on a graph that hangs. */
+static bool before_wait(bg__driver_call *call)
+{
+    const bg__stack *stack;
+    char text[80];
+
+    bg__host_function_calls(call);
+    if (!bg__hangs_wanted())
+        return false;
+    stack = bg__stack_here();
+    bg__hang_wait_begin(bg__function_written(call->hook->name, stack, text, sizeof text),
+                        stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0});
+    return false;
+}
+
+static void after_wait(bg__driver_call *call)
+{
+    (void)call;
+    bg__hang_wait_end();
 }
 
 /* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
@@ -190,10 +213,10 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuModuleUnload", false, before_unload, after_unload},
         {"cuLibraryUnload", false, before_library_unload, after_unload},
         /* Those change no memory, but wait. */
-        {"cuCtxSynchronize", false, before_call, NULL},
-        {"cuStreamSynchronize", false, before_call, NULL},
-        {"cuStreamSynchronize_ptsz", false, before_call, NULL},
-        {"cuEventSynchronize", false, before_call, NULL},
+        {"cuCtxSynchronize", false, before_wait, after_wait},
+        {"cuStreamSynchronize", false, before_wait, after_wait},
+        {"cuStreamSynchronize_ptsz", false, before_wait, after_wait},
+        {"cuEventSynchronize", false, before_wait, after_wait},
     };
     shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

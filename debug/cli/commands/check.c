@@ -258,7 +258,7 @@ static void print_text(const checks *c)
 static int run_check(const cli_arguments *arguments)
 {
     checks c = {.arguments = arguments, .all = {.reports = cJSON_CreateArray()}};
-    cli_observation o = {.argv = arguments->rest, .quiet = true};
+    cli_observation o = {.argv = arguments->rest, .quiet = true, .hangs = true};
     char *place = NULL;
     cli_status status = cli_need_program(arguments);
 

@@ -82,7 +82,8 @@ static int run_step_command(const cli_arguments *arguments)
                          dump != NULL ? dump : getenv("BG_STEP_DUMP"),
                          NULL};
     bool json = cli_value(arguments, "--json") != NULL;
-    cli_observation o = {.argv = arguments->rest, .set = set, .quiet = json}; /* else output would be in the JSON */
+    cli_observation o = {
+        .argv = arguments->rest, .set = set, .quiet = json, .hangs = true}; /* else output would be in the JSON */
     cli_status status = cli_need_program(arguments);
     char *place;
 

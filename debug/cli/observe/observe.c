@@ -85,12 +85,12 @@ static bool run_ranks(const cli_observation *o, const char *const *set, cli_end 
 
 static cli_status run_observed(const cli_observation *o, const char *reports, cli_end *end)
 {
-    const char *set[2 * PAIRS + 3] = {"BG_REPORT", reports};
+    const char *set[2 * PAIRS + 5] = {"BG_REPORT", reports, "BG_HANG", o->hangs && o->timeout > 0 ? "1" : NULL};
     bool done;
 
     for (size_t i = 0; o->set != NULL && o->set[i] != NULL && i < (size_t)2 * PAIRS; i += 2) {
-        set[i + 2] = o->set[i];
-        set[i + 3] = o->set[i + 1];
+        set[i + 4] = o->set[i];
+        set[i + 5] = o->set[i + 1];
     }
     done = o->ranks > 0 ? run_ranks(o, set, end) : run_alone(o, set, end);
     return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
@@ -146,7 +146,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
     if (status == CLI_OK && !is_fatal(o))
-        status = cli_running_add(gathered, reports, end, began);
+        status = cli_running_add(gathered, reports, end, began, o->hangs ? o->timeout : 0);
     if (status == CLI_OK && end->how == CLI_EXITED)
         gathered->code = end->code;
     free(reports);

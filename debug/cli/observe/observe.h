@@ -12,7 +12,8 @@ typedef struct cli_observation {
     double timeout;
     /* No standard input; output and errors go to files "output" and "errors" in place; a group of its own. */
     bool quiet;
-    int ranks; /* that are started; 0: the program alone */
+    bool hangs; /* where it is killed after timeout, the node in which it hangs is named */
+    int ranks;  /* that are started; 0: the program alone */
 } cli_observation;
 
 /* Gathers its reports, and how it ended. Errors of the command itself are printed. */

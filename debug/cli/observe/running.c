@@ -14,11 +14,15 @@
 #include "debug/cli/process/child.h"
 #include "gather.h"
 
+static const double OLD = 5;  /* seconds since a process that hangs has written that */
 static const double LONG = 1; /* seconds that a function may still need when its program ends */
 
 typedef struct ended {
     cli_gathered *gathered;
     int crash; /* a signal; 0: none */
+    int files;
+    double killed_at;
+    bool killed; /* by the command: what hangs is told */
     double now;
 } ended;
 
@@ -32,6 +36,18 @@ static void describe(const cJSON *row, char *text, size_t bytes)
 static bool is_capture(const cJSON *row)
 {
     return cli_text(row, "begun")[0] != '\0';
+}
+
+static bool is_hang(const cJSON *row)
+{
+    return cli_text(row, "hang")[0] != '\0';
+}
+
+static bool add_others(cJSON *finding, const cJSON *row)
+{
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(row, "others");
+    cJSON *copy = cJSON_GetArraySize(others) > 0 ? cJSON_Duplicate(others, true) : NULL;
+    return copy == NULL || cJSON_AddItemToObject(finding, "others", copy);
 }
 
 static bool add_finding(const ended *e, const cJSON *row, const char *kind, const char *message, const char *advice)
@@ -51,13 +67,13 @@ static bool add_finding(const ended *e, const cJSON *row, const char *kind, cons
         return false;
     }
     good = cJSON_AddStringToObject(finding, "kind", kind) != NULL &&
-           cJSON_AddStringToObject(finding, "severity", "warning") != NULL &&
+           cJSON_AddStringToObject(finding, "severity", is_hang(row) ? "fault" : "warning") != NULL &&
            cJSON_AddStringToObject(finding, "call", cli_text(row, "call")) != NULL &&
            cJSON_AddStringToObject(finding, "file", cli_text(row, "file")) != NULL &&
            cJSON_AddNumberToObject(finding, "line", cli_number(row, "line")) != NULL &&
            cJSON_AddNullToObject(finding, "address") != NULL &&
            cJSON_AddStringToObject(finding, "message", message) != NULL &&
-           cJSON_AddStringToObject(finding, "advice", advice) != NULL &&
+           cJSON_AddStringToObject(finding, "advice", advice) != NULL && add_others(finding, row) &&
            cJSON_AddItemToArray(e->gathered->reports, report);
     if (!good)
         cJSON_Delete(report);
@@ -80,11 +96,37 @@ static bool judge_capture(const ended *e, const cJSON *row)
         "wait for flags, events and results of what was captured after the capture's end and the launch");
 }
 
+/* A row is written anew each second: that of a process which had ended before the kill is old. */
+static bool judge_hang(const ended *e, const cJSON *row)
+{
+    char message[1600];
+    if (cli_number(row, "began") < e->killed_at - OLD)
+        return true;
+    snprintf(message, sizeof message, "%s; there was no progress for the last %.1f s", cli_text(row, "hang"),
+             e->now - cli_number(row, "since"));
+    return add_finding(e, row, "hang", message, cli_text(row, "advice"));
+}
+
+/* A hang in it says the same. */
+static bool is_told(const cJSON *rows, const cJSON *row)
+{
+    const cJSON *other;
+    cJSON_ArrayForEach(other, rows)
+    {
+        if (is_hang(other) && !is_hang(row) && strcmp(cli_text(other, "graph"), cli_text(row, "graph")) == 0 &&
+            strcmp(cli_text(other, "call"), cli_text(row, "call")) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool judge(const ended *e, const cJSON *row)
 {
     double lasted = e->now - cli_number(row, "began"), count = cli_number(row, "count");
     char message[1600], what[600];
 
+    if (is_hang(row))
+        return !e->killed || judge_hang(e, row);
     if (is_capture(row))
         return e->crash != 0 || lasted < LONG || judge_capture(e, row);
     describe(row, what, sizeof what);
@@ -108,18 +150,22 @@ static bool judge(const ended *e, const cJSON *row)
 
 static cli_status read_file(void *user, const char *path)
 {
-    const ended *e = user;
+    ended *e = user;
     FILE *file = fopen(path, "re");
     char text[CLI_RUNNING_BYTES];
-    bool good = file != NULL;
+    cJSON *rows = cJSON_CreateArray(), *row;
+    bool good = file != NULL && rows != NULL;
 
+    e->files++;
     while (good && fread(text, sizeof text, 1, file) == 1) {
-        cJSON *row = text[0] == '{' ? cJSON_ParseWithLength(text, strnlen(text, sizeof text)) : NULL;
-        good = row == NULL || judge(e, row);
-        cJSON_Delete(row);
+        row = text[0] == '{' ? cJSON_ParseWithLength(text, strnlen(text, sizeof text)) : NULL;
+        good = row == NULL || cJSON_AddItemToArray(rows, row);
     }
     if (file != NULL)
         (void)fclose(file);
+    for (row = rows != NULL ? rows->child : NULL; row != NULL && good; row = row->next)
+        good = (e->killed && is_told(rows, row)) || judge(e, row);
+    cJSON_Delete(rows);
     return good ? CLI_OK : cli_say(CLI_FAILED, "%s cannot be read", path);
 }
 
@@ -134,12 +180,23 @@ static bool is_fault_signal(int signal)
            signal == SIGTRAP;
 }
 
-cli_status cli_running_add(cli_gathered *gathered, const char *directory, const cli_end *end, double began)
+cli_status cli_running_add(cli_gathered *gathered, const char *directory, const cli_end *end, double began,
+                           double timeout)
 {
-    ended e = {.gathered = gathered, .now = began + end->seconds};
+    cli_status status;
+    ended e = {.gathered = gathered,
+               .now = began + end->seconds,
+               .killed_at = began + (end->how == CLI_TIMED_OUT ? timeout : end->seconds),
+               .killed = end->how == CLI_TIMED_OUT || end->how == CLI_STOPPED};
     int signal;
 
     if (cli_is_crash(end, &signal) && is_fault_signal(signal))
         e.crash = signal;
-    return cli_each_file(directory, is_running, read_file, &e);
+    status = cli_each_file(directory, is_running, read_file, &e);
+    if (status == CLI_OK && timeout > 0 && end->how == CLI_TIMED_OUT && e.files > 0 &&
+        cli_gathered_count(gathered, "hang", 0) == 0)
+        (void)cli_say(CLI_HANGS,
+                      "at the time limit no graph hung: each launch that was followed had ended, or had made "
+                      "progress within the last second");
+    return status;
 }

@@ -3,6 +3,10 @@
 
 #include "kernels.h"
 
+#ifndef __CUDACC__
+#include <unistd.h>
+#endif
+
 __global__ void add(float *y, const float *x)
 {
     int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -15,9 +19,26 @@ __global__ void gather(float *y, const float *table, const int *index)
     *y = table[*index];
 }
 
+/* On the host device, which ends a kernel that spins, it sleeps. */
+__global__ void wait_for(const int *flag, int value)
+{
+    while (*static_cast<const volatile int *>(flag) != value) {
+#ifdef __CUDACC__
+        __nanosleep(1000);
+#else
+        (void)usleep(1000);
+#endif
+    }
+}
+
 cudaError_t launch_add(float *y, const float *x, cudaStream_t stream)
 {
     return bgk::launch(add, FLOATS / 128, 128, 0, stream, y, x);
+}
+
+cudaError_t launch_wait(const int *flag, int value, int blocks, cudaStream_t stream)
+{
+    return bgk::launch(wait_for, blocks, 1, 0, stream, flag, value);
 }
 
 const void *add_kernel(void)

@@ -12,6 +12,8 @@ extern "C" {
 
 /* y += x, for FLOATS of each. */
 cudaError_t launch_add(float *y, const float *x, cudaStream_t stream);
+/* Waits until *flag is value. */
+cudaError_t launch_wait(const int *flag, int value, int blocks, cudaStream_t stream);
 /* The same as a node's kernel: its two parameters are y and x. */
 const void *add_kernel(void);
 /* *y = table[*index]: its parameters are y, table and index. */

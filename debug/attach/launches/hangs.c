@@ -1,0 +1,51 @@
+/* --timeout: launches are followed node by node, so that the command can say which one hangs. */
+#include "launches.h"
+
+#include "debug/hang/hang.h"
+#include "debug/report/process_report.h"
+
+enum { UPDATES_MAX = 64 }; /* a copy of a graph that changes before each launch would be made at each */
+
+static bg_status watch(bg__attached *a)
+{
+    const bool whole = a->own || a->updates > UPDATES_MAX;
+    const char *why = NULL;
+    bg__watched *watched = NULL;
+    bg_status status = bg__watched_create(&watched, a->graph, whole ? NULL : a->source, (cudaGraphExec_t)a->exec, &why);
+
+    if (status == BG_OK && watched != NULL && why == NULL)
+        bg__process_report_checked("hang", 0, a->nodes);
+    else
+        bg__process_report_not_checked("hang", bg__graph_name(a->graph), why != NULL ? why : bg_last_error());
+    a->kept = watched;
+    return status;
+}
+
+static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    if (a->kept == NULL && watch(a) != BG_OK)
+        return false;
+    *result = (CUresult)bg__watched_launch(a->kept, stream != NULL ? stream : cudaStreamLegacy);
+    if (*result == CUDA_SUCCESS) {
+        bg__graph_count_replay(a->graph);
+        bg__process_report_count_replay(NULL);
+    }
+    return true;
+}
+
+static void drop(void *kept)
+{
+    bg__watched_drop(kept);
+}
+
+bg_status bg__launch_hangs(const bg__launcher **launcher)
+{
+    static const bg__launcher hangs = {launch, drop};
+    bg_status status;
+
+    BG__TRY(bg__hangs_begin());
+    if (bg__hangs_wanted() && *launcher == NULL && !bg__book_steps())
+        *launcher = &hangs;
+done:
+    return status;
+}

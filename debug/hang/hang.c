@@ -1,0 +1,144 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "debug/report/running.h"
+#include "watched.h"
+
+enum { TICK_MS = 100, LONG_MS = 1000 };
+
+static bool wanted;
+static atomic_bool over; /* the process ends by itself */
+static pid_t process;    /* that the thread is of; not of a child */
+
+/* ---- the thread ---------------------------------------------------------------------------------------------------
+ */
+
+static bool is_pending(const bg__watched *w)
+{
+    return atomic_load(&w->launched) != w->marked.marks.words[BG__MARK_ENDED];
+}
+
+static bool has_begun(const bg__watched *w)
+{
+    return w->marked.marks.words[BG__MARK_BEGUN] != w->marked.marks.words[BG__MARK_ENDED];
+}
+
+static void forget_row(bg__watched *w)
+{
+    if (w->place > 0)
+        bg__running_leave(w->place - 1);
+    w->place = 0;
+}
+
+/* The new one is there before the old one goes. */
+static void write_row(bg__watched *w, bool began)
+{
+    char *row = bg__hang_row(w, began, w->moved);
+    int place = row != NULL ? bg__running_enter(row, atomic_load(&w->launched)) + 1 : 0;
+
+    free(row);
+    if (place == 0)
+        return;
+    forget_row(w);
+    w->place = place;
+}
+
+static bool has_moved(bg__watched *w, double now)
+{
+    const uint32_t begun = w->marked.marks.words[BG__MARK_BEGUN], ended = w->marked.marks.words[BG__MARK_ENDED];
+    const size_t nodes = is_pending(w) ? bg__watched_count_ended(w) : 0;
+    const bool moved = !is_pending(w) || begun != w->begun || ended != w->ended || nodes != w->nodes;
+
+    w->begun = begun;
+    w->ended = ended;
+    w->nodes = nodes;
+    if (moved)
+        w->moved = now;
+    return moved;
+}
+
+/* A launch that waits for one that hangs is not told of. */
+static void look(double now, bool writes)
+{
+    bool any = false;
+
+    pthread_mutex_lock(&bg__watched_lock);
+    for (bg__watched *w = bg__watched_list; w != NULL; w = w->next) {
+        if (has_moved(w, now))
+            forget_row(w);
+        any = any || (is_pending(w) && has_begun(w));
+    }
+    for (bg__watched *w = bg__watched_list; w != NULL && !atomic_load(&over); w = w->next)
+        if (is_pending(w) && now - w->moved >= LONG_MS && (has_begun(w) || !any) && (writes || w->place == 0))
+            write_row(w, has_begun(w));
+    pthread_mutex_unlock(&bg__watched_lock);
+}
+
+/* Ends with the process. */
+static void *run_hangs(void *user)
+{
+    const struct timespec tick = {0, TICK_MS * 1000000L};
+    for (unsigned i = 0;; i++) {
+        look(bg__now_ms(), i % 10 == 0);
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL);
+    }
+    return user;
+}
+
+static void start_thread(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int error;
+
+    (void)sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are not this thread's */
+    error = pthread_create(&thread, NULL, run_hangs, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        error = pthread_detach(thread);
+    if (error != 0)
+        bg__warn("BG_HANG: what hangs is not told: the thread cannot be started: %s", strerror(error));
+}
+
+bg_status bg__hangs_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    bg_status status;
+
+    BG__TRY(bg__env_flag("BG_HANG", &wanted));
+    if (!wanted)
+        return BG_OK;
+    process = getpid();
+    bg__running_begin();
+    pthread_once(&once, start_thread);
+done:
+    return status;
+}
+
+bool bg__hangs_wanted(void)
+{
+    return wanted;
+}
+
+static const struct timespec *deadline(void)
+{
+    static struct timespec at;
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec++;
+    return &at;
+}
+
+/* What took long when the program ended did not hang it. */
+__attribute__((destructor)) static void end_hangs(void)
+{
+    if (process != getpid() || pthread_mutex_timedlock(&bg__watched_lock, deadline()) != 0)
+        return;
+    atomic_store(&over, true);
+    for (bg__watched *w = bg__watched_list; w != NULL; w = w->next)
+        forget_row(w);
+    pthread_mutex_unlock(&bg__watched_lock);
+}

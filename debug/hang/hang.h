@@ -1,0 +1,34 @@
+/* BG_HANG=1: which graph hangs, and in which node. A thread reads the marks that launches leave in host memory, without
+ * a call of CUDA. What makes no progress for a second is in the file of running.h, so that the command finds it there
+ * when it has killed the program. */
+#ifndef BG_DEBUG_HANG_H
+#define BG_DEBUG_HANG_H
+
+#include "capture/inspect.h"
+
+/* Reads the environment, and starts the thread where hangs are wanted. The program is of this process, not of a child.
+ * INVALID_ARGUMENT. */
+bg_status bg__hangs_begin(void);
+bool bg__hangs_wanted(void);
+
+/* The launches of one executable graph. */
+typedef struct bg__watched bg__watched;
+
+/* source is what was instantiated as key, and graph has the calls that name its nodes; source NULL: launches of key are
+ * followed as a whole. Where a copy of source cannot be made, they are, too, and *why says why, which lives as long as
+ * *watched. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__watched_create(bg__watched **watched, const bg_graph *graph, cudaGraph_t source, cudaGraphExec_t key,
+                             const char **why);
+/* Launches the copy, or key. The caller keeps other threads away. */
+cudaError_t bg__watched_launch(bg__watched *watched, cudaStream_t stream);
+/* Its launches may still run. */
+void bg__watched_drop(bg__watched *watched);
+
+/* The calling thread waits for the device, in that function of CUDA. */
+void bg__hang_wait_begin(const char *function, bg_site site);
+void bg__hang_wait_end(void);
+
+/* A node that runs alone, and is waited for; NULL: it has ended. */
+void bg__hang_node(const bg_graph *graph, const char *name, const bg_site *site);
+
+#endif

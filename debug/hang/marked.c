@@ -1,0 +1,194 @@
+#include "marked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nodes --------------------------------------------------------------------------------------------------------
+ */
+
+static bg_status describe_node(bg__marked_node *to, const bg__node *node)
+{
+    const char *name = node->call != NULL ? node->call->name : bg__node_kind(node);
+
+    to->name = strdup(name);
+    to->type = node->type;
+    if (node->call != NULL)
+        to->site = node->call->site;
+    if (node->type == cudaGraphNodeTypeKernel && node->kernel != NULL)
+        to->others = bg__kernel_waits_for_others(node->kernel->name);
+    bg__grid_measure(node, &to->grid);
+    return to->name != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the name of a node");
+}
+
+/* Those of child graphs belong to the node that has the graph. */
+static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph)
+{
+    bg__nodes nodes = {.node = NULL};
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    for (size_t i = 0; i < nodes.count; i++)
+        if (nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
+            BG__TRY(describe_node(&marked->node[nodes.node[i].place], &nodes.node[i]));
+    for (size_t i = 0; i < marked->count; i++)
+        if (marked->node[i].name == NULL)
+            BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of %s are not those of its copy", bg__graph_name(graph));
+done:
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+/* ---- edges --------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct place {
+    cudaGraphNode_t node;
+    size_t index;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static size_t find_place(const place *places, size_t count, cudaGraphNode_t node)
+{
+    const place key = {node, 0}, *found = bsearch(&key, places, count, sizeof key, compare_places);
+    return found != NULL ? found->index : 0;
+}
+
+static bg_status note_edges(bg__marked *marked, const cudaGraphNode_t *nodes)
+{
+    place *places = calloc(marked->count + 1, sizeof *places);
+    bg__edges edges = {.count = 0};
+    bg_status status = BG_OK;
+
+    if (places == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", marked->count);
+    for (size_t i = 0; i < marked->count; i++)
+        places[i] = (place){nodes[i], i};
+    qsort(places, marked->count, sizeof *places, compare_places);
+    BG__TRY(bg__edges_list(&edges, marked->graph, nodes, marked->count));
+    marked->edge = calloc(edges.count + 1, sizeof *marked->edge);
+    if (marked->edge == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", edges.count);
+    for (size_t i = 0; i < edges.count; i++)
+        marked->edge[i] = (struct bg__marked_edge){find_place(places, marked->count, edges.from[i]),
+                                                   find_place(places, marked->count, edges.to[i])};
+    marked->edges = edges.count;
+done:
+    bg__edges_free(&edges);
+    free(places);
+    return status;
+}
+
+/* ---- marks --------------------------------------------------------------------------------------------------------
+ */
+
+static struct cudaMemsetParams mark_of(const bg__marked *marked, size_t word, unsigned value, size_t words)
+{
+    return (struct cudaMemsetParams){.dst = (char *)marked->marks.device + word * sizeof(uint32_t),
+                                     .elementSize = sizeof(uint32_t),
+                                     .value = value,
+                                     .width = words,
+                                     .height = 1};
+}
+
+/* A kernel that takes all of the device would keep the mark of a node before it from being written: so each node waits
+ * for the marks of those that it depends on. */
+static bg_status add_marks(bg__marked *marked, cudaGraphNode_t *nodes, cudaGraphNode_t *marks)
+{
+    struct cudaMemsetParams params = mark_of(marked, BG__MARK_NODES, 0, marked->count);
+    bool *waits = calloc(marked->count + 1, sizeof *waits);
+    cudaGraphNode_t first;
+    bg_status status = BG_OK;
+
+    if (waits == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu marks", marked->count);
+    for (size_t i = 0; i < marked->edges; i++)
+        waits[marked->edge[i].to] = true;
+    BG__TRY_CUDA(cudaGraphAddMemsetNode(&first, marked->graph, NULL, 0, &params));
+    for (size_t i = 0; i < marked->count; i++) {
+        params = mark_of(marked, BG__MARK_NODES + i, 1, 1);
+        BG__TRY_CUDA(cudaGraphAddMemsetNode(&marks[i], marked->graph, &nodes[i], 1, &params));
+        if (!waits[i])
+            BG__TRY_CUDA(cudaGraphAddDependencies(marked->graph, &first, &nodes[i], NULL, 1));
+    }
+    for (size_t i = 0; i < marked->edges; i++)
+        BG__TRY_CUDA(
+            cudaGraphAddDependencies(marked->graph, &marks[marked->edge[i].from], &nodes[marked->edge[i].to], NULL, 1));
+done:
+    free(waits);
+    return status;
+}
+
+/* ---- the copy -----------------------------------------------------------------------------------------------------
+ */
+
+static bg_status make_copy(bg__marked *marked, const bg_graph *graph, cudaGraph_t source)
+{
+    cudaGraphNode_t *nodes = calloc(2 * marked->count + 2, sizeof *nodes);
+    bg_status status;
+
+    if (nodes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", marked->count);
+    BG__TRY_CUDA(cudaGraphClone(&marked->graph, source));
+    if (marked->count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(marked->graph, nodes, &marked->count));
+    BG__TRY(describe_nodes(marked, graph));
+    BG__TRY(note_edges(marked, nodes));
+    if (marked->count > 0)
+        BG__TRY(add_marks(marked, nodes, nodes + marked->count));
+    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&marked->exec, marked->graph, 0));
+done:
+    free(nodes);
+    return status;
+}
+
+static void drop_copy(bg__marked *marked)
+{
+    if (marked->exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(marked->exec));
+    if (marked->graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(marked->graph));
+    for (size_t i = 0; i < marked->count && marked->node != NULL; i++)
+        free(marked->node[i].name);
+    free(marked->node);
+    free(marked->edge);
+    *marked = (bg__marked){.marks = marked->marks};
+}
+
+bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, cudaGraph_t source)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    size_t count = 0;
+    bg_status status;
+
+    *marked = (bg__marked){.exec = NULL};
+    BG__TRY(bg__relax_begin(&relaxed));
+    if (source != NULL)
+        BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
+    BG__TRY(bg__marks_take(BG__MARK_NODES + (count <= BG__MARKED_MAX ? count : 0), &marked->marks));
+    if (count > BG__MARKED_MAX)
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "it has %zu nodes, and %d at most are followed one by one", count,
+                 BG__MARKED_MAX);
+    if (source == NULL)
+        goto done;
+    marked->node = calloc(count + 1, sizeof *marked->node);
+    if (marked->node == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    marked->count = count;
+    status = make_copy(marked, graph, source);
+    if (status != BG_OK)
+        drop_copy(marked);
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+void bg__marked_free(bg__marked *marked)
+{
+    drop_copy(marked);
+    bg__marks_give(&marked->marks);
+}

@@ -1,0 +1,223 @@
+/* What is said of a launch that hangs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/report/json.h"
+#include "watched.h"
+
+enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };
+
+/* Which node: one that has not ended, though all that it waits for have. */
+typedef struct stuck {
+    const bg__marked_node *node; /* NULL: none */
+    /* More such nodes. A kernel that takes all of the device keeps them from running, too. */
+    const bg__marked_node *other[OTHERS];
+    size_t others;
+    size_t ended;
+    size_t behind; /* nodes that wait for it */
+} stuck;
+
+static bool is_marked(const bg__watched *w, size_t node)
+{
+    return w->marked.marks.words[BG__MARK_NODES + node] != 0;
+}
+
+size_t bg__watched_count_ended(const bg__watched *w)
+{
+    size_t ended = 0;
+    for (size_t i = 0; i < w->marked.count; i++)
+        ended += is_marked(w, i);
+    return ended;
+}
+
+static size_t count_behind(const bg__marked *m, size_t first, bool *behind)
+{
+    size_t count = 0;
+    bool more = true;
+
+    memset(behind, 0, m->count * sizeof *behind);
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < m->edges; i++)
+            if ((m->edge[i].from == first || behind[m->edge[i].from]) && !behind[m->edge[i].to])
+                behind[m->edge[i].to] = more = true;
+    }
+    for (size_t i = 0; i < m->count; i++)
+        count += behind[i];
+    return count;
+}
+
+/* How likely a node waits: of those that could run, most do not. */
+static int rank_of(const bg__marked_node *node)
+{
+    if (node->others != NULL)
+        return 3;
+    if (node->type == cudaGraphNodeTypeHost || node->type == cudaGraphNodeTypeWaitEvent)
+        return 2;
+    return node->grid.fit > 0 && node->grid.blocks > node->grid.fit;
+}
+
+static void add_other(stuck *s, const bg__marked_node *node)
+{
+    if (s->others < OTHERS)
+        s->other[s->others] = node;
+    s->others++;
+}
+
+static void find_stuck(const bg__watched *w, stuck *s)
+{
+    const bg__marked *m = &w->marked;
+    bool *flags = calloc(m->count + 1, sizeof *flags);
+    size_t first = m->count;
+
+    *s = (stuck){.ended = bg__watched_count_ended(w)};
+    if (flags == NULL)
+        return;
+    for (size_t i = 0; i < m->edges; i++)
+        flags[m->edge[i].to] |= !is_marked(w, m->edge[i].from);
+    for (size_t i = 0; i < m->count; i++) {
+        if (flags[i] || is_marked(w, i))
+            continue;
+        if (first < m->count && rank_of(&m->node[i]) <= rank_of(&m->node[first])) {
+            add_other(s, &m->node[i]);
+            continue;
+        }
+        if (first < m->count)
+            add_other(s, &m->node[first]);
+        first = i;
+    }
+    if (first < m->count) {
+        s->node = &m->node[first];
+        s->behind = count_behind(m, first, flags);
+    }
+    free(flags);
+}
+
+/* ---- texts --------------------------------------------------------------------------------------------------------
+ */
+
+static const char *kind_of(const bg__marked_node *node)
+{
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel: return "kernel";
+    case cudaGraphNodeTypeHost: return "host function";
+    case cudaGraphNodeTypeWaitEvent: return "wait for an event";
+    case cudaGraphNodeTypeGraph: return "child graph";
+    default: return "node";
+    }
+}
+
+static const char *advice_for(const bg__marked_node *node)
+{
+    if (node->others != NULL)
+        return "find the rank that has not launched it, or has launched others before: all ranks launch the same "
+               "collectives of a communicator in the same order";
+    if (node->type == cudaGraphNodeTypeHost)
+        return "if it waits for a lock that a thread holds which waits for the graph, that is a deadlock: let go of "
+               "the lock before calls that launch or wait, such as cudaStreamSynchronize";
+    if (node->type == cudaGraphNodeTypeWaitEvent)
+        return "record the event after the work that it waits for, and launch that work before this graph";
+    if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit)
+        return "launch no more blocks than fit at once where blocks wait for each other, or launch it as a cooperative "
+               "kernel, which CUDA refuses where they do not fit";
+    if (node->type == cudaGraphNodeTypeKernel)
+        return "look at what its loops wait for: a flag that a kernel behind it in the graph sets, or one that was not "
+               "reset after the last launch, is never as they want it";
+    return "look at what it waits for";
+}
+
+static void describe_stuck(const bg__watched *w, const stuck *s, char *text, size_t bytes)
+{
+    const bg__marked_node *node = s->node;
+    size_t used = (size_t)snprintf(
+        text, bytes, "launch %u of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %zu wait%s for it",
+        (unsigned)w->marked.marks.words[BG__MARK_BEGUN], w->name, s->others > 0 ? "one of these, such as this" : "this",
+        kind_of(node), s->ended, w->marked.count, s->behind, s->behind == 1 ? "s" : "");
+
+    if (s->others > 0 && used < bytes)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 "; %zu other%s wait%s for no node either: one that does not end may keep the others "
+                                 "from running",
+                                 s->others, s->others == 1 ? "" : "s", s->others == 1 ? "s" : "");
+    if (node->others != NULL && used < bytes)
+        used += (size_t)snprintf(text + used, bytes - used, "; by its name it waits for %s", node->others);
+    if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit && used < bytes)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 "; of its %llu blocks %llu fit on the device at once: if they wait for each other, "
+                                 "they wait for ever",
+                                 node->grid.blocks, node->grid.fit);
+    if (used < bytes)
+        bg__hang_waits(text + used, bytes - used);
+}
+
+static void describe_whole(const bg__watched *w, bool began, char *text, size_t bytes)
+{
+    const unsigned number = (unsigned)w->marked.marks.words[BG__MARK_ENDED] + 1;
+    size_t used;
+
+    if (!began)
+        used = (size_t)snprintf(text, bytes,
+                                "launch %u of %.60s does not begin: what was launched before it in its stream, and is "
+                                "in none of the graphs that are watched, has not ended",
+                                number, w->name);
+    else if (w->why[0] != '\0')
+        used = (size_t)snprintf(text, bytes, "launch %u of %.60s does not end; which node is not known (%s)", number,
+                                w->name, w->why);
+    else
+        used = (size_t)snprintf(text, bytes, "launch %u of %.60s does not end, though all of its %zu nodes have",
+                                number, w->name, w->marked.count);
+    if (used < bytes)
+        bg__hang_waits(text + used, bytes - used);
+}
+
+static bool add_others(cJSON *row, const stuck *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(row, "others");
+    bool added = list != NULL;
+
+    for (size_t i = 0; i < s->others && i < OTHERS && added; i++) {
+        char name[NAME_SHOWN];
+        snprintf(name, sizeof name, "%s", s->other[i]->name);
+        added = cJSON_AddItemToArray(list, cJSON_CreateString(name));
+    }
+    return added;
+}
+
+/* A row has little room: of a long path the end. */
+static const char *shown_file(bg_site site)
+{
+    const size_t bytes = site.file != NULL ? strlen(site.file) : 0;
+    return site.file == NULL ? "" : bytes > FILE_SHOWN ? site.file + bytes - FILE_SHOWN : site.file;
+}
+
+char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
+{
+    const char *advice = began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
+                                 "node is named"
+                               : "look at what the program launches, or waits for, before it";
+    char message[900], name[NAME_SHOWN] = "", *text = NULL;
+    bg_site site = {NULL, 0};
+    cJSON *row = cJSON_CreateObject();
+    stuck s = {.node = NULL};
+
+    if (began)
+        find_stuck(w, &s);
+    if (s.node != NULL) {
+        describe_stuck(w, &s, message, sizeof message);
+        advice = advice_for(s.node);
+        site = s.node->site;
+        snprintf(name, sizeof name, "%s", s.node->name);
+    } else {
+        describe_whole(w, began, message, sizeof message);
+    }
+    if (row != NULL && cJSON_AddStringToObject(row, "hang", message) &&
+        cJSON_AddStringToObject(row, "graph", w->name) && cJSON_AddStringToObject(row, "call", name) &&
+        add_others(row, &s) && cJSON_AddStringToObject(row, "file", shown_file(site)) &&
+        cJSON_AddNumberToObject(row, "line", site.line) && cJSON_AddNumberToObject(row, "since", since_ms / 1000) &&
+        cJSON_AddStringToObject(row, "advice", advice))
+        text = bg__json_text(row, false);
+    cJSON_Delete(row);
+    if (text != NULL)
+        text[strlen(text) - 1] = '\0'; /* the last brace */
+    return text;
+}

@@ -1,0 +1,155 @@
+#include "watched.h"
+
+#include <cudaTypedefs.h>
+#include <stdlib.h>
+#include <string.h>
+
+pthread_mutex_t bg__watched_lock = PTHREAD_MUTEX_INITIALIZER;
+bg__watched *bg__watched_list;
+
+/* ---- graphs that come and go --------------------------------------------------------------------------------------
+ */
+
+static bool has_ended(const bg__watched *w)
+{
+    return w->marked.marks.words[BG__MARK_ENDED] == atomic_load(&w->launched);
+}
+
+static void free_watched(bg__watched *w)
+{
+    if (w->last != NULL)
+        BG__RELEASE(cudaEventDestroy(w->last));
+    bg__marked_free(&w->marked);
+    free(w->name);
+    free(w);
+}
+
+static bool is_waited_for(const bg__watched *w)
+{
+    for (const bg__watched *other = bg__watched_list; other != NULL; other = other->next)
+        if (other->after == w)
+            return true;
+    return false;
+}
+
+/* Of those that are gone, what no launch writes any more. */
+static void sweep(void)
+{
+    bg__watched *over = NULL;
+
+    pthread_mutex_lock(&bg__watched_lock);
+    for (bg__watched **at = &bg__watched_list; *at != NULL;) {
+        bg__watched *w = *at;
+        if (!w->gone || !has_ended(w) || w->place > 0 || is_waited_for(w)) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        w->next = over;
+        over = w;
+    }
+    pthread_mutex_unlock(&bg__watched_lock);
+    while (over != NULL) {
+        bg__watched *w = over;
+        over = w->next;
+        free_watched(w);
+    }
+}
+
+/* CUDA runs launches of one executable graph one after the other: so must those of its copies. */
+static void add_watched(bg__watched *w)
+{
+    pthread_mutex_lock(&bg__watched_lock);
+    for (bg__watched *other = bg__watched_list; other != NULL && w->after == NULL; other = other->next)
+        if (other->gone && other->key == w->key && !has_ended(other))
+            w->after = other;
+    w->next = bg__watched_list;
+    bg__watched_list = w;
+    pthread_mutex_unlock(&bg__watched_lock);
+}
+
+bg_status bg__watched_create(bg__watched **watched, const bg_graph *graph, cudaGraph_t source, cudaGraphExec_t key,
+                             const char **why)
+{
+    bg__watched *w = calloc(1, sizeof *w);
+    bg_status status = BG_OK;
+
+    *watched = NULL;
+    sweep();
+    if (w != NULL)
+        w->name = strdup(bg__graph_name(graph));
+    if (w == NULL || w->name == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", bg__graph_name(graph));
+    w->key = key;
+    if (source == NULL)
+        snprintf(w->why, sizeof w->why, "CUDA cannot copy it");
+    status = bg__marked_make(&w->marked, graph, source);
+    if (status != BG_OK && w->marked.marks.words == NULL)
+        goto done;
+    if (status != BG_OK)
+        snprintf(w->why, sizeof w->why, "%s", bg_last_error());
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&w->last, cudaEventDisableTiming));
+    add_watched(w);
+    *why = w->why[0] != '\0' ? w->why : NULL;
+    *watched = w;
+    w = NULL;
+done:
+    if (w != NULL)
+        free_watched(w);
+    return status;
+}
+
+void bg__watched_drop(bg__watched *watched)
+{
+    pthread_mutex_lock(&bg__watched_lock);
+    watched->gone = true;
+    pthread_mutex_unlock(&bg__watched_lock);
+    sweep();
+}
+
+/* ---- launches -----------------------------------------------------------------------------------------------------
+ */
+
+static void write_mark(bg__watched *w, size_t word, uint32_t value, cudaStream_t stream)
+{
+    static PFN_cuMemsetD32Async_v3020 fill;
+    const CUdeviceptr at = (CUdeviceptr)w->marked.marks.device + word * sizeof(uint32_t);
+
+    if (w->broken)
+        return;
+    if (fill == NULL && bg__driver_entry("cuMemsetD32Async", 3020, (void *)&fill) != BG_OK)
+        w->broken = true;
+    else
+        w->broken = fill(at, value, 1, stream) != CUDA_SUCCESS;
+}
+
+static void wait_for_older(bg__watched *w, cudaStream_t stream)
+{
+    if (w->after == NULL)
+        return;
+    bg__ignore(cudaStreamWaitEvent(stream, w->after->last, 0));
+    pthread_mutex_lock(&bg__watched_lock);
+    w->after = NULL;
+    pthread_mutex_unlock(&bg__watched_lock);
+}
+
+cudaError_t bg__watched_launch(bg__watched *w, cudaStream_t stream)
+{
+    const uint32_t number = atomic_load(&w->launched) + 1;
+    cudaError_t error = cudaErrorUnknown;
+
+    wait_for_older(w, stream);
+    write_mark(w, BG__MARK_BEGUN, number, stream);
+    if (!w->broken)
+        atomic_store(&w->launched, number);
+    if (w->marked.exec != NULL)
+        error = cudaGraphLaunch(w->marked.exec, stream);
+    if (error != cudaSuccess) {
+        bg__ignore(error);
+        error = cudaGraphLaunch(w->key, stream);
+    }
+    bg__ignore(error); /* the program's */
+    write_mark(w, BG__MARK_ENDED, number, stream);
+    bg__ignore(cudaEventRecord(w->last, stream));
+    return error;
+}

@@ -1,0 +1,40 @@
+/* The graphs that are watched, for the thread that looks at them. */
+#ifndef BG_DEBUG_WATCHED_H
+#define BG_DEBUG_WATCHED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "hang.h"
+#include "marked.h"
+
+struct bg__watched {
+    bg__watched *next;
+    cudaGraphExec_t key;
+    char *name;
+    bg__marked marked;
+    char why[256];    /* it is followed as a whole; "": node by node */
+    cudaEvent_t last; /* behind its last launch */
+    _Atomic uint32_t launched;
+    bool broken;        /* marks cannot be written */
+    bool gone;          /* the program launches it no more */
+    bg__watched *after; /* one of the same key that may still run when this one is launched first */
+    /* Of the thread. */
+    uint32_t begun, ended; /* as it saw them last */
+    size_t nodes;          /* that had ended */
+    double moved;          /* when one of those had changed, in ms */
+    int place;             /* in running.h, from 1 on; 0: none */
+};
+
+/* With the lock. */
+extern pthread_mutex_t bg__watched_lock;
+extern bg__watched *bg__watched_list;
+
+/* How many of its nodes have ended. */
+size_t bg__watched_count_ended(const bg__watched *watched);
+/* The text of the finding: a row for bg__running_enter, NULL: out of host memory. began: its launch has. */
+char *bg__hang_row(const bg__watched *watched, bool began, double since_ms);
+/* "; thread 12 (main) waits for it in cudaStreamSynchronize at model.py:3"; "" where none does. */
+void bg__hang_waits(char *text, size_t bytes);
+
+#endif
