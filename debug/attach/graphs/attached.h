@@ -22,6 +22,8 @@ typedef struct bg__launcher {
     bool (*launch)(bg__attached *a, cudaStream_t stream, CUresult *result);
     /* The graph has changed, or is gone: frees a->kept, which is not NULL. */
     void (*drop)(void *kept);
+    /* Before drop, and when the program ends: reports what is known by then. Makes no call of CUDA. NULL: nothing. */
+    void (*end)(bg__attached *a);
 } bg__launcher;
 
 struct bg__attached {

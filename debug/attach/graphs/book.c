@@ -71,6 +71,8 @@ const bg__launcher *bg__book_launcher(void)
 
 static void drop_kept(bg__attached *a)
 {
+    if (a->kept != NULL && book.launcher->end != NULL)
+        book.launcher->end(a);
     if (a->kept != NULL)
         book.launcher->drop(a->kept);
     a->kept = NULL;
@@ -279,11 +281,22 @@ static const struct timespec *deadline(void)
     return &at;
 }
 
+static void end_launches(bg__attached *a)
+{
+    if (book.launcher == NULL || book.launcher->end == NULL || pthread_mutex_trylock(&a->lock) != 0)
+        return;
+    if (a->kept != NULL)
+        book.launcher->end(a);
+    pthread_mutex_unlock(&a->lock);
+}
+
 /* A program may end while its threads launch: what is listed is what they had done so far. */
 __attribute__((destructor)) static void end_book(void)
 {
     if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
         return;
+    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
+        end_launches(a);
     write_list();
     pthread_mutex_unlock(&book.lock);
 }

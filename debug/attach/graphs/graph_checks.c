@@ -111,7 +111,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     answered =
         !unloaded && !a->stale &&
         (launcher != NULL ? launcher->launch(a, stream, result) : bg__book_steps() && step_launch(a, stream, result));
-    if (!answered) {
+    if (!answered || (launcher != NULL && *result == CUDA_SUCCESS)) { /* a stepped one is counted as it begins */
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);
     }

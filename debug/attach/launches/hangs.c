@@ -26,10 +26,6 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
     if (a->kept == NULL && watch(a) != BG_OK)
         return false;
     *result = (CUresult)bg__watched_launch(a->kept, stream != NULL ? stream : cudaStreamLegacy);
-    if (*result == CUDA_SUCCESS) {
-        bg__graph_count_replay(a->graph);
-        bg__process_report_count_replay(NULL);
-    }
     return true;
 }
 
@@ -40,7 +36,7 @@ static void drop(void *kept)
 
 bg_status bg__launch_hangs(const bg__launcher **launcher)
 {
-    static const bg__launcher hangs = {launch, drop};
+    static const bg__launcher hangs = {launch, drop, NULL};
     bg_status status;
 
     BG__TRY(bg__hangs_begin());
