@@ -57,34 +57,15 @@ static bg_status read_variable(const char *variable, char **value)
 
 /* ---- which replays --------------------------------------------------------------------------------------------- */
 
-/* A name without a number, "graph", is that of graph#0, graph#1 and so on, too. */
-static bool matches(const char *pattern, size_t length, const char *name)
-{
-    size_t stem = strcspn(name, "#");
-    char *first;
-    bool is = bg__glob(pattern, length, name);
-
-    if (is || name[stem] == '\0' || memchr(pattern, '#', length) != NULL || (first = strndup(name, stem)) == NULL)
-        return is;
-    is = bg__glob(pattern, length, first);
-    free(first);
-    return is;
-}
-
 /* The last pattern that matches decides. */
 static bool is_chosen(const char *list, const char *name)
 {
+    bg__globs at = {.list = list};
     bool chosen = list[strspn(list, " ")] == '!';
-    for (const char *at = list; *at != '\0'; at += *at == ',') {
-        size_t blank = strspn(at, " "), length = strcspn(at + blank, ",");
-        const char *pattern = at + blank;
-        bool leave = *pattern == '!';
-        at = pattern + length;
-        while (length > 0 && pattern[length - 1] == ' ')
-            length--;
-        if (length > leave && matches(pattern + leave, length - leave, name))
-            chosen = !leave;
-    }
+
+    while (bg__globs_next(&at))
+        if (bg__glob_numbered(at.text, at.length, name))
+            chosen = !at.negate;
     return chosen;
 }
 

@@ -267,5 +267,17 @@ void bg__op_nearest(bg__nearest *nearest);
 
 /* Whether text matches the first length characters of pattern; '*' matches any characters, or none. */
 bool bg__glob(const char *pattern, size_t length, const char *text);
+/* The same, but a pattern without a number, "graph", matches graph#0, graph#1 and so on, too. */
+bool bg__glob_numbered(const char *pattern, size_t length, const char *name);
+
+/* Goes through a list, "graph#0, !decode*". The last pattern that matches decides. */
+typedef struct bg__globs {
+    const char *list; /* all of it */
+    const char *text; /* one pattern, without '!' and blanks; NULL at first */
+    size_t length;
+    bool negate; /* '!' was before it */
+} bg__globs;
+/* false: there is none behind it. */
+bool bg__globs_next(bg__globs *at);
 
 #endif
