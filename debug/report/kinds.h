@@ -24,6 +24,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("nan-input", SYMPTOM)                                                                                            \
     X("inf-origin", ORIGIN)                                                                                            \
     X("not-stepped", ASIDE)                                                                                            \
+    X("not-split", ASIDE)                                                                                              \
     X("from-source", ASIDE)                                                                                            \
     X("not-counted", ASIDE)                                                                                            \
     X("not-dumped", ASIDE)                                                                                             \

@@ -87,6 +87,10 @@ const bg__variable bg__variables[] = {
     {"BG_ATTACH_SNAPSHOT_LIMIT", "attach", BG__FORM_INTEGER, "MIB", 0, 1 << 24, .fallback = "0",
      .text = "with --attach: a graph that may write more MiB of memory than this is not run again; 0: half of the "
              "device's free memory"},
+    {"BG_ATTACH_BREAK", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "",
+     .allowed = "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it "
+                "in the graph, commas between; or @FILE, a readable file of such patterns",
+     .text = "with --attach: launch these nodes outside of their graphs (run --break): \"flash_*\", \"graph#0/[12]\""},
 
     {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
      .fallback = "piecewise", .text = "how a runner runs its batches: as segments, as full graphs, or without a graph"},
@@ -298,4 +302,36 @@ bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last)
     else if (end != NULL && *end == '-')
         end = read_count(end + 1, last);
     return end != NULL && *end == '\0' && *first <= *last;
+}
+
+/* "[12]", "[12-55]" or "[12-]". */
+static bool is_index(const char *text, size_t length)
+{
+    uint64_t first, last;
+    char digits[48];
+
+    if (length < 3 || length >= sizeof digits || text[length - 1] != ']')
+        return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
+    return bg__variable_range(digits, &first, &last);
+}
+
+bool bg__variable_nodes(const char *value)
+{
+    for (; *value != '\0'; value += *value == ',') {
+        size_t length, slash = 0;
+        value += strspn(value, " \n\t");
+        length = strcspn(value, ",\n");
+        if (length == 1 && *value == '!')
+            return false;
+        for (size_t i = 0; i < length; i++)
+            if (value[i] == '/')
+                slash = i + 1;
+        slash += value[slash] == '!';
+        if (slash < length && value[slash] == '[' && !is_index(value + slash, length - slash))
+            return false;
+        value += length;
+        value += *value == '\n';
+    }
+    return true;
 }

@@ -23,6 +23,7 @@ typedef enum bg__form {
     BG__FORM_BYTES,
     BG__FORM_SIZES,
     BG__FORM_PATTERNS,
+    BG__FORM_NODES, /* patterns of nodes */
     BG__FORM_TOLERANCES,
     BG__FORM_FILE,
     BG__FORM_DIRECTORY, /* that exists */
@@ -64,5 +65,7 @@ bool bg__variable_choices(const bg__variable *variable, const char *value, unsig
 bool bg__variable_number(const bg__variable *variable, const char *value, double *number);
 /* "2-5" is from 2 to 5, "2" from 2 to 2. false: value is no such range. */
 bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last);
+/* false: one of the patterns is none of nodes, as "graph#0/[5" is none. */
+bool bg__variable_nodes(const char *value);
 
 #endif

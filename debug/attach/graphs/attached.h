@@ -56,7 +56,10 @@ struct bg__attached {
     bool checked;             /* at least once */
     bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
     bool noted;               /* where its addresses point is known */
-    void *kept;               /* what the process's launcher has of it; NULL: nothing */
+    /* Of nodes that a launcher launched outside of the graph. */
+    _Atomic size_t cut;              /* so many */
+    _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */
+    void *kept;                      /* what the process's launcher has of it; NULL: nothing */
 };
 
 /* From now on, before the first graph. */

@@ -159,6 +159,12 @@ static void catch_up(bg__attached *a)
         bg__attached_warn(a);
 }
 
+static void count_row(const bg__attached *a)
+{
+    bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+    bg__listing_count_outside(a->row, a->cut, a->split, a->outside);
+}
+
 /* Nobody uses it, and nobody finds it. */
 static void free_attached(bg__attached *a)
 {
@@ -171,7 +177,7 @@ static void free_attached(bg__attached *a)
     bg__kernels_free(a->kernels);
     bg__found_leave(a->report, a->asked);
     pthread_mutex_lock(&book.lock);
-    bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+    count_row(a);
     bg__ended_add(&book.ended, a->row, a->made);
     source = exchange_source(a, NULL, false);
     pthread_mutex_unlock(&book.lock);
@@ -241,7 +247,7 @@ static void fill_list(cJSON *rows)
     for (bg__ended *e = book.ended; e != NULL; e = e->hh.next)
         added = added && add_row(rows, e->row);
     for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next) {
-        bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+        count_row(a);
         added = added && add_row(rows, a->row);
     }
     if (!added)
@@ -303,6 +309,13 @@ __attribute__((destructor)) static void end_book(void)
 
 /* ---- graphs that come and go ----------------------------------------------------------------------------------- */
 
+/* Its nodes are of those who made the program's: a launcher may choose by that. */
+static void note_makers(const bg__attached *a, cudaGraph_t source)
+{
+    if (book.launcher != NULL && a->source != source)
+        bg__nodes_cloned(a->source, source);
+}
+
 static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -316,6 +329,7 @@ static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
     BG__TRY(bg__report_create(&a->report, "check", a->name));
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
+    note_makers(a, source);
     if (book.checks)
         BG__TRY(bg__blocks_prepare(source, &a->blocks));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
@@ -412,6 +426,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     old = exchange_source(a, copy, own);
     pthread_mutex_unlock(&book.lock);
     a->stale = false;
+    note_makers(a, source);
     bg__wrapped_set_mirrored(a->graph, !own);
     bg__kernels_free(a->kernels);
     a->kernels = NULL;

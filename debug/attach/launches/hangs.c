@@ -36,7 +36,7 @@ static void drop(void *kept)
 
 bg_status bg__launch_hangs(const bg__launcher **launcher)
 {
-    static const bg__launcher hangs = {launch, drop, NULL};
+    static const bg__launcher hangs = {.launch = launch, .drop = drop};
     bg_status status;
 
     BG__TRY(bg__hangs_begin());

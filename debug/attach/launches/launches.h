@@ -11,5 +11,6 @@ bg_status bg__launches_begin(void);
 bg_status bg__orders_begin(const bg__launcher **launcher);
 bg_status bg__attach_shadow_begin(const bg__launcher **launcher);
 bg_status bg__launch_hangs(const bg__launcher **launcher); /* last: where nothing else does */
+bg_status bg__break_begin(const bg__launcher **launcher);
 
 #endif

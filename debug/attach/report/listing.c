@@ -80,6 +80,25 @@ void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
 }
 
+/* One that is not there yet is added. */
+static void set_number(cJSON *row, const char *name, double number)
+{
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
+    if (item != NULL)
+        cJSON_SetNumberValue(item, number);
+    else
+        cJSON_AddNumberToObject(row, name, number);
+}
+
+void bg__listing_count_outside(cJSON *row, size_t nodes, uint64_t split, uint64_t outside)
+{
+    if (row == NULL || nodes == 0)
+        return;
+    set_number(row, "outside_nodes", (double)nodes);
+    set_number(row, "split_launches", (double)split);
+    set_number(row, "outside_launches", (double)outside);
+}
+
 void bg__listing_name(cJSON *row, const char *name)
 {
     cJSON *text = row != NULL ? cJSON_CreateString(name) : NULL;
@@ -91,13 +110,14 @@ void bg__listing_name(cJSON *row, const char *name)
 
 static void add_numbers(cJSON *to, const cJSON *from)
 {
-    static const char *const names[] = {"launches", "updates"};
+    static const char *const names[] = {"launches", "updates", "split_launches", "outside_launches"};
     cJSON *alike = cJSON_GetObjectItemCaseSensitive(to, "alike");
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cJSON *sum = cJSON_GetObjectItemCaseSensitive(to, names[i]);
-        cJSON_SetNumberValue(sum, cJSON_GetNumberValue(sum) +
-                                      cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(from, names[i])));
+        const cJSON *sum = cJSON_GetObjectItemCaseSensitive(to, names[i]);
+        const cJSON *more = cJSON_GetObjectItemCaseSensitive(from, names[i]);
+        if (more != NULL)
+            set_number(to, names[i], (sum != NULL ? sum->valuedouble : 0) + more->valuedouble);
     }
     if (alike != NULL)
         cJSON_SetNumberValue(alike, alike->valuedouble + 1);

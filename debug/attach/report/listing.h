@@ -17,6 +17,9 @@
 bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory);
 /* How often it was launched and updated so far. row NULL: nothing is done. */
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates);
+/* So many of its nodes were launched outside of it in so many of its launches, and so often in all. nodes 0: nothing is
+ * done. */
+void bg__listing_count_outside(cJSON *row, size_t nodes, uint64_t split, uint64_t outside);
 /* Its other name. */
 void bg__listing_name(cJSON *row, const char *name);
 

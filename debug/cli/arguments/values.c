@@ -35,6 +35,15 @@ static bool are_patterns(const char *value)
     return are;
 }
 
+static bool are_nodes(const char *value)
+{
+    size_t bytes = 0;
+    char *list = value[0] == '@' ? cli_file_read(value + 1, true, &bytes) : strdup(value);
+    bool are = list != NULL && bg__variable_nodes(list);
+    free(list);
+    return are;
+}
+
 void cli_patterns_join(char *list)
 {
     size_t bytes = strlen(list);
@@ -165,6 +174,7 @@ static bool fits(const bg__variable *variable, const char *value)
     case BG__FORM_SECONDS: return bg__variable_number(variable, value, &number);
     case BG__FORM_RANGE: return bg__variable_range(value, &first, &last);
     case BG__FORM_PATTERNS: return are_patterns(value);
+    case BG__FORM_NODES: return are_nodes(value);
     case BG__FORM_TOLERANCES: return bg_tolerances_check(value) == BG_OK;
     case BG__FORM_ADDRESS: return is_address(value);
     case BG__FORM_HOST: return fits_host(variable->name, value);

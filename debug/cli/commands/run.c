@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/child.h"
@@ -209,7 +210,8 @@ static bool is_tool(const cli_arguments *arguments, const char *flag, const char
 static bool needs_parent(const cli_arguments *arguments)
 {
     return is_tool(arguments, "--debug", "off") || is_tool(arguments, "--check", "off") ||
-           is_tool(arguments, "--shadow", "0") || cli_value(arguments, "--strict") != NULL;
+           is_tool(arguments, "--shadow", "0") || cli_value(arguments, "--strict") != NULL ||
+           cli_value(arguments, "--attach") != NULL;
 }
 
 /* Flags have set their variables. What runs no graph, or node by node, has no replay that BG_SHADOW could compare. */
@@ -235,7 +237,8 @@ static cli_status check_flags(const cli_arguments *arguments, int ranks, bool pa
         if (cli_value(arguments, of_ranks[i]) != NULL && (ranks == 0 || seeds))
             return cli_say(CLI_USAGE, "%s needs --ranks%s", of_ranks[i], seeds ? ", without --seeds" : "");
     if (cli_value(arguments, "--timeout") != NULL && ranks == 0 && !parent && !seeds)
-        return cli_say(CLI_USAGE, "--timeout needs --ranks, --seeds, --strict or a tool (--debug, --check, --shadow)");
+        return cli_say(CLI_USAGE,
+                       "--timeout needs --ranks, --seeds, --strict or a tool (--attach, --debug, --check, --shadow)");
     return parent || seeds ? check_tools() : CLI_OK;
 }
 
@@ -249,6 +252,8 @@ static int run_program(const cli_arguments *arguments)
         status = cli_job_read(arguments, &ranks);
     if (status == CLI_OK)
         status = check_flags(arguments, ranks, parent);
+    if (status == CLI_OK)
+        status = cli_run_attach(arguments);
     if (status != CLI_OK)
         return status;
     if (cli_value(arguments, "--seeds") != NULL)
@@ -263,6 +268,8 @@ static const cli_flag flags[] = {
     {"--eager-ops", .variable = "BG_EAGER_OPS"},
     {"--check", .variable = "BG_CHECK"},
     {"--shadow", .without = "1", .variable = "BG_SHADOW"},
+    {"--break", .variable = "BG_ATTACH_BREAK"},
+    {"--nodes", NULL, NULL, NULL, "with --attach: launch all nodes outside of their graphs: --break='*'"},
     {"--reports", .variable = "BG_REPORT"},
     {"--trace", .variable = "BG_TRACE"},
     {"--strict", NULL, NULL, NULL,
@@ -277,7 +284,7 @@ static const cli_flag flags[] = {
     {"--output-dir", "DIR", NULL, NULL,
      "with --ranks: write output into DIR/rank-N.out and DIR/rank-N.err; creates DIR"},
     {"--timeout", "SECONDS", NULL, NULL,
-     "with --ranks, --seeds, --strict, --debug, --check or --shadow: runs longer than SECONDS are killed"},
+     "with --ranks, --seeds, --strict, --attach, --debug, --check or --shadow: runs longer than SECONDS are killed"},
     {0},
 };
 
@@ -285,7 +292,8 @@ static const char more[] =
     "The command replaces itself with the program: the exit status is the program's. -e sets a variable "
     "of the program, and so does each flag below that names one. All other variables stay unchanged. HOSTCUDA_ "
     "variables are for the host device. Processes that the program leaves running are not ended.\n\n"
-    "With --debug, --check, --shadow or --strict the command stays as the parent of the program. After its end it "
+    "With --attach, --debug, --check, --shadow or --strict the command stays as the parent of the program. After its "
+    "end it "
     "prints "
     "on standard error what was looked at, and the command to type next. The program has the terminal, the standard "
     "streams and the signals that the command gets (SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2), and the exit "
@@ -311,8 +319,8 @@ static const char more[] =
 const cli_command cli_run = {
     .name = "run",
     .arguments = "-- PROGRAM ARG...",
-    .text = "start a program that links the library, and set its environment",
+    .text = "start a program with the library's variables set, or with its graphs split",
     .more = more,
-    .flags = {flags, cli_job_flags},
+    .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_program,
 };

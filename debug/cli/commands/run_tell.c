@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/observe/looked.h"
 #include "debug/cli/output/exits.h"
@@ -234,17 +235,22 @@ cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gath
     int findings = cli_gathered_count(gathered, NULL, 1), signal;
     telling t = {arguments, gathered, findings, cli_gathered_count(gathered, NULL, 0) - findings};
     cli_status status = findings > 0 ? CLI_FAILED : CLI_OK;
+    bool attached = cli_value(arguments, "--attach") != NULL;
 
     if (is_stop(end))
         return status;
     if (findings == 0 && cli_is_crash(end, &signal)) {
         if (gathered->graphs > 0)
             print_tools(&t);
-        print_next(&t, "", "step");
+        print_next(&t, "", attached ? "step --attach" : "step");
         return status;
     }
     if (findings == 0)
         status = cli_run_judge(gathered, arguments->rest[0]);
+    if (attached && (status == CLI_OK || status == CLI_FAILED)) {
+        cli_status told = cli_run_tell_outside(gathered);
+        return status == CLI_OK ? told : status;
+    }
     if (status == CLI_OK || status == CLI_FAILED || status == CLI_UNJUDGED) {
         print_tools(&t);
         print_next_of_tools(&t);

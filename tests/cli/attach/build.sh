@@ -12,3 +12,13 @@ build_program()
         -isystem "${found%%|*}/include" "tests/cli/attach/$1.c" "$work/kernels.o" "-L$OUT" -lhostcuda -lstdc++ \
         "-Wl,-rpath,$PWD/$OUT" -o "$work/$1" 2>"$work/log"
 }
+# The same of NAME.cu; build_library: as $work/libNAME.so.
+build_cuda()
+{
+    local found
+    found=$(tools/find_cuda host "${CUDA_HOME:-}")
+    "$CXX" -std=c++17 -O1 -fPIC -ffp-contract=off -rdynamic -Wall -Wextra -Wno-unknown-pragmas -Werror -Iinclude -I. \
+        -isystem "${found%%|*}/include" "${@:2}" -x c++ -include include/hostcuda/kernel_shim.h "tests/cli/attach/$1.cu" \
+        "-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT" -o "${library:-$work/$1}" 2>"$work/log"
+}
+build_library() { library=$work/lib$1.so build_cuda "$1" -shared; }

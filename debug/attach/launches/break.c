@@ -1,0 +1,127 @@
+/* BG_ATTACH_BREAK: a graph is split at chosen nodes, which are launched without a graph, between its parts. */
+#include "launches.h"
+
+#include <stdlib.h>
+
+#include "chosen_nodes.h"
+#include "cuts.h"
+#include "debug/report/process_report.h"
+#include "plain_node.h"
+
+/* Never NULL but for want of host memory. What cannot be split has no cuts, and is not tried again until it changes. */
+static bg__cuts *make(bg__attached *a)
+{
+    bg__cuts *cuts = calloc(1, sizeof *cuts);
+
+    if (cuts == NULL) {
+        bg__warn("--break: out of host memory: %s is launched as it is", bg__graph_name(a->graph));
+        return NULL;
+    }
+    if (bg__cuts_make(cuts, a) != BG_OK) {
+        bg__warn("--break: %s is launched as it is: %s", bg__graph_name(a->graph), bg_last_error());
+        bg__cuts_free(cuts);
+    }
+    if (cuts->outside > 0)
+        a->cut = cuts->outside;
+    return cuts;
+}
+
+/* The driver lets no two launches of one executable graph run at once, in whichever streams: neither may those of its
+ * parts. */
+static cudaError_t wait_for_last(const bg__cuts *cuts, cudaStream_t stream)
+{
+    cudaError_t error = cuts->launched ? cudaStreamWaitEvent(stream, cuts->ended, 0) : cudaSuccess;
+    if (error == cudaSuccess)
+        return error;
+    bg__ignore(error);
+    return cudaEventSynchronize(cuts->ended);
+}
+
+static cudaError_t record_end(const bg__cuts *cuts, cudaStream_t stream)
+{
+    cudaError_t error = cudaEventRecord(cuts->ended, stream);
+    if (error == cudaSuccess)
+        return error;
+    bg__ignore(error);
+    return cudaEventRecord(cuts->ended, stream);
+}
+
+static cudaError_t launch_cut(const struct bg__cut *cut, cudaStream_t stream)
+{
+    return cut->part != NULL ? cudaGraphLaunch(cut->part, stream) : bg__plain_launch(cut->node, stream);
+}
+
+/* What is before it has been queued, and what is behind it cannot be queued without it: so a launch that fails, which
+ * has queued nothing, is tried once more. */
+static cudaError_t insist(const struct bg__cut *cut, cudaStream_t stream)
+{
+    cudaError_t error = launch_cut(cut, stream);
+    if (error == cudaSuccess)
+        return error;
+    bg__ignore(error);
+    return launch_cut(cut, stream);
+}
+
+/* *queued: something was, so that the graph cannot be launched as a whole any more. */
+static cudaError_t launch_cuts(bg__attached *a, bg__cuts *cuts, cudaStream_t stream, bool *queued)
+{
+    cudaError_t error = wait_for_last(cuts, stream), recorded;
+
+    for (size_t i = 0; i < cuts->count && error == cudaSuccess; i++) {
+        const struct bg__cut *cut = &cuts->list[i];
+        error = insist(cut, stream);
+        *queued = *queued || error == cudaSuccess;
+        a->outside += error == cudaSuccess && cut->part == NULL;
+    }
+    if (!*queued)
+        return error;
+    recorded = record_end(cuts, stream);
+    cuts->launched = recorded == cudaSuccess;
+    return error != cudaSuccess ? error : recorded;
+}
+
+static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    bg__relaxed relaxed;
+    cudaError_t error;
+    bg__cuts *cuts;
+    bool queued = false;
+
+    if (a->kept == NULL)
+        a->kept = make(a);
+    cuts = a->kept;
+    if (cuts == NULL || cuts->count == 0)
+        return false;
+    relaxed = bg__relax_to_release();
+    error = launch_cuts(a, cuts, stream != NULL ? stream : cudaStreamLegacy, &queued);
+    bg__relax_end(relaxed);
+    bg__ignore(error); /* the program gets it */
+    *result = (CUresult)error;
+    if (error != cudaSuccess)
+        bg__warn("--break: %s %s: %s", bg__graph_name(a->graph),
+                 queued ? "was not launched to its end, and the launch fails" : "is launched as it is",
+                 cudaGetErrorName(error));
+    a->split += error == cudaSuccess;
+    return queued;
+}
+
+static void drop(void *kept)
+{
+    bg__cuts_free(kept);
+    free(kept);
+}
+
+bg_status bg__break_begin(const bg__launcher **launcher)
+{
+    static const bg__launcher own = {.launch = launch, .drop = drop};
+    bool wanted;
+    bg_status status;
+
+    BG__TRY(bg__chosen_begin(&wanted));
+    if (!wanted)
+        return BG_OK;
+    BG__TRY(bg__plain_begin());
+    *launcher = &own;
+done:
+    return status;
+}

@@ -1,0 +1,143 @@
+/* A pattern is a node, or GRAPH/NODE, where a node is a name (scale, scale#3, flash_*), an index ([12], [12-55]), or a
+ * line of its stack (model.py:31). */
+#include "chosen_nodes.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/variables.h"
+#include "op/op.h"
+
+static const char variable[] = "BG_ATTACH_BREAK";
+enum { LIST_BYTES = 16 << 20 };
+
+static struct {
+    char *list;
+    atomic_bool *met; /* by pattern: it matches a node of some graph */
+    pid_t process;    /* that it is of; not of a child */
+    _Atomic bool asked;
+} chosen;
+
+/* ---- one pattern ------------------------------------------------------------------------------------------------ */
+
+/* "[12-55]" */
+static bool is_in_range(const char *pattern, size_t length, size_t index)
+{
+    uint64_t first, last;
+    char digits[48];
+
+    if (length < 3 || length >= sizeof digits)
+        return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)length - 2, pattern + 1);
+    return bg__variable_range(digits, &first, &last) && index >= first && index <= last;
+}
+
+/* "model.py:31" in the line "/home/me/model.py:31 in forward". */
+static bool is_in_stack(const char *pattern, size_t length, const char *stack)
+{
+    for (const char *at = stack; at != NULL && (at = strchr(at, pattern[0])) != NULL; at++) {
+        bool begins = at == stack || at[-1] == '\n' || at[-1] == '/';
+        if (begins && strncmp(at, pattern, length) == 0 && strchr(" \n", at[length]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static bool matches_node(const char *pattern, size_t length, const bg__candidate *node)
+{
+    if (length > 0 && pattern[0] == '[')
+        return is_in_range(pattern, length, node->index);
+    if (memchr(pattern, ':', length) != NULL)
+        return is_in_stack(pattern, length, node->stack);
+    return bg__glob_numbered(pattern, length, node->name);
+}
+
+/* Names of graphs and files may have '/'. */
+static bool matches(const char *pattern, size_t length, const bg__candidate *node)
+{
+    if (matches_node(pattern, length, node))
+        return true;
+    for (size_t i = 1; i + 1 < length; i++)
+        if (pattern[i] == '/' && bg__glob_numbered(pattern, i, node->graph) &&
+            matches_node(pattern + i + 1, length - i - 1, node))
+            return true;
+    return false;
+}
+
+bool bg__chosen(const bg__candidate *node)
+{
+    bg__globs at = {.list = chosen.list};
+    bool is = chosen.list[strspn(chosen.list, " ")] == '!';
+
+    atomic_store(&chosen.asked, true);
+    for (size_t i = 0; bg__globs_next(&at); i++) {
+        if (!matches(at.text, at.length, node))
+            continue;
+        atomic_store(&chosen.met[i], true);
+        is = !at.negate;
+    }
+    return is;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------------------- */
+
+static bg_status read_list(const char *value)
+{
+    size_t bytes = 0;
+    bg_status status = BG_OK;
+
+    if (value[0] != '@') {
+        chosen.list = strdup(value);
+        return chosen.list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
+    }
+    BG__TRY(bg__file_read(value + 1, true, LIST_BYTES, &chosen.list, &bytes));
+    if (bytes > LIST_BYTES)
+        BG__FAIL(BG_ERROR_IO, "the list of nodes in %s is larger than %d MiB", value + 1, LIST_BYTES >> 20);
+    for (char *c = chosen.list; *c != '\0'; c++)
+        if (*c == '\n')
+            *c = ',';
+done:
+    if (status != BG_OK)
+        bg__fail_where("%s", variable);
+    return status;
+}
+
+bg_status bg__chosen_begin(bool *wanted)
+{
+    const char *value = bg__env(variable);
+    bg__globs at = {.list = ""};
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    *wanted = value != NULL;
+    if (value == NULL)
+        return BG_OK;
+    BG__TRY(read_list(value));
+    if (!bg__variable_nodes(chosen.list))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is not %s", variable, value,
+                 bg__variable_find(variable)->allowed);
+    for (at.list = chosen.list; bg__globs_next(&at);)
+        count++;
+    chosen.met = calloc(count + 1, sizeof *chosen.met);
+    if (chosen.met == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
+    chosen.process = getpid();
+done:
+    return status;
+}
+
+/* A typing mistake would be read as "the fault is not there". */
+__attribute__((destructor)) static void warn_of_unmet(void)
+{
+    bg__globs at = {.list = chosen.list};
+
+    if (chosen.met == NULL || chosen.process != getpid() || !atomic_load(&chosen.asked))
+        return;
+    for (size_t i = 0; bg__globs_next(&at); i++)
+        if (!atomic_load(&chosen.met[i]))
+            bg__warn("--break: '%.*s' matches no node of the graphs that were launched", (int)at.length, at.text);
+}

@@ -1,0 +1,24 @@
+/* Which nodes the program's graphs are split at: BG_ATTACH_BREAK. */
+#ifndef BG_ATTACH_CHOSEN_NODES_H
+#define BG_ATTACH_CHOSEN_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <breakgraph/status.h>
+
+/* Reads the variable. *wanted: it is set. Errors: INVALID_ARGUMENT, IO, OUT_OF_MEMORY. */
+bg_status bg__chosen_begin(bool *wanted);
+
+/* A node as patterns see it. */
+typedef struct bg__candidate {
+    const char *graph; /* "graph#0" */
+    const char *name;  /* "scale#3" */
+    size_t index;      /* in the order of the graph's list */
+    const char *stack; /* of who made it, a line each; NULL: unknown */
+} bg__candidate;
+
+/* Whether the last pattern that matches chooses it. */
+bool bg__chosen(const bg__candidate *node);
+
+#endif

@@ -1,0 +1,225 @@
+#include "chosen_places.h"
+
+#include <string.h>
+
+#include "chosen_nodes.h"
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/memory/allocate.h"
+#include "debug/report/report.h"
+#include "plain_node.h"
+
+/* ---- what is chosen --------------------------------------------------------------------------------------------- */
+
+/* A node in a child graph has the name of its kernel, without a number. */
+static bool is_chosen_inside(const char *graph, const bg__node *node)
+{
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = NULL;
+    size_t bytes = name != NULL ? bg__kernel_short_name(name, &begin) : 0;
+    char text[256];
+
+    if (bytes == 0)
+        return false;
+    snprintf(text, sizeof text, "%.*s", (int)bytes, begin);
+    return bg__chosen(&(bg__candidate){.graph = graph, .name = text, .index = SIZE_MAX});
+}
+
+static bool is_chosen(const char *graph, const bg__node *node)
+{
+    const bg__stack *stack;
+
+    if (node->parent >= 0)
+        return is_chosen_inside(graph, node);
+    stack = bg__node_maker(node->handle);
+    return bg__chosen(&(bg__candidate){.graph = graph,
+                                       .name = node->call != NULL ? node->call->name : "",
+                                       .index = node->place,
+                                       .stack = stack != NULL ? bg__stack_text(stack) : NULL});
+}
+
+/* ---- kernels that wait for each other --------------------------------------------------------------------------- */
+
+/* Of NCCL's, two that nothing orders may need each other to run: they are launched together, as in the graph. */
+static bool waits_for_others(const bg__node *node)
+{
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = NULL;
+    return name != NULL && bg__kernel_short_name(name, &begin) > 0 && strncmp(begin, "nccl", 4) == 0;
+}
+
+/* Marks all that can be reached from place. */
+static void mark_reached(const bg__layout *layout, size_t place, bool *reached, size_t *stack)
+{
+    size_t depth = 0;
+
+    memset(reached, 0, layout->count * sizeof *reached);
+    stack[depth++] = place;
+    while (depth > 0) {
+        size_t from = stack[--depth];
+        for (size_t e = layout->first_edge[from]; e < layout->first_edge[from + 1]; e++) {
+            size_t to = layout->edge_to[e];
+            if (!reached[to])
+                stack[depth++] = to;
+            reached[to] = true;
+        }
+    }
+}
+
+/* behind[i * count + k]: the k-th of the places comes behind the i-th. */
+static bg_status add_ties(bg__ties *ties, const size_t *places, size_t count, const bool *behind)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++) {
+            if (behind[i * count + k] || behind[k * count + i])
+                continue;
+            BG__TRY(BG__GROW(ties->tie, ties->count, ties->capacity, "kernels"));
+            ties->tie[ties->count++] = (struct bg__tie){places[i], places[k]};
+        }
+done:
+    return status;
+}
+
+static bg_status tie(bg__ties *ties, const bg__layout *layout, const size_t *places, size_t count)
+{
+    bool *reached = NULL, *behind = NULL;
+    size_t *stack = NULL;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(reached, layout->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(stack, layout->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(behind, count * count, "kernels"));
+    for (size_t i = 0; i < count; i++) {
+        mark_reached(layout, places[i], reached, stack);
+        for (size_t k = 0; k < count; k++)
+            behind[i * count + k] = reached[places[k]];
+    }
+    BG__TRY(add_ties(ties, places, count, behind));
+done:
+    free(reached);
+    free(stack);
+    free(behind);
+    return status;
+}
+
+static bg_status find_ties(bg__ties *ties, const bg__cuts *cuts, const bg__layout *layout)
+{
+    size_t *places = NULL, count = 0;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(places, layout->count, "nodes"));
+    for (size_t i = 0; i < layout->count; i++) {
+        const bg__node *node = bg__nodes_find(&cuts->nodes, layout->nodes[i]);
+        if (node != NULL && waits_for_others(node))
+            places[count++] = i;
+    }
+    if (count > 1)
+        BG__TRY(tie(ties, layout, places, count));
+done:
+    free(places);
+    return status;
+}
+
+static bool is_tied(const bg__ties *ties, size_t place)
+{
+    for (size_t i = 0; i < ties->count; i++)
+        if (ties->tie[i].one == place || ties->tie[i].other == place)
+            return true;
+    return false;
+}
+
+/* ---- what stays in the graph ------------------------------------------------------------------------------------ */
+
+/* For one reason. */
+typedef struct staying {
+    const char *why;
+    const bg__call *first;
+    size_t count;
+} staying;
+enum { REASONS = 16 };
+
+static void add_staying(staying list[REASONS], const char *why, const bg__call *call)
+{
+    size_t i = 0;
+    while (i < REASONS - 1 && list[i].why != NULL && strcmp(list[i].why, why) != 0)
+        i++;
+    if (list[i].count++ == 0)
+        list[i] = (staying){why, call, 1};
+}
+
+static void note_staying(bg_report *report, const staying list[REASONS])
+{
+    for (int i = 0; i < REASONS && list[i].count > 0; i++) {
+        char more[48] = "";
+        if (list[i].count > 1)
+            snprintf(more, sizeof more, ", with %zu other chosen node%s", list[i].count - 1,
+                     list[i].count == 2 ? "" : "s");
+        bg__report_add(report, "not-split", BG_NOTE, list[i].first, NULL,
+                       "choose other nodes, such as those before and behind it",
+                       "it cannot be launched outside of its graph, and stays in there%s: %s", more, list[i].why);
+    }
+}
+
+void bg__places_note_whole(const bg__places *places, bg_report *report, const char *why)
+{
+    bg__report_add(report, "not-split", BG_NOTE, NULL, NULL, "look at it with breakgraph check --attach",
+                   "the graph is launched as it is, though %zu of its nodes %s chosen: %s", places->chosen,
+                   places->chosen == 1 ? "is" : "are", why);
+}
+
+/* ---- all nodes -------------------------------------------------------------------------------------------------- */
+
+/* Of a place: its node, or where that has a child graph, all that is in there. */
+typedef struct found_place {
+    bool chosen;
+    const char *why; /* NULL: it can be cut */
+} found_place;
+
+static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cuts *cuts)
+{
+    for (size_t i = 0; i < cuts->nodes.count; i++) {
+        const bg__node *node = &cuts->nodes.node[i], *outer = node;
+        const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__plain_not(node);
+        while (outer->parent >= 0)
+            outer = &cuts->nodes.node[outer->parent];
+        if (why != NULL)
+            list[outer->place].why = why;
+        if (is_chosen(bg__graph_name(a->graph), node))
+            list[outer->place].chosen = true;
+    }
+}
+
+bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__cuts *cuts, const bg__layout *layout,
+                            bg_report *report)
+{
+    staying staying_list[REASONS] = {{NULL, NULL, 0}};
+    found_place *list = NULL;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(p->outside, layout->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(list, layout->count, "nodes"));
+    look_at_nodes(list, a, cuts);
+    BG__TRY(find_ties(&p->ties, cuts, layout));
+    for (size_t i = 0; i < layout->count; i++) {
+        const bg__node *node = bg__nodes_find(&cuts->nodes, layout->nodes[i]);
+        if (!list[i].chosen || node == NULL)
+            continue;
+        p->chosen++;
+        if (list[i].why == NULL && is_tied(&p->ties, i))
+            list[i].why = "nothing orders it and another kernel of NCCL, and one may wait for the other";
+        if (list[i].why != NULL)
+            add_staying(staying_list, list[i].why, node->call);
+        p->outside[i] = list[i].why == NULL;
+        p->count += p->outside[i];
+    }
+    if (!a->own) /* else all stays */
+        note_staying(report, staying_list);
+done:
+    free(list);
+    return status;
+}
+
+void bg__places_free(bg__places *p)
+{
+    free(p->outside);
+    free(p->ties.tie);
+    *p = (bg__places){.outside = NULL};
+}

@@ -1,0 +1,23 @@
+/* The nodes of one graph that are launched outside of it. */
+#ifndef BG_ATTACH_CHOSEN_PLACES_H
+#define BG_ATTACH_CHOSEN_PLACES_H
+
+#include "cuts.h"
+#include "stages.h"
+
+typedef struct bg__places {
+    bool *outside; /* of each place */
+    size_t chosen; /* by patterns; some of them cannot be cut */
+    size_t count;  /* places that are outside */
+    bg__ties ties; /* kernels that wait for each other */
+} bg__places;
+
+/* Chooses among the nodes of a, whose layout has not been used up. cuts has its nodes. Notes in report what stays in
+ * the graph. Starts zeroed; call bg__places_free also after a failure. Errors: OUT_OF_MEMORY. */
+bg_status bg__places_choose(bg__places *places, const bg__attached *a, const bg__cuts *cuts, const bg__layout *layout,
+                            bg_report *report);
+void bg__places_free(bg__places *places);
+/* Notes that none of the chosen nodes is cut, and why. */
+void bg__places_note_whole(const bg__places *places, bg_report *report, const char *why);
+
+#endif

@@ -1,0 +1,162 @@
+#include "plain_node.h"
+
+#include <cudaTypedefs.h>
+#include <string.h>
+
+static struct {
+    PFN_cuLaunchKernel_v4000 launch;
+    PFN_cuLaunchKernelEx_v11060 launch_with; /* attributes */
+    PFN_cuMemsetD8Async_v3020 fill_8;
+    PFN_cuMemsetD16Async_v3020 fill_16;
+    PFN_cuMemsetD32Async_v3020 fill_32;
+    PFN_cuMemsetD2D8Async_v3020 rows_8;
+    PFN_cuMemsetD2D16Async_v3020 rows_16;
+    PFN_cuMemsetD2D32Async_v3020 rows_32;
+} driver;
+
+bg_status bg__plain_begin(void)
+{
+    bg_status status;
+    BG__TRY(bg__driver_entry("cuLaunchKernel", 4000, (void *)&driver.launch));
+    BG__TRY(bg__driver_entry("cuLaunchKernelEx", 11060, (void *)&driver.launch_with));
+    BG__TRY(bg__driver_entry("cuMemsetD8Async", 3020, (void *)&driver.fill_8));
+    BG__TRY(bg__driver_entry("cuMemsetD16Async", 3020, (void *)&driver.fill_16));
+    BG__TRY(bg__driver_entry("cuMemsetD32Async", 3020, (void *)&driver.fill_32));
+    BG__TRY(bg__driver_entry("cuMemsetD2D8Async", 3020, (void *)&driver.rows_8));
+    BG__TRY(bg__driver_entry("cuMemsetD2D16Async", 3020, (void *)&driver.rows_16));
+    BG__TRY(bg__driver_entry("cuMemsetD2D32Async", 3020, (void *)&driver.rows_32));
+done:
+    return status;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+static bool get_attribute(const bg__node *node, cudaLaunchAttributeID id, cudaLaunchAttributeValue *value)
+{
+    cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, id, value);
+    bg__ignore(error);
+    return error == cudaSuccess;
+}
+
+/* Not its default. Attributes that only make a kernel faster or slower are left out, but for its priority. */
+static bool is_set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
+{
+    switch ((int)id) {
+    case cudaLaunchAttributeCooperative: return value->cooperative != 0;
+    case cudaLaunchAttributeClusterDimension:
+        return value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1;
+    case cudaLaunchAttributePriority: return value->priority != 0;
+    default: return false;
+    }
+}
+
+static const cudaLaunchAttributeID taken[] = {cudaLaunchAttributeCooperative, cudaLaunchAttributeClusterDimension,
+                                              cudaLaunchAttributePriority};
+enum { TAKEN = sizeof taken / sizeof *taken };
+
+static unsigned take_attributes(const bg__node *node, CUlaunchAttribute list[TAKEN])
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < TAKEN; i++) {
+        cudaLaunchAttributeValue value = {0};
+        if (!get_attribute(node, taken[i], &value) || !is_set(taken[i], &value))
+            continue;
+        list[count].id = (CUlaunchAttributeID)taken[i];
+        memcpy(&list[count].value, &value, sizeof value);
+        count++;
+    }
+    return count;
+}
+
+/* The driver takes a CUkernel, too, in place of a function. */
+static cudaError_t launch_kernel(const bg__node *node, cudaStream_t stream)
+{
+    const CUDA_KERNEL_NODE_PARAMS *k = &node->of.launch;
+    CUfunction function = k->func != NULL ? k->func : (CUfunction)(void *)k->kern;
+    CUlaunchAttribute attributes[TAKEN] = {0};
+    unsigned count = take_attributes(node, attributes);
+    const CUlaunchConfig config = {k->gridDimX,  k->gridDimY,       k->gridDimZ, k->blockDimX, k->blockDimY,
+                                   k->blockDimZ, k->sharedMemBytes, stream,      attributes,   count};
+
+    if (count > 0)
+        return (cudaError_t)driver.launch_with(&config, function, k->kernelParams, k->extra);
+    return (cudaError_t)driver.launch(function, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX, k->blockDimY,
+                                      k->blockDimZ, k->sharedMemBytes, stream, k->kernelParams, k->extra);
+}
+
+/* ---- the others ------------------------------------------------------------------------------------------------- */
+
+static cudaError_t launch_fill(const struct cudaMemsetParams *f, cudaStream_t stream)
+{
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)f->dst;
+    bool rows = f->height > 1;
+
+    switch (f->elementSize) {
+    case 1:
+        return (cudaError_t)(rows ? driver.rows_8(to, f->pitch, (unsigned char)f->value, f->width, f->height, stream)
+                                  : driver.fill_8(to, (unsigned char)f->value, f->width, stream));
+    case 2:
+        return (cudaError_t)(rows ? driver.rows_16(to, f->pitch, (unsigned short)f->value, f->width, f->height, stream)
+                                  : driver.fill_16(to, (unsigned short)f->value, f->width, stream));
+    default:
+        return (cudaError_t)(rows ? driver.rows_32(to, f->pitch, f->value, f->width, f->height, stream)
+                                  : driver.fill_32(to, f->value, f->width, stream));
+    }
+}
+
+cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream)
+{
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel: return launch_kernel(node, stream);
+    case cudaGraphNodeTypeMemcpy: return cudaMemcpy3DAsync(&node->of.copy, stream);
+    case cudaGraphNodeTypeMemset: return launch_fill(&node->of.fill, stream);
+    case cudaGraphNodeTypeHost: return cudaLaunchHostFunc(stream, node->of.host.fn, node->of.host.userData);
+    default: return cudaSuccess; /* an empty node */
+    }
+}
+
+/* ---- what cannot be launched ------------------------------------------------------------------------------------ */
+
+/* CUDA would read it at the call, and not when the stream comes there; or wait for it. */
+static bool is_pageable(const void *address)
+{
+    struct cudaPointerAttributes about;
+    cudaError_t error = cudaPointerGetAttributes(&about, address);
+    bg__ignore(error);
+    return error != cudaSuccess || about.type == cudaMemoryTypeUnregistered;
+}
+
+static const char *why_no_copy(const bg__node *node)
+{
+    for (int which = BG__SOURCE; which <= BG__DESTINATION; which++) {
+        bg__end end;
+        if (bg__copy_end(node, which, &end) && is_pageable(end.address))
+            return "outside of a graph, CUDA copies from and to pageable host memory during the call";
+    }
+    return NULL;
+}
+
+static const char *why_no_kernel(const bg__node *node)
+{
+    cudaLaunchAttributeValue value = {0};
+    if (get_attribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value) &&
+        value.deviceUpdatableKernelNode.deviceUpdatable != 0)
+        return "the device may update the kernel in the graph";
+    return NULL;
+}
+
+const char *bg__plain_not(const bg__node *node)
+{
+    if (!node->known && node->type != cudaGraphNodeTypeEmpty)
+        return "CUDA does not report its parameters";
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel: return why_no_kernel(node);
+    case cudaGraphNodeTypeMemcpy: return why_no_copy(node);
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeHost:
+    case cudaGraphNodeTypeEmpty: return NULL;
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent: return "the event that it uses may be gone, or another library's";
+    default: return "nodes of this kind exist only in graphs";
+    }
+}

@@ -1,0 +1,71 @@
+#include "stages.h"
+
+#include "debug/memory/allocate.h"
+
+typedef struct ordering {
+    bg__stages *stages;
+    size_t next;
+} ordering;
+
+static bg_status note_place(void *user, size_t place)
+{
+    ordering *o = user;
+    o->stages->order[o->next++] = place;
+    return BG_OK;
+}
+
+/* The smallest stage for that kind of place that is not before stage. */
+static size_t round_up(size_t stage, bool outside)
+{
+    return stage + (stage % 2 != outside);
+}
+
+/* Raises each stage to what the nodes before it need. */
+static void raise_along_edges(bg__stages *s, const bg__layout *layout, const bool *outside)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        size_t place = s->order[i];
+        s->stage[place] = round_up(s->stage[place], outside[place]);
+        for (size_t e = layout->first_edge[place]; e < layout->first_edge[place + 1]; e++)
+            if (s->stage[layout->edge_to[e]] < s->stage[place])
+                s->stage[layout->edge_to[e]] = s->stage[place];
+    }
+}
+
+/* false: all ties hold. */
+static bool raise_ties(bg__stages *s, const bg__ties *ties)
+{
+    bool raised = false;
+    for (size_t i = 0; i < ties->count; i++) {
+        size_t *one = &s->stage[ties->tie[i].one], *other = &s->stage[ties->tie[i].other];
+        raised = raised || *one != *other;
+        *one = *other = *one > *other ? *one : *other;
+    }
+    return raised;
+}
+
+bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside, const bg__ties *ties, bool *possible)
+{
+    bg_status status;
+
+    s->count = layout->count;
+    BG__TRY(BG__ALLOCATE(s->order, s->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->stage, s->count, "nodes"));
+    BG__TRY(bg__layout_in_order(layout, note_place, &(ordering){s, 0}));
+    do {
+        raise_along_edges(s, layout, outside);
+        s->last = 0;
+        for (size_t i = 0; i < s->count; i++)
+            s->last = s->stage[i] > s->last ? s->stage[i] : s->last;
+        *possible = s->last <= 2 * s->count + 2; /* else they push each other up without end */
+    } while (*possible && raise_ties(s, ties));
+done:
+    return status;
+}
+
+void bg__stages_free(bg__stages *s)
+{
+    free(s->order);
+    free(s->stage);
+    *s = (bg__stages){0};
+}
