@@ -22,6 +22,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("fault", SYMPTOM)                                                                                                \
     X("nan-origin", ORIGIN)                                                                                            \
     X("nan-input", SYMPTOM)                                                                                            \
+    X("nan-seen", SYMPTOM)                                                                                             \
     X("inf-origin", ORIGIN)                                                                                            \
     X("not-stepped", ASIDE)                                                                                            \
     X("not-split", ASIDE)                                                                                              \

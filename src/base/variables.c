@@ -82,6 +82,8 @@ const bg__variable bg__variables[] = {
      .text =
          "with BG_CHECK=orders: orders of a graph's nodes that are compared, one more than it has branches, then some "
          "of the seeds 1, 2, ...; 0: two seeds, and at most 64 branches"},
+    {"BG_ATTACH_PROBE", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "", .allowed = "nodes as in BG_ATTACH_BREAK",
+     .text = "with --attach: count NaN in what these nodes write, within the graph (run --probe)"},
     {"BG_ATTACH_SHADOW", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "with --attach: 1 compares each launch of a graph with its nodes, one after the other (run --shadow)"},
     {"BG_ATTACH_SNAPSHOT_LIMIT", "attach", BG__FORM_INTEGER, "MIB", 0, 1 << 24, .fallback = "0",

@@ -117,7 +117,7 @@ bg_status bg__break_begin(const bg__launcher **launcher)
     bool wanted;
     bg_status status;
 
-    BG__TRY(bg__chosen_begin(&wanted));
+    BG__TRY(bg__chosen_begin("BG_ATTACH_BREAK", &wanted));
     if (!wanted)
         return BG_OK;
     BG__TRY(bg__plain_begin());

@@ -12,10 +12,10 @@
 #include "base/variables.h"
 #include "op/op.h"
 
-static const char variable[] = "BG_ATTACH_BREAK";
 enum { LIST_BYTES = 16 << 20 };
 
 static struct {
+    const char *variable;
     char *list;
     atomic_bool *met; /* by pattern: it matches a node of some graph */
     pid_t process;    /* that it is of; not of a child */
@@ -85,7 +85,7 @@ bool bg__chosen(const bg__candidate *node)
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
-static bg_status read_list(const char *value)
+static bg_status read_list(const char *variable, const char *value)
 {
     size_t bytes = 0;
     bg_status status = BG_OK;
@@ -106,7 +106,7 @@ done:
     return status;
 }
 
-bg_status bg__chosen_begin(bool *wanted)
+bg_status bg__chosen_begin(const char *variable, bool *wanted)
 {
     const char *value = bg__env(variable);
     bg__globs at = {.list = ""};
@@ -116,7 +116,7 @@ bg_status bg__chosen_begin(bool *wanted)
     *wanted = value != NULL;
     if (value == NULL)
         return BG_OK;
-    BG__TRY(read_list(value));
+    BG__TRY(read_list(variable, value));
     if (!bg__variable_nodes(chosen.list))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is not %s", variable, value,
                  bg__variable_find(variable)->allowed);
@@ -125,6 +125,7 @@ bg_status bg__chosen_begin(bool *wanted)
     chosen.met = calloc(count + 1, sizeof *chosen.met);
     if (chosen.met == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
+    chosen.variable = variable;
     chosen.process = getpid();
 done:
     return status;
@@ -139,5 +140,6 @@ __attribute__((destructor)) static void warn_of_unmet(void)
         return;
     for (size_t i = 0; bg__globs_next(&at); i++)
         if (!atomic_load(&chosen.met[i]))
-            bg__warn("--break: '%.*s' matches no node of the graphs that were launched", (int)at.length, at.text);
+            bg__warn("%s: '%.*s' matches no node of the graphs that were launched", chosen.variable, (int)at.length,
+                     at.text);
 }

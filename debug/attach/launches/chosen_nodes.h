@@ -1,4 +1,4 @@
-/* Which nodes the program's graphs are split at: BG_ATTACH_BREAK. */
+/* Nodes that patterns choose: where graphs are split (BG_ATTACH_BREAK), or probed (BG_ATTACH_PROBE). */
 #ifndef BG_ATTACH_CHOSEN_NODES_H
 #define BG_ATTACH_CHOSEN_NODES_H
 
@@ -7,8 +7,8 @@
 
 #include <breakgraph/status.h>
 
-/* Reads the variable. *wanted: it is set. Errors: INVALID_ARGUMENT, IO, OUT_OF_MEMORY. */
-bg_status bg__chosen_begin(bool *wanted);
+/* Reads that variable, one in a process. *wanted: it is set. Errors: INVALID_ARGUMENT, IO, OUT_OF_MEMORY. */
+bg_status bg__chosen_begin(const char *variable, bool *wanted);
 
 /* A node as patterns see it. */
 typedef struct bg__candidate {

@@ -23,7 +23,7 @@ static bool is_chosen_inside(const char *graph, const bg__node *node)
     return bg__chosen(&(bg__candidate){.graph = graph, .name = text, .index = SIZE_MAX});
 }
 
-static bool is_chosen(const char *graph, const bg__node *node)
+bool bg__node_is_chosen(const char *graph, const bg__node *node)
 {
     const bg__stack *stack;
 
@@ -182,7 +182,7 @@ static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cu
             outer = &cuts->nodes.node[outer->parent];
         if (why != NULL)
             list[outer->place].why = why;
-        if (is_chosen(bg__graph_name(a->graph), node))
+        if (bg__node_is_chosen(bg__graph_name(a->graph), node))
             list[outer->place].chosen = true;
     }
 }

@@ -5,6 +5,9 @@
 #include "cuts.h"
 #include "stages.h"
 
+/* Whether patterns choose the node. In a child graph it has the name of its kernel, without a number. */
+bool bg__node_is_chosen(const char *graph, const bg__node *node);
+
 typedef struct bg__places {
     bool *outside; /* of each place */
     size_t chosen; /* by patterns; some of them cannot be cut */

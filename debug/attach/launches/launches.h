@@ -9,6 +9,7 @@ bg_status bg__launches_begin(void);
 
 /* Each reads its own variables: *launcher, else unchanged, where they ask for it. */
 bg_status bg__orders_begin(const bg__launcher **launcher);
+bg_status bg__probes_begin(const bg__launcher **launcher);
 bg_status bg__attach_shadow_begin(const bg__launcher **launcher);
 bg_status bg__launch_hangs(const bg__launcher **launcher); /* last: where nothing else does */
 bg_status bg__break_begin(const bg__launcher **launcher);

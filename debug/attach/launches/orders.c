@@ -126,7 +126,7 @@ static bg_status look(bg__runs *r, bg__seen *s)
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"orders", LAUNCHES, .unordered = true, look};
+    static const bg__runs_check check = {"orders", LAUNCHES, .unordered = true, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 

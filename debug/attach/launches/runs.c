@@ -75,6 +75,8 @@ static void free_runs(bg__runs *r)
 void bg__seen_drop(void *seen)
 {
     bg__seen *s = seen;
+    if (s->own != NULL)
+        s->check->drop(s->own);
     bg__spans_free(&s->written);
     free(s);
 }

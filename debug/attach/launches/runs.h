@@ -27,6 +27,7 @@ typedef struct bg__seen {
     int launches;
     bool done;         /* not to be looked at any more */
     bool counted;      /* as looked at */
+    void *own;         /* of the check */
     bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */
 } bg__seen;
 void bg__seen_drop(void *seen); /* as bg__launcher.drop */
@@ -40,6 +41,7 @@ struct bg__runs_check {
     bool unordered;   /* graphs that leave no order open need no look */
     /* The first order has been run twice. look restores memory, unless it sets runs->launched. */
     bg_status (*look)(bg__runs *runs, bg__seen *seen);
+    void (*drop)(void *own); /* frees seen->own; NULL: it has none */
 };
 /* For bg__launcher.launch. A graph that cannot be looked at, or whose look fails, is named once, and left alone from
  * then on. */

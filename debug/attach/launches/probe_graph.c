@@ -1,0 +1,238 @@
+/* The copy of a graph with the probes, and what they tell. */
+#include "probes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/memory/allocate.h"
+#include "debug/report/json.h"
+
+/* ---- the copy --------------------------------------------------------------------------------------------------- */
+
+/* Adds behind these nodes what a call on stream queues. */
+typedef struct adding {
+    bg__probes *probes;
+    cudaGraph_t graph;
+    cudaStream_t stream;
+    cudaGraphNode_t *added; /* for each probe */
+} adding;
+
+static unsigned long long *turns_of(const bg__probes *p)
+{
+    return (unsigned long long *)(p->results + p->count);
+}
+
+static unsigned long long *told_of(const bg__probes *p)
+{
+    return (unsigned long long *)(p->ring + BG__PROBE_ROWS * p->count);
+}
+
+static bg_status add_end(const adding *a)
+{
+    bg__probes *p = a->probes;
+    cudaGraph_t same;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(
+        cudaStreamBeginCaptureToGraph(a->stream, a->graph, a->added, NULL, p->count, cudaStreamCaptureModeRelaxed));
+    BG__TRY_CUDA(bgk_probe_end(p->ring, BG__PROBE_ROWS, told_of(p), p->results, p->count, turns_of(p), a->stream));
+    BG__TRY_CUDA(cudaStreamEndCapture(a->stream, &same));
+done:
+    return status;
+}
+
+/* What overwrites the memory may not run before it was looked at. */
+static bg_status order_before_followers(const adding *a, cudaGraphNode_t node, cudaGraphNode_t added)
+{
+    cudaGraphNode_t *followers = NULL;
+    cudaGraphEdgeData *data = NULL;
+    size_t count = 0;
+    bg_status status;
+
+    BG__TRY_CUDA(cudaGraphNodeGetDependentNodes(node, NULL, NULL, &count));
+    BG__TRY(BG__ALLOCATE(followers, count, "nodes"));
+    BG__TRY(BG__ALLOCATE(data, count, "edges"));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphNodeGetDependentNodes(node, followers, data, &count));
+    for (size_t i = 0; i < count; i++)
+        if (followers[i] != added)
+            BG__TRY_CUDA(cudaGraphAddDependencies(a->graph, &added, &followers[i], NULL, 1));
+done:
+    free(followers);
+    free(data);
+    return status;
+}
+
+/* The node that the capture on the stream has just got. */
+static bg_status find_added(const adding *a, cudaGraphNode_t *added)
+{
+    bg__capture_info info;
+    CUstreamCaptureStatus capturing;
+    const CUgraphNode *nodes;
+    size_t count;
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(a->stream, &capturing, NULL, NULL, &nodes, NULL, &count));
+    if (capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1)
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "the copy of a graph did not get its probe");
+    *added = nodes[0];
+done:
+    return status;
+}
+
+static bg_status add_probe(const adding *a, size_t index)
+{
+    const bg__probe *probe = &a->probes->list[index];
+    cudaGraphNode_t node;
+    cudaGraph_t same;
+    bg_status status;
+
+    BG__TRY_CUDA(cudaGraphNodeFindInClone(&node, probe->node, a->graph));
+    BG__TRY_CUDA(cudaStreamBeginCaptureToGraph(a->stream, a->graph, &node, NULL, 1, cudaStreamCaptureModeRelaxed));
+    BG__TRY_CUDA(bgk_probe_memory(&a->probes->results[index], (const void *)probe->begin, probe->end - probe->begin,
+                                  probe->format, a->stream));
+    BG__TRY(find_added(a, &a->added[index]));
+    BG__TRY_CUDA(cudaStreamEndCapture(a->stream, &same));
+    BG__TRY(order_before_followers(a, node, a->added[index]));
+done:
+    return status;
+}
+
+static bg_status add_all(const adding *a)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < a->probes->count; i++)
+        BG__TRY(add_probe(a, i));
+    BG__TRY(add_end(a));
+    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&a->probes->exec, a->graph, 0));
+done:
+    return status;
+}
+
+static bg_status allocate(bg__probes *p)
+{
+    size_t results = p->count * sizeof *p->results + sizeof *turns_of(p);
+    size_t ring = BG__PROBE_ROWS * p->count * sizeof *p->ring + sizeof *told_of(p);
+    bg_status status;
+
+    BG__TRY(bg__device_alloc(results, (void **)&p->results));
+    BG__TRY_CUDA(cudaMemset(p->results, 0, results));
+    BG__TRY_CUDA(cudaHostAlloc((void **)&p->ring, ring, cudaHostAllocPortable | cudaHostAllocMapped));
+    memset(p->ring, 0, ring);
+done:
+    return status;
+}
+
+bg_status bg__probes_build(bg__probes *p, const bg__runs *r)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    adding a = {.probes = p};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(BG__ALLOCATE(a.added, p->count, "probes"));
+    BG__TRY(allocate(p));
+    BG__TRY_CUDA(cudaGraphClone(&a.graph, r->attached->source));
+    BG__TRY_CUDA(cudaStreamCreateWithFlags(&a.stream, cudaStreamNonBlocking));
+    BG__TRY(add_all(&a));
+done:
+    if (a.stream != NULL)
+        BG__RELEASE(cudaStreamDestroy(a.stream));
+    if (a.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(a.graph));
+    free(a.added);
+    bg__relax_end(relaxed);
+    return status;
+}
+
+void bg__probes_free(bg__probes *p)
+{
+    bg__relaxed relaxed;
+
+    if (p == NULL)
+        return;
+    relaxed = bg__relax_to_release();
+    if (p->exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(p->exec));
+    if (p->ring != NULL)
+        BG__RELEASE(cudaFreeHost(p->ring));
+    bg__device_free(p->results);
+    bg__relax_end(relaxed);
+    free(p->list);
+    free(p);
+}
+
+/* ---- what they tell --------------------------------------------------------------------------------------------- */
+
+static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_probe *now)
+{
+    static const char *const formats[] = {"f32", "f64", "f16", "bf16"};
+    if (bg__report_has(p->attached->report, "nan-seen", probe->call->name))
+        return;
+    bg__report_add(
+        p->attached->report, "nan-seen", BG_WARNING, probe->call, (const void *)probe->begin,
+        "probe the nodes before it, too; breakgraph step --attach finds where NaN come from, if they come "
+        "there, too",
+        "%s left %llu NaN and %llu infinities of type %s in the %zu bytes from %p, in launch %llu of the graph: of "
+        "the nodes that are probed it is the first one with NaN in that launch",
+        probe->call->name, now->nan, now->inf, formats[probe->format], probe->end - probe->begin,
+        (const void *)probe->begin, p->read);
+}
+
+static void report_difference(const bg__probes *p, const bg__probe *probe)
+{
+    bg__report_add(
+        p->attached->report, "mismatch-origin", BG_WARNING, probe->call, (const void *)probe->begin,
+        "breakgraph check --attach --what=orders finds which of the nodes lack an order",
+        "%s left other bytes in the first launch of the graph than where its nodes ran one after the other from "
+        "the same memory, in the %zu bytes from %p: of the nodes that are probed it is the first one",
+        probe->call->name, probe->end - probe->begin, (const void *)probe->begin);
+}
+
+static void read_launch(bg__probes *p, const bgk_probe *row)
+{
+    bool nan = false, differs = false;
+    for (size_t i = 0; i < p->count; i++) {
+        bg__probe *probe = &p->list[i];
+        if (row[i].nan > 0 && !nan)
+            report_nan(p, probe, &row[i]);
+        if (p->read == 0 && row[i].digest != probe->alone.digest && !differs)
+            report_difference(p, probe);
+        nan |= row[i].nan > 0;
+        differs |= row[i].digest != probe->alone.digest;
+        probe->changes += p->read > 0 && row[i].digest != probe->last.digest;
+        probe->nan += row[i].nan > 0;
+        probe->inf += row[i].inf > 0;
+        probe->last = row[i];
+    }
+}
+
+void bg__probes_read(bg__probes *p)
+{
+    unsigned long long told = __atomic_load_n(told_of(p), __ATOMIC_ACQUIRE); /* the device writes it, behind its row */
+    for (; p->read < told; p->read++)
+        read_launch(p, p->ring + p->read % BG__PROBE_ROWS * p->count);
+}
+
+void bg__probes_list(const bg__probes *p)
+{
+    cJSON *rows = bg__report_part(p->attached->report, "probes"), *row;
+    char digest[20], range[60];
+
+    for (size_t i = 0; rows != NULL && i < p->count; i++) {
+        const bg__probe *probe = &p->list[i];
+        row = bg__json_add_object(rows);
+        snprintf(digest, sizeof digest, "%016llx", probe->last.digest);
+        snprintf(range, sizeof range, "%p+%zu", (const void *)probe->begin, probe->end - probe->begin);
+        cJSON_AddStringToObject(row, "graph", bg__graph_name(p->attached->graph));
+        cJSON_AddStringToObject(row, "node", probe->call->name);
+        cJSON_AddStringToObject(row, "range", range);
+        cJSON_AddNumberToObject(row, "launches", (double)p->read);
+        cJSON_AddNumberToObject(row, "changes", (double)probe->changes);
+        cJSON_AddNumberToObject(row, "nan", (double)probe->nan);
+        cJSON_AddNumberToObject(row, "inf", (double)probe->inf);
+        cJSON_AddStringToObject(row, "digest", digest);
+    }
+}

@@ -1,0 +1,98 @@
+/* BG_ATTACH_PROBE: a copy of each graph is launched in its place, in which nodes behind the chosen ones look at what
+ * these have written. */
+#include "probes.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "chosen_nodes.h"
+#include "debug/attach/report/found.h"
+#include "debug/report/process_report.h"
+#include "launches.h"
+
+/* ---- one graph -------------------------------------------------------------------------------------------------- */
+
+static void drop_probes(void *own)
+{
+    bg__probes_free(own);
+}
+
+static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *result)
+{
+    bg_status status = BG_OK;
+
+    bg__probes_read(p);
+    if (p->launched - p->read >= BG__PROBE_ROWS) { /* the ring has no room for another one */
+        BG__TRY_CUDA(cudaDeviceSynchronize());
+        bg__probes_read(p);
+    }
+    *result = (CUresult)cudaGraphLaunch(p->exec, stream);
+    p->launched += *result == CUDA_SUCCESS;
+done:
+    return status;
+}
+
+/* The first launch: the nodes run one after the other, to see what they write. */
+static bg_status look(bg__runs *r, bg__seen *s)
+{
+    bg__probes *p = calloc(1, sizeof *p);
+    bg_status status;
+
+    if (p == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for probes of %s",
+                        bg__graph_name(r->attached->graph));
+    p->attached = r->attached;
+    BG__TRY(bg__probes_learn(p, r));
+    if (p->count == 0) {
+        bg__process_report_not_checked("probe", bg__graph_name(r->attached->graph),
+                                       "no node that --probe names has changed memory in its first launch");
+        goto done;
+    }
+    BG__TRY(bg__probes_build(p, r));
+    bg__seen_count(s, r);
+    s->own = p;
+    p = NULL;
+done:
+    bg__probes_free(p);
+    return status;
+}
+
+static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    static const bg__runs_check check = {"probe", 1, .look = look, .drop = drop_probes};
+    cudaStream_t used = stream != NULL ? stream : cudaStreamLegacy;
+    bg__seen *s;
+    bool launched = bg__runs_launch(a, stream, result, &check);
+
+    s = a->kept;
+    if (launched || s == NULL || s->own == NULL)
+        return launched;
+    return launch_copy(s->own, used, result) == BG_OK;
+}
+
+/* The graph is about to go, or the program ends. */
+static void end(bg__attached *a)
+{
+    bg__seen *s = a->kept;
+    if (s == NULL || s->own == NULL)
+        return;
+    bg__probes_read(s->own);
+    bg__probes_list(s->own);
+    bg__found_tell(a->report, &a->told);
+    bg__process_report_add(a->report);
+}
+
+bg_status bg__probes_begin(const bg__launcher **launcher)
+{
+    static const bg__launcher this = {launch, bg__seen_drop, end};
+    bool wanted;
+    bg_status status;
+
+    BG__TRY(bg__chosen_begin("BG_ATTACH_PROBE", &wanted));
+    if (!wanted)
+        goto done;
+    BG__TRY(bg__image_begin());
+    *launcher = &this;
+done:
+    return status;
+}

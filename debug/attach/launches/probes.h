@@ -1,0 +1,41 @@
+/* Nodes that look at what others have written, in a copy of the program's graph. */
+#ifndef BG_ATTACH_PROBES_H
+#define BG_ATTACH_PROBES_H
+
+#include "kernels/library/probe.h"
+#include "runs.h"
+
+enum { BG__PROBE_ROWS = 256 }; /* launches that may go before they are read */
+
+/* A range that a chosen node writes. */
+typedef struct bg__probe {
+    cudaGraphNode_t node; /* of the graph that was copied */
+    const bg__call *call;
+    uintptr_t begin, end;
+    int format;      /* as of bgk_probe_memory */
+    bgk_probe alone; /* where the nodes ran one after the other, from the memory of the first launch */
+    bgk_probe last;  /* of the last launch that was read */
+    unsigned long long changes, nan, inf; /* launches with another digest than the one before; with such numbers */
+} bg__probe;
+
+typedef struct bg__probes {
+    bg__attached *attached;
+    bg__probe *list; /* in the graph's order */
+    size_t count, capacity;
+    cudaGraphExec_t exec; /* the copy */
+    bgk_probe *results;   /* in device memory, and behind them the count of turns */
+    bgk_probe *ring;      /* in the host's, BG__PROBE_ROWS for each, and behind it the count of those that are there */
+    unsigned long long launched, read; /* launches */
+} bg__probes;
+
+/* Adds the ranges that the chosen nodes write, by running the nodes of runs one after the other. Restores memory. */
+bg_status bg__probes_learn(bg__probes *probes, bg__runs *runs);
+/* Makes the copy. Errors: CUDA, OUT_OF_MEMORY. */
+bg_status bg__probes_build(bg__probes *probes, const bg__runs *runs);
+/* Reads what has arrived. No call of CUDA. */
+void bg__probes_read(bg__probes *probes);
+/* Adds a row for each probe to the part "probes" of the graph's report. */
+void bg__probes_list(const bg__probes *probes);
+void bg__probes_free(bg__probes *probes);
+
+#endif
