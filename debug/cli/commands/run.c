@@ -270,6 +270,8 @@ static const cli_flag flags[] = {
     {"--shadow", .without = "1", .variable = "BG_SHADOW"},
     {"--break", .variable = "BG_ATTACH_BREAK"},
     {"--nodes", NULL, NULL, NULL, "with --attach: launch all nodes outside of their graphs: --break='*'"},
+    {"--probe", .variable = "BG_ATTACH_PROBE"},
+    {"--snapshot-limit", .variable = "BG_ATTACH_SNAPSHOT_LIMIT"},
     {"--reports", .variable = "BG_REPORT"},
     {"--trace", .variable = "BG_TRACE"},
     {"--strict", NULL, NULL, NULL,

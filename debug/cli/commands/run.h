@@ -15,10 +15,10 @@ cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gath
  * without findings. */
 cli_status cli_run_judge(const cli_gathered *gathered, const char *program);
 
-/* --attach, --break and --nodes: sets the variables of the program. */
+/* --attach and its tools: sets the variables of the program. */
 cli_status cli_run_attach(const cli_arguments *arguments);
-/* How many nodes ran outside of their graphs, where that was asked for. CLI_UNJUDGED: none did. */
-cli_status cli_run_tell_outside(const cli_gathered *gathered);
+/* What the tool of --attach looked at, or did. CLI_UNJUDGED: nothing, or not all. */
+cli_status cli_run_tell_attached(const cli_gathered *gathered);
 
 /* --seeds: the program once under each seed of the host device, and a table of the results. Gives the exit status: the
  * program's, where all seeds have one result. */

@@ -1,4 +1,5 @@
-/* breakgraph run --attach: programs that do not use the library, whose graphs are split at chosen nodes. */
+/* breakgraph run --attach: programs that do not use the library, with a tool that looks at their launches, or splits
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,21 +7,30 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
 #include "run.h"
 
-static const char *const of_library[] = {"--debug", "--eager-ops", "--check", "--shadow"};
-static const char *const of_attach[] = {"--break", "--nodes"};
+static const char *const of_library[] = {"--debug", "--eager-ops", "--check"};
 
-/* All --break in one list; the caller frees it. NULL: out of host memory. */
-static char *join_breaks(const cli_arguments *arguments)
+/* One of these at most. */
+static const struct tool {
+    const char *flag, *variable;
+    bool list; /* several make one list of patterns */
+    const char *value;
+} tools[] = {{"--break", "BG_ATTACH_BREAK", true, NULL},
+             {"--nodes", "BG_ATTACH_BREAK", false, "*"},
+             {"--probe", "BG_ATTACH_PROBE", true, NULL},
+             {"--shadow", "BG_ATTACH_SHADOW", false, "1"}};
+enum { TOOLS = sizeof tools / sizeof *tools };
+
+/* All values of the flag in one list; the caller frees it. NULL: out of host memory. */
+static char *join_values(const cli_arguments *arguments, const char *flag)
 {
     char *list = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&list, &bytes);
 
     for (size_t i = 0; out != NULL && i < arguments->count; i++)
-        if (strcmp(arguments->given[i].flag->name, "--break") == 0)
+        if (strcmp(arguments->given[i].flag->name, flag) == 0)
             fprintf(out, "%s%s", ftell(out) > 0 ? "," : "", arguments->given[i].value);
     if (out != NULL && fclose(out) == 0)
         return list;
@@ -30,33 +40,51 @@ static char *join_breaks(const cli_arguments *arguments)
 }
 
 /* A list in a file is all of the variable. */
-static cli_status check_breaks(const cli_arguments *arguments)
+static cli_status check_list(const cli_arguments *arguments, const char *flag)
 {
     size_t lists = 0, files = 0;
     for (size_t i = 0; i < arguments->count; i++) {
-        bool is = strcmp(arguments->given[i].flag->name, "--break") == 0;
+        bool is = strcmp(arguments->given[i].flag->name, flag) == 0;
         lists += is;
         files += is && arguments->given[i].value[0] == '@';
     }
     if (files > 0 && lists > 1)
-        return cli_say(CLI_USAGE, "--break=@FILE is given alone: write the other patterns into that file");
-    if (lists > 0 && cli_value(arguments, "--nodes") != NULL)
-        return cli_say(CLI_USAGE, "--break and --nodes exclude each other: --nodes is --break='*'");
+        return cli_say(CLI_USAGE, "%s=@FILE is given alone: write the other patterns into that file", flag);
     return CLI_OK;
 }
 
-static cli_status set_breaks(const cli_arguments *arguments)
+/* --shadow has set the variable of programs that use the library. */
+static cli_status set_tool(const cli_arguments *arguments, const struct tool *tool)
 {
-    char *list = cli_value(arguments, "--nodes") != NULL ? strdup("*") : join_breaks(arguments);
-    bool set = list != NULL && (list[0] == '\0' || setenv("BG_ATTACH_BREAK", list, 1) == 0);
+    const char *value = cli_value(arguments, tool->flag);
+    char *list = tool->list ? join_values(arguments, tool->flag) : strdup(tool->value);
+    bool set;
+
+    if (strcmp(tool->flag, "--shadow") == 0 && strcmp(value, "1") != 0) {
+        free(list);
+        return cli_say(CLI_USAGE, "with --attach, --shadow takes no value: the nodes of a launch have no op calls");
+    }
+    set = list != NULL && (list[0] == '\0' || setenv(tool->variable, list, 1) == 0) && unsetenv("BG_SHADOW") == 0;
     free(list);
     return set ? CLI_OK : cli_say(CLI_FAILED, "out of host memory");
 }
 
-cli_status cli_run_attach(const cli_arguments *arguments)
+static cli_status choose_tool(const cli_arguments *arguments, const struct tool **chosen)
 {
-    bool attached = cli_value(arguments, "--attach") != NULL;
-    cli_status status;
+    *chosen = NULL;
+    for (const struct tool *tool = tools; tool < tools + TOOLS; tool++) {
+        if (cli_value(arguments, tool->flag) == NULL)
+            continue;
+        if (*chosen != NULL)
+            return cli_say(CLI_USAGE, "with --attach, %s and %s exclude each other", (*chosen)->flag, tool->flag);
+        *chosen = tool;
+    }
+    return CLI_OK;
+}
+
+static cli_status check_flags(const cli_arguments *arguments, bool attached)
+{
+    static const char *const of_attach[] = {"--break", "--nodes", "--probe"};
 
     for (size_t i = 0; !attached && i < sizeof of_attach / sizeof *of_attach; i++)
         if (cli_value(arguments, of_attach[i]) != NULL)
@@ -71,49 +99,21 @@ cli_status cli_run_attach(const cli_arguments *arguments)
                 "%s is for programs that use libbreakgraph, and cannot be used with --attach; see breakgraph "
                 "check --attach and step --attach",
                 of_library[i]);
-    if (!attached)
-        return CLI_OK;
-    status = check_breaks(arguments);
-    if (status == CLI_OK)
-        status = set_breaks(arguments);
+    return CLI_OK;
+}
+
+cli_status cli_run_attach(const cli_arguments *arguments)
+{
+    bool attached = cli_value(arguments, "--attach") != NULL;
+    const struct tool *tool = NULL;
+    cli_status status = check_flags(arguments, attached);
+
+    if (status != CLI_OK || !attached)
+        return status;
+    status = choose_tool(arguments, &tool);
+    if (status == CLI_OK && tool != NULL && tool->list)
+        status = check_list(arguments, tool->flag);
+    if (status == CLI_OK && tool != NULL)
+        status = set_tool(arguments, tool);
     return status == CLI_OK ? cli_attach(arguments) : status;
-}
-
-/* ---- at its end ------------------------------------------------------------------------------------------------- */
-
-static void print_row(const cJSON *row)
-{
-    double nodes = cli_number(row, "outside_nodes"), launches = cli_number(row, "outside_launches");
-    double split = cli_number(row, "split_launches"), alike = cli_number(row, "alike");
-
-    cli_print(stderr, "%s", cli_text(row, "name"));
-    if (alike > 0)
-        fprintf(stderr, ", and %.0f like it", alike);
-    fprintf(stderr,
-            ": %.0f of %.0f node%s ran outside of the graph, %.0f launch%s of them in %.0f launch%s of the graph\n",
-            nodes, cli_number(row, "nodes"), cli_number(row, "nodes") == 1 ? "" : "s", launches,
-            launches == 1 ? "" : "es", split, split == 1 ? "" : "es");
-}
-
-cli_status cli_run_tell_outside(const cli_gathered *gathered)
-{
-    const char *chosen = getenv("BG_ATTACH_BREAK");
-    const cJSON *report, *row;
-    int split = 0;
-
-    if (chosen == NULL || chosen[0] == '\0')
-        return CLI_OK;
-    cJSON_ArrayForEach(report, gathered->reports)
-    {
-        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
-        {
-            if (cJSON_GetObjectItemCaseSensitive(row, "outside_nodes") == NULL)
-                continue;
-            print_row(row);
-            split++;
-        }
-    }
-    if (split > 0)
-        return CLI_OK;
-    return cli_say(CLI_UNJUDGED, "no node ran outside of a graph");
 }

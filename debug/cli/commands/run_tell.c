@@ -248,7 +248,7 @@ cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gath
     if (findings == 0)
         status = cli_run_judge(gathered, arguments->rest[0]);
     if (attached && (status == CLI_OK || status == CLI_FAILED)) {
-        cli_status told = cli_run_tell_outside(gathered);
+        cli_status told = cli_run_tell_attached(gathered);
         return status == CLI_OK ? told : status;
     }
     if (status == CLI_OK || status == CLI_FAILED || status == CLI_UNJUDGED) {

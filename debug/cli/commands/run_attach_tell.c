@@ -1,0 +1,99 @@
+/* What breakgraph run --attach says behind its program. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "debug/cli/observe/looked.h"
+#include "debug/cli/output/exits.h"
+#include "debug/cli/output/json.h"
+#include "run.h"
+
+static void print_split_graph(const cJSON *row)
+{
+    double nodes = cli_number(row, "outside_nodes"), launches = cli_number(row, "outside_launches");
+    double split = cli_number(row, "split_launches"), alike = cli_number(row, "alike");
+
+    cli_print(stderr, "%s", cli_text(row, "name"));
+    if (alike > 0)
+        fprintf(stderr, ", and %.0f like it", alike);
+    fprintf(stderr,
+            ": %.0f of %.0f node%s ran outside of the graph, %.0f launch%s of them in %.0f launch%s of the graph\n",
+            nodes, cli_number(row, "nodes"), cli_number(row, "nodes") == 1 ? "" : "s", launches,
+            launches == 1 ? "" : "es", split, split == 1 ? "" : "es");
+}
+
+static int print_split(const cJSON *report)
+{
+    const cJSON *row;
+    int count = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
+    {
+        if (cJSON_GetObjectItemCaseSensitive(row, "outside_nodes") == NULL)
+            continue;
+        print_split_graph(row);
+        count++;
+    }
+    return count;
+}
+
+static int print_probes(const cJSON *report)
+{
+    const cJSON *row;
+    int count = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "probes"))
+    {
+        cli_print(stderr, "%s/%s, %s: ", cli_text(row, "graph"), cli_text(row, "node"), cli_text(row, "range"));
+        fprintf(stderr, "%.0f launch%s, %.0f of them with NaN, %.0f with infinities; %.0f change%s; last digest %s\n",
+                cli_number(row, "launches"), cli_number(row, "launches") == 1 ? "" : "es", cli_number(row, "nan"),
+                cli_number(row, "inf"), cli_number(row, "changes"), cli_number(row, "changes") == 1 ? "" : "s",
+                cli_text(row, "digest"));
+        count++;
+    }
+    return count;
+}
+
+static cli_status tell_of(const cli_gathered *gathered, int (*print)(const cJSON *report), const char *nothing)
+{
+    const cJSON *report;
+    int count = 0;
+
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        count += print(report);
+    }
+    return count > 0 ? CLI_OK : cli_say(CLI_UNJUDGED, "%s", nothing);
+}
+
+/* A value or an address that the graph holds is in both of what is compared. */
+static cli_status tell_shadow(const cli_gathered *gathered)
+{
+    static const char *const kinds[] = {"shadow"};
+
+    cli_looked_print(gathered, kinds, 1, true, stderr);
+    fputs("A launch and its nodes one after the other hold the same values and addresses: what was frozen at capture "
+          "is not "
+          "seen (breakgraph check --attach --what=recapture).\n",
+          stderr);
+    return cli_looked_by(gathered, "shadow") && cli_looked_why_not(gathered, "shadow") == NULL ? CLI_OK : CLI_UNJUDGED;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] != '\0';
+}
+
+cli_status cli_run_tell_attached(const cli_gathered *gathered)
+{
+    static const char *const kinds[] = {"probe"};
+
+    if (is_set("BG_ATTACH_BREAK"))
+        return tell_of(gathered, print_split, "no node ran outside of a graph");
+    if (is_set("BG_ATTACH_SHADOW"))
+        return tell_shadow(gathered);
+    if (!is_set("BG_ATTACH_PROBE"))
+        return CLI_OK;
+    cli_looked_print(gathered, kinds, 1, true, stderr);
+    return tell_of(gathered, print_probes, "no node was probed");
+}
