@@ -7,9 +7,8 @@
 #include "debug/report/running.h"
 #include "watched.h"
 
-enum { TICK_MS = 100, LONG_MS = 1000 };
+enum { TICK_MS = 100 };
 
-static bool wanted;
 static atomic_bool over; /* the process ends by itself */
 static pid_t process;    /* that the thread is of; not of a child */
 
@@ -24,26 +23,6 @@ static bool is_pending(const bg__watched *w)
 static bool has_begun(const bg__watched *w)
 {
     return w->marked.marks.words[BG__MARK_BEGUN] != w->marked.marks.words[BG__MARK_ENDED];
-}
-
-static void forget_row(bg__watched *w)
-{
-    if (w->place > 0)
-        bg__running_leave(w->place - 1);
-    w->place = 0;
-}
-
-/* The new one is there before the old one goes. */
-static void write_row(bg__watched *w, bool began)
-{
-    char *row = bg__hang_row(w, began, w->moved);
-    int place = row != NULL ? bg__running_enter(row, atomic_load(&w->launched)) + 1 : 0;
-
-    free(row);
-    if (place == 0)
-        return;
-    forget_row(w);
-    w->place = place;
 }
 
 static bool has_moved(bg__watched *w, double now)
@@ -68,12 +47,12 @@ static void look(double now, bool writes)
     pthread_mutex_lock(&bg__watched_lock);
     for (bg__watched *w = bg__watched_list; w != NULL; w = w->next) {
         if (has_moved(w, now))
-            forget_row(w);
+            bg__hang_forget_row(&w->place);
         any = any || (is_pending(w) && has_begun(w));
     }
     for (bg__watched *w = bg__watched_list; w != NULL && !atomic_load(&over); w = w->next)
-        if (is_pending(w) && now - w->moved >= LONG_MS && (has_begun(w) || !any) && (writes || w->place == 0))
-            write_row(w, has_begun(w));
+        if (is_pending(w) && now - w->moved >= BG__HANG_LONG_MS && (has_begun(w) || !any) && (writes || w->place == 0))
+            bg__hang_write_row(&w->place, bg__hang_row(w, has_begun(w), w->moved), atomic_load(&w->launched));
     pthread_mutex_unlock(&bg__watched_lock);
 }
 
@@ -83,6 +62,8 @@ static void *run_hangs(void *user)
     const struct timespec tick = {0, TICK_MS * 1000000L};
     for (unsigned i = 0;; i++) {
         look(bg__now_ms(), i % 10 == 0);
+        if (!atomic_load(&over))
+            bg__alone_look(bg__now_ms(), i % 10 == 0);
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL);
     }
     return user;
@@ -94,6 +75,7 @@ static void start_thread(void)
     pthread_t thread;
     int error;
 
+    process = getpid();
     (void)sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are not this thread's */
     error = pthread_create(&thread, NULL, run_hangs, NULL);
@@ -109,19 +91,13 @@ bg_status bg__hangs_begin(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     bg_status status;
 
-    BG__TRY(bg__env_flag("BG_HANG", &wanted));
-    if (!wanted)
+    BG__TRY(bg__hangs_read());
+    if (!bg__hangs_wanted())
         return BG_OK;
-    process = getpid();
     bg__running_begin();
     pthread_once(&once, start_thread);
 done:
     return status;
-}
-
-bool bg__hangs_wanted(void)
-{
-    return wanted;
 }
 
 static const struct timespec *deadline(void)
@@ -139,6 +115,7 @@ __attribute__((destructor)) static void end_hangs(void)
         return;
     atomic_store(&over, true);
     for (bg__watched *w = bg__watched_list; w != NULL; w = w->next)
-        forget_row(w);
+        bg__hang_forget_row(&w->place);
     pthread_mutex_unlock(&bg__watched_lock);
+    bg__alone_forget();
 }

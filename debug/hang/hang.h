@@ -4,7 +4,7 @@
 #ifndef BG_DEBUG_HANG_H
 #define BG_DEBUG_HANG_H
 
-#include "capture/inspect.h"
+#include "debug/graph/nodes.h"
 
 /* Reads the environment, and starts the thread where hangs are wanted. The program is of this process, not of a child.
  * INVALID_ARGUMENT. */
@@ -28,7 +28,9 @@ void bg__watched_drop(bg__watched *watched);
 void bg__hang_wait_begin(const char *function, bg_site site);
 void bg__hang_wait_end(void);
 
-/* A node that runs alone, and is waited for; NULL: it has ended. */
-void bg__hang_node(const bg_graph *graph, const char *name, const bg_site *site);
+/* The calling thread runs a node of graph alone, and waits for it, until end. call: the op call that it is of; NULL:
+ * none. */
+void bg__hang_node_begin(const bg_graph *graph, const bg__node *node, const bg__call *call);
+void bg__hang_node_end(void);
 
 #endif

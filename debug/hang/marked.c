@@ -6,18 +6,21 @@
 /* ---- nodes --------------------------------------------------------------------------------------------------------
  */
 
-static bg_status describe_node(bg__marked_node *to, const bg__node *node)
+bg_status bg__marked_node_describe(bg__marked_node *to, const bg__node *node, const bg__call *call)
 {
-    const char *name = node->call != NULL ? node->call->name : bg__node_kind(node);
-
-    to->name = strdup(name);
-    to->type = node->type;
-    if (node->call != NULL)
-        to->site = node->call->site;
+    *to = (bg__marked_node){.name = strdup(call != NULL ? call->name : bg__node_kind(node)), .type = node->type};
+    if (call != NULL)
+        to->site = call->site;
     if (node->type == cudaGraphNodeTypeKernel && node->kernel != NULL)
         to->others = bg__kernel_waits_for_others(node->kernel->name);
     bg__grid_measure(node, &to->grid);
     return to->name != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the name of a node");
+}
+
+void bg__marked_node_free(bg__marked_node *node)
+{
+    free(node->name);
+    node->name = NULL;
 }
 
 /* Those of child graphs belong to the node that has the graph. */
@@ -29,7 +32,8 @@ static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph)
     BG__TRY(bg__nodes_take(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
-            BG__TRY(describe_node(&marked->node[nodes.node[i].place], &nodes.node[i]));
+            BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i],
+                                             nodes.node[i].call));
     for (size_t i = 0; i < marked->count; i++)
         if (marked->node[i].name == NULL)
             BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of %s are not those of its copy", bg__graph_name(graph));
@@ -153,7 +157,7 @@ static void drop_copy(bg__marked *marked)
     if (marked->graph != NULL)
         BG__RELEASE(cudaGraphDestroy(marked->graph));
     for (size_t i = 0; i < marked->count && marked->node != NULL; i++)
-        free(marked->node[i].name);
+        bg__marked_node_free(&marked->node[i]);
     free(marked->node);
     free(marked->edge);
     *marked = (bg__marked){.marks = marked->marks};

@@ -14,6 +14,10 @@ typedef struct bg__marked_node {
     bg__grid grid;
 } bg__marked_node;
 
+/* call: that names it; NULL: none. Call bg__marked_node_free also after a failure. Errors: OUT_OF_MEMORY. */
+bg_status bg__marked_node_describe(bg__marked_node *to, const bg__node *node, const bg__call *call);
+void bg__marked_node_free(bg__marked_node *node);
+
 /* Words of its marks. */
 enum { BG__MARK_BEGUN, BG__MARK_ENDED, BG__MARK_NODES };
 

@@ -126,6 +126,20 @@ static const char *advice_for(const bg__marked_node *node)
     return "look at what it waits for";
 }
 
+static size_t describe_waiting(const bg__marked_node *node, char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    if (node->others != NULL)
+        used += (size_t)snprintf(text, bytes, "; by its name it waits for %s", node->others);
+    if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit && used < bytes)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 "; of its %llu blocks %llu fit on the device at once: if they wait for each other, "
+                                 "they wait for ever",
+                                 node->grid.blocks, node->grid.fit);
+    return used;
+}
+
 static void describe_stuck(const bg__watched *w, const stuck *s, char *text, size_t bytes)
 {
     const bg__marked_node *node = s->node;
@@ -139,13 +153,8 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
                                  "; %zu other%s wait%s for no node either: one that does not end may keep the others "
                                  "from running",
                                  s->others, s->others == 1 ? "" : "s", s->others == 1 ? "s" : "");
-    if (node->others != NULL && used < bytes)
-        used += (size_t)snprintf(text + used, bytes - used, "; by its name it waits for %s", node->others);
-    if (node->grid.fit > 0 && node->grid.blocks > node->grid.fit && used < bytes)
-        used += (size_t)snprintf(text + used, bytes - used,
-                                 "; of its %llu blocks %llu fit on the device at once: if they wait for each other, "
-                                 "they wait for ever",
-                                 node->grid.blocks, node->grid.fit);
+    if (used < bytes)
+        used += describe_waiting(node, text + used, bytes - used);
     if (used < bytes)
         bg__hang_waits(text + used, bytes - used);
 }
@@ -190,14 +199,32 @@ static const char *shown_file(bg_site site)
     return site.file == NULL ? "" : bytes > FILE_SHOWN ? site.file + bytes - FILE_SHOWN : site.file;
 }
 
+/* Without the last brace, as bg__running_enter wants it. NULL: out of host memory. */
+static char *print_row(const char *graph, const char *message, const char *advice, const stuck *s, double since_ms)
+{
+    const bg_site site = s->node != NULL ? s->node->site : (bg_site){NULL, 0};
+    cJSON *row = cJSON_CreateObject();
+    char name[NAME_SHOWN] = "", *text = NULL;
+
+    if (s->node != NULL)
+        snprintf(name, sizeof name, "%s", s->node->name);
+    if (row != NULL && cJSON_AddStringToObject(row, "hang", message) && cJSON_AddStringToObject(row, "graph", graph) &&
+        cJSON_AddStringToObject(row, "call", name) && add_others(row, s) &&
+        cJSON_AddStringToObject(row, "file", shown_file(site)) && cJSON_AddNumberToObject(row, "line", site.line) &&
+        cJSON_AddNumberToObject(row, "since", since_ms / 1000) && cJSON_AddStringToObject(row, "advice", advice))
+        text = bg__json_text(row, false);
+    cJSON_Delete(row);
+    if (text != NULL)
+        text[strlen(text) - 1] = '\0';
+    return text;
+}
+
 char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
 {
     const char *advice = began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
                                  "node is named"
                                : "look at what the program launches, or waits for, before it";
-    char message[900], name[NAME_SHOWN] = "", *text = NULL;
-    bg_site site = {NULL, 0};
-    cJSON *row = cJSON_CreateObject();
+    char message[900];
     stuck s = {.node = NULL};
 
     if (began)
@@ -205,19 +232,26 @@ char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
     if (s.node != NULL) {
         describe_stuck(w, &s, message, sizeof message);
         advice = advice_for(s.node);
-        site = s.node->site;
-        snprintf(name, sizeof name, "%s", s.node->name);
     } else {
         describe_whole(w, began, message, sizeof message);
     }
-    if (row != NULL && cJSON_AddStringToObject(row, "hang", message) &&
-        cJSON_AddStringToObject(row, "graph", w->name) && cJSON_AddStringToObject(row, "call", name) &&
-        add_others(row, &s) && cJSON_AddStringToObject(row, "file", shown_file(site)) &&
-        cJSON_AddNumberToObject(row, "line", site.line) && cJSON_AddNumberToObject(row, "since", since_ms / 1000) &&
-        cJSON_AddStringToObject(row, "advice", advice))
-        text = bg__json_text(row, false);
-    cJSON_Delete(row);
-    if (text != NULL)
-        text[strlen(text) - 1] = '\0'; /* the last brace */
-    return text;
+    return print_row(w->name, message, advice, &s, since_ms);
+}
+
+char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double since_ms)
+{
+    const char *advice = "if it waits for what the program does after the launch, step waits for ever: leave this graph "
+                         "out (--graphs), or run check --timeout, which launches graphs as a whole";
+    const stuck s = {.node = node};
+    char message[900];
+    size_t used = (size_t)snprintf(message, sizeof message,
+                                   "%.60s runs node by node, and does not get beyond this %s, which runs alone", graph,
+                                   kind_of(node));
+
+    if (used < sizeof message)
+        (void)describe_waiting(node, message + used, sizeof message - used);
+    if (node->others != NULL)
+        advice = "all ranks must step the same launches of the same graphs, so that each finds the others: choose them "
+                 "with --graphs and --replays on all ranks";
+    return print_row(graph, message, advice, &s, since_ms);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "dot_files.h"
+#include "debug/hang/hang.h"
 #include "debug/report/process_report.h"
 #include "debug/shadow/shadow.h"
 #include "step_replays.h"
@@ -53,6 +54,7 @@ bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps)
 
     if (!bg__thread_self()->in_tool)
         BG__TRY(bg__shadow_env_check());
+    BG__TRY(bg__hangs_begin());
     if (steps)
         BG__TRY(bg__stepping_begin(graph));
 done:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "debug/hang/hang.h"
 
 /* ---- nodes ---- */
 
@@ -68,8 +69,12 @@ static bg_status run_node(bg__walking *w, bg__step_part *p, int segment, const b
     BG__TRY(bg__walk_begin_calls(w, p, innermost));
     if (watcher != NULL)
         watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
-    BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
-                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &w->parts.last, &fault));
+    bg__hang_node_begin(w->graph, node->node, u.call);
+    status = writer != NULL ? run_writeback(w, writer, &fault)
+                            : bg__step_run_alone(node->node, w->stream, w->options->timer, &w->parts.last, &fault);
+    bg__hang_node_end();
+    if (status != BG_OK)
+        goto done;
     w->end->ran = true;
     w->end->looked.nodes++;
     if (fault == cudaSuccess && watcher != NULL)

@@ -39,6 +39,14 @@ expect attach-hangs-elsewhere 8 'at the time limit no graph hung' \
     "$command" check --attach --timeout=4 -- sh -c "'$work/hang' slow; sleep 100"
 ! grep -q '\[hang\]' "$work/log" || fail attach-hangs-elsewhere "a graph that had ended is said to hang"
 
+# step runs the nodes alone, and names the one that it waits for.
+step() { COLUMNS=10000 "$command" step --attach --timeout=3 -- "$work/hang" "$1"; }
+alone='graph#0 runs node by node, and does not get beyond this'
+expect attach-hangs-step 8 "^fault \\[hang\\] wait_for#0 at launch_wait\\+0x[0-9a-f]+ in hang: $alone kernel, which runs alone; there was no progress" \
+    step kernel
+expect attach-hangs-step-host 8 "^fault \\[hang\\] host function#0 at capture_wait\\+0x[0-9a-f]+ in hang: $alone host function" step host
+expect attach-hangs-step-slow 0 '^step: 0 findings$' env COLUMNS=10000 "$command" step --attach --timeout=60 -- "$work/hang" slow
+
 # Without --timeout nothing is followed, and a value that is none is refused.
 expect attach-hangs-off 0 '' "$command" check --attach -- sh -c "'$work/hang' slow && test -z \"\$BG_HANG\""
 expect attach-hangs-on 0 '' "$command" check --attach --timeout=60 -- sh -c "'$work/hang' slow && test \"\$BG_HANG\" = 1"

@@ -21,7 +21,7 @@ typedef struct ended {
     cli_gathered *gathered;
     int crash; /* a signal; 0: none */
     int files;
-    double killed_at;
+    double killed_at; /* or ended */
     bool killed; /* by the command: what hangs is told */
     double now;
 } ended;
@@ -103,7 +103,7 @@ static bool judge_hang(const ended *e, const cJSON *row)
     if (cli_number(row, "began") < e->killed_at - OLD)
         return true;
     snprintf(message, sizeof message, "%s; there was no progress for the last %.1f s", cli_text(row, "hang"),
-             e->now - cli_number(row, "since"));
+             e->killed_at - cli_number(row, "since"));
     return add_finding(e, row, "hang", message, cli_text(row, "advice"));
 }
 

@@ -1,0 +1,36 @@
+/* Whether hangs are wanted, and rows in the file of running.h. */
+#include <stdlib.h>
+
+#include "debug/report/running.h"
+#include "watched.h"
+
+static bool wanted;
+
+bg_status bg__hangs_read(void)
+{
+    return bg__env_flag("BG_HANG", &wanted);
+}
+
+bool bg__hangs_wanted(void)
+{
+    return wanted;
+}
+
+void bg__hang_forget_row(int *place)
+{
+    if (*place > 0)
+        bg__running_leave(*place - 1);
+    *place = 0;
+}
+
+/* The new one is there before the old one goes. */
+void bg__hang_write_row(int *place, char *row, unsigned long count)
+{
+    const int fresh = row != NULL ? bg__running_enter(row, count) + 1 : 0;
+
+    free(row);
+    if (fresh == 0)
+        return;
+    bg__hang_forget_row(place);
+    *place = fresh;
+}
