@@ -7,32 +7,33 @@
 
 /* ---- by name ---------------------------------------------------------------------------------------------------- */
 
-/* Parts of names. More special ones stand first. */
+#define SAME "the same kernel of the other ranks"
+#define NCCL "NCCL's kernels of the other ranks"
+
+/* Parts of names, in either case of letters. More special ones stand first; others NULL: that waits for none. */
 static const struct {
     const char *part, *others;
 } known[] = {
-    {"ncclDevKernel", "NCCL's kernels of the other ranks"},
-    {"ncclKernel", "NCCL's kernels of the other ranks"},
-    {"ncclSymkDevKernel", "NCCL's kernels of the other ranks"},
-    {"ncclSymDevKernel", "NCCL's kernels of the other ranks"},
+    {"ncclDevKernel", NCCL},
+    {"ncclDevFunc", NCCL},
+    {"ncclKernel", NCCL},
+    {"ncclSymkDevKernel", NCCL},
+    {"ncclSymDevKernel", NCCL},
+    {"hostcuda_nccl", NCCL}, /* the host device's */
     {"nvshmem", "NVSHMEM's other processing elements"},
-    {"cross_device_reduce", "the same kernel of the other ranks"},
-    {"oneShotAllReduce", "the same kernel of the other ranks"},
-    {"twoShotAllReduce", "the same kernel of the other ranks"},
-    {"allreduce_fusion_kernel", "the same kernel of the other ranks"},
-    {"moereduce_allreduce", "the same kernel of the other ranks"},
-    {"moefinalize_allreduce", "the same kernel of the other ranks"},
-    {"lamport", "the same kernel of the other ranks"},
-    {"all_reduce_one_shot", "the same kernel of the other ranks"},
-    {"one_shot_all_reduce", "the same kernel of the other ranks"},
-    {"two_shot_all_reduce", "the same kernel of the other ranks"},
-    {"multimem_all_reduce", "the same kernel of the other ranks"},
-    {"multimem_one_shot", "the same kernel of the other ranks"},
-    {"multimem_all_gather", "the same kernel of the other ranks"},
-    {"allreduce_prototype", "the same kernel of the other ranks"},
-    {"quickreduce", "the same kernel of the other ranks"},
-    {"userbuffers", "the same kernel of the other ranks"},
-    {"barrier_all", "the same kernel of the other ranks"},
+    {"cross_device_reduce", SAME}, /* vLLM, SGLang, AITER */
+    {"allreduce_prototype", SAME}, /* quick reduce */
+    {"oneShotAllReduce", SAME},    /* TensorRT-LLM, FlashInfer */
+    {"twoShotAllReduce", SAME},
+    {"allreduce_fusion_kernel", SAME},
+    {"userbuffers_fp16_sum", SAME},
+    {"one_shot_all_reduce", SAME}, /* PyTorch's symmetric memory */
+    {"two_shot_all_reduce", SAME},
+    {"multimem_all_reduce", SAME},
+    {"multimem_all_gather", SAME},
+    {"wait_signal_kernel", "a signal of another rank"},
+    {"mscclpp", SAME},
+    {"deep_ep::layout", NULL},
     {"deep_ep::", "DeepEP's kernels of the other ranks"},
 };
 

@@ -32,8 +32,7 @@ static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph)
     BG__TRY(bg__nodes_take(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
-            BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i],
-                                             nodes.node[i].call));
+            BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i], nodes.node[i].call));
     for (size_t i = 0; i < marked->count; i++)
         if (marked->node[i].name == NULL)
             BG__FAIL(BG_ERROR_UNSUPPORTED, "the nodes of %s are not those of its copy", bg__graph_name(graph));

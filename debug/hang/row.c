@@ -154,29 +154,23 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
                                  "from running",
                                  s->others, s->others == 1 ? "" : "s", s->others == 1 ? "s" : "");
     if (used < bytes)
-        used += describe_waiting(node, text + used, bytes - used);
-    if (used < bytes)
-        bg__hang_waits(text + used, bytes - used);
+        (void)describe_waiting(node, text + used, bytes - used);
 }
 
 static void describe_whole(const bg__watched *w, bool began, char *text, size_t bytes)
 {
     const unsigned number = (unsigned)w->marked.marks.words[BG__MARK_ENDED] + 1;
-    size_t used;
 
     if (!began)
-        used = (size_t)snprintf(text, bytes,
-                                "launch %u of %.60s does not begin: what was launched before it in its stream, and is "
-                                "in none of the graphs that are watched, has not ended",
-                                number, w->name);
+        snprintf(text, bytes,
+                 "launch %u of %.60s does not begin: what was launched before it in its stream, and is in none of the "
+                 "graphs that are watched, has not ended",
+                 number, w->name);
     else if (w->why[0] != '\0')
-        used = (size_t)snprintf(text, bytes, "launch %u of %.60s does not end; which node is not known (%s)", number,
-                                w->name, w->why);
+        snprintf(text, bytes, "launch %u of %.60s does not end; which node is not known (%s)", number, w->name, w->why);
     else
-        used = (size_t)snprintf(text, bytes, "launch %u of %.60s does not end, though all of its %zu nodes have",
-                                number, w->name, w->marked.count);
-    if (used < bytes)
-        bg__hang_waits(text + used, bytes - used);
+        snprintf(text, bytes, "launch %u of %.60s does not end, though all of its %zu nodes have", number, w->name,
+                 w->marked.count);
 }
 
 static bool add_others(cJSON *row, const stuck *s)
@@ -200,7 +194,8 @@ static const char *shown_file(bg_site site)
 }
 
 /* Without the last brace, as bg__running_enter wants it. NULL: out of host memory. */
-static char *print_row(const char *graph, const char *message, const char *advice, const stuck *s, double since_ms)
+static char *print_row(const char *graph, const char *message, const char *waits, const char *advice, const stuck *s,
+                       double since_ms)
 {
     const bg_site site = s->node != NULL ? s->node->site : (bg_site){NULL, 0};
     cJSON *row = cJSON_CreateObject();
@@ -208,10 +203,11 @@ static char *print_row(const char *graph, const char *message, const char *advic
 
     if (s->node != NULL)
         snprintf(name, sizeof name, "%s", s->node->name);
-    if (row != NULL && cJSON_AddStringToObject(row, "hang", message) && cJSON_AddStringToObject(row, "graph", graph) &&
-        cJSON_AddStringToObject(row, "call", name) && add_others(row, s) &&
-        cJSON_AddStringToObject(row, "file", shown_file(site)) && cJSON_AddNumberToObject(row, "line", site.line) &&
-        cJSON_AddNumberToObject(row, "since", since_ms / 1000) && cJSON_AddStringToObject(row, "advice", advice))
+    if (row != NULL && cJSON_AddStringToObject(row, "hang", message) && cJSON_AddStringToObject(row, "waits", waits) &&
+        cJSON_AddStringToObject(row, "graph", graph) && cJSON_AddStringToObject(row, "call", name) &&
+        add_others(row, s) && cJSON_AddStringToObject(row, "file", shown_file(site)) &&
+        cJSON_AddNumberToObject(row, "line", site.line) && cJSON_AddNumberToObject(row, "since", since_ms / 1000) &&
+        cJSON_AddStringToObject(row, "advice", advice))
         text = bg__json_text(row, false);
     cJSON_Delete(row);
     if (text != NULL)
@@ -224,9 +220,10 @@ char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
     const char *advice = began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
                                  "node is named"
                                : "look at what the program launches, or waits for, before it";
-    char message[900];
+    char message[700], waits[400];
     stuck s = {.node = NULL};
 
+    bg__hang_waits(waits, sizeof waits);
     if (began)
         find_stuck(w, &s);
     if (s.node != NULL) {
@@ -235,15 +232,16 @@ char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
     } else {
         describe_whole(w, began, message, sizeof message);
     }
-    return print_row(w->name, message, advice, &s, since_ms);
+    return print_row(w->name, message, waits, advice, &s, since_ms);
 }
 
 char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double since_ms)
 {
-    const char *advice = "if it waits for what the program does after the launch, step waits for ever: leave this graph "
-                         "out (--graphs), or run check --timeout, which launches graphs as a whole";
+    const char *advice =
+        "if it waits for what the program does after the launch, step waits for ever: leave this graph "
+        "out (--graphs), or run check --timeout, which launches graphs as a whole";
     const stuck s = {.node = node};
-    char message[900];
+    char message[700];
     size_t used = (size_t)snprintf(message, sizeof message,
                                    "%.60s runs node by node, and does not get beyond this %s, which runs alone", graph,
                                    kind_of(node));
@@ -253,5 +251,5 @@ char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double 
     if (node->others != NULL)
         advice = "all ranks must step the same launches of the same graphs, so that each finds the others: choose them "
                  "with --graphs and --replays on all ranks";
-    return print_row(graph, message, advice, &s, since_ms);
+    return print_row(graph, message, "", advice, &s, since_ms);
 }

@@ -71,8 +71,8 @@ void bg__hang_waits(char *text, size_t bytes)
         read_thread_name(w->thread, name);
         if (w->site.line > 0)
             snprintf(line, sizeof line, ":%d", w->site.line);
-        used += (size_t)snprintf(text + used, bytes - used, "%s thread %ld (%s) waits in %s%s%.120s%s",
-                                 told++ == 0 ? ";" : ",", (long)w->thread, name, w->function,
+        used += (size_t)snprintf(text + used, bytes - used, "%sthread %ld (%s) waits in %s%s%.120s%s",
+                                 told++ == 0 ? "" : ", ", (long)w->thread, name, w->function,
                                  w->site.file != NULL ? " at " : "", w->site.file != NULL ? w->site.file : "", line);
     }
     pthread_mutex_unlock(&waits.lock);

@@ -46,7 +46,7 @@ enum { BG__HANG_LONG_MS = 1000 };
 /* Puts a row in place of the one at *place, which counts from 1 on; 0: there is none. Frees row. */
 void bg__hang_write_row(int *place, char *row, unsigned long count);
 void bg__hang_forget_row(int *place);
-/* "; thread 12 (main) waits for it in cudaStreamSynchronize at model.py:3"; "" where none does. */
+/* "thread 12 (main) waits in cudaStreamSynchronize at model.py:3"; "" where none does. */
 void bg__hang_waits(char *text, size_t bytes);
 
 #endif

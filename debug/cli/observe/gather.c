@@ -166,7 +166,7 @@ cli_status cli_gather_since(const char *directory, struct timespec since, cli_ga
     if (status == CLI_OK)
         status = cli_each_file(directory, is_report, gather_file, gathered);
     if (status == CLI_OK)
-        cli_gathered_name_ranks(gathered);
+        cli_gathered_name_ranks(gathered, 0);
     return status;
 }
 

@@ -174,7 +174,7 @@ bool cli_gathered_is_of_another(cli_gathered *gathered, const cJSON *finding, co
 
 /* ---- merging ---- */
 
-static void add_rank(cJSON *finding, int rank)
+void cli_gathered_add_rank(cJSON *finding, int rank)
 {
     cJSON *ranks = cJSON_GetObjectItemCaseSensitive(finding, ranks_key);
     if (ranks == NULL)
@@ -201,7 +201,7 @@ void cli_gathered_merge(cli_gathered *gathered, cJSON *report, int rank)
         cJSON *same = cli_gathered_is_again(gathered, finding, rank) ? NULL : find_same(gathered, finding, rank);
         next = finding->next;
         if (same != NULL)
-            add_rank(same, rank);
+            cli_gathered_add_rank(same, rank);
         if (same != finding)
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
@@ -241,11 +241,13 @@ static void name_ranks(cJSON *finding, int all)
     free(numbers);
 }
 
-void cli_gathered_name_ranks(const cli_gathered *gathered)
+void cli_gathered_name_ranks(const cli_gathered *gathered, int first)
 {
     cJSON *report, *finding;
     cJSON_ArrayForEach(report, gathered->reports)
     {
+        if (first-- > 0)
+            continue;
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
         {
             name_ranks(finding, gathered->ranks);

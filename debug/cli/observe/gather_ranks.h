@@ -18,7 +18,9 @@ bool cli_gathered_is_of_another(cli_gathered *gathered, const cJSON *finding, co
 void cli_gathered_forget(cli_gathered *gathered);
 /* Removes findings from report that another rank has, and adds this rank to those. */
 void cli_gathered_merge(cli_gathered *gathered, cJSON *report, int rank);
-/* Messages of findings that only some ranks have get "rank 1: " in front. */
-void cli_gathered_name_ranks(const cli_gathered *gathered);
+/* That rank has the finding, too. */
+void cli_gathered_add_rank(cJSON *finding, int rank);
+/* Messages of findings that only some ranks have get "rank 1: " in front, from the report of index `first` on. */
+void cli_gathered_name_ranks(const cli_gathered *gathered, int first);
 
 #endif

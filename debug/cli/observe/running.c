@@ -13,6 +13,7 @@
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/child.h"
 #include "gather.h"
+#include "gather_ranks.h"
 
 static const double OLD = 5;  /* seconds since a process that hangs has written that */
 static const double LONG = 1; /* seconds that a function may still need when its program ends */
@@ -21,8 +22,9 @@ typedef struct ended {
     cli_gathered *gathered;
     int crash; /* a signal; 0: none */
     int files;
+    int rank;         /* of the process whose file is read; -1: none */
     double killed_at; /* or ended */
-    bool killed; /* by the command: what hangs is told */
+    bool killed;      /* by the command: what hangs is told */
     double now;
 } ended;
 
@@ -77,6 +79,8 @@ static bool add_finding(const ended *e, const cJSON *row, const char *kind, cons
            cJSON_AddItemToArray(e->gathered->reports, report);
     if (!good)
         cJSON_Delete(report);
+    else if (e->rank >= 0)
+        cli_gathered_add_rank(finding, e->rank);
     return good;
 }
 
@@ -96,13 +100,47 @@ static bool judge_capture(const ended *e, const cJSON *row)
         "wait for flags, events and results of what was captured after the capture's end and the launch");
 }
 
+static bool is_same(const cJSON *finding, const cJSON *row)
+{
+    const char *text = cli_text(row, "hang");
+    return strcmp(cli_text(finding, "kind"), "hang") == 0 &&
+           strcmp(cli_text(finding, "call"), cli_text(row, "call")) == 0 &&
+           strncmp(cli_text(finding, "message"), text, strlen(text)) == 0;
+}
+
+/* Another rank hangs in the same node of the same launch. */
+static bool add_to_same(const ended *e, const cJSON *row)
+{
+    const cJSON *report;
+    cJSON *finding;
+
+    if (e->rank < 0)
+        return false;
+    cJSON_ArrayForEach(report, e->gathered->reports)
+    {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            if (!is_same(finding, row))
+                continue;
+            cli_gathered_add_rank(finding, e->rank);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A row is written anew each second: that of a process which had ended before the kill is old. */
 static bool judge_hang(const ended *e, const cJSON *row)
 {
-    char message[1600];
+    char message[1600], on[32] = "";
     if (cli_number(row, "began") < e->killed_at - OLD)
         return true;
-    snprintf(message, sizeof message, "%s; there was no progress for the last %.1f s", cli_text(row, "hang"),
+    if (add_to_same(e, row))
+        return true;
+    if (e->rank >= 0 && cli_text(row, "waits")[0] != '\0')
+        snprintf(on, sizeof on, "on rank %d ", e->rank);
+    snprintf(message, sizeof message, "%s%s%s%s; there was no progress for the last %.1f s", cli_text(row, "hang"),
+             cli_text(row, "waits")[0] != '\0' ? "; " : "", on, cli_text(row, "waits"),
              e->killed_at - cli_number(row, "since"));
     return add_finding(e, row, "hang", message, cli_text(row, "advice"));
 }
@@ -157,6 +195,7 @@ static cli_status read_file(void *user, const char *path)
     bool good = file != NULL && rows != NULL;
 
     e->files++;
+    e->rank = cli_gathered_rank_of(e->gathered, strrchr(path, '/') + 1);
     while (good && fread(text, sizeof text, 1, file) == 1) {
         row = text[0] == '{' ? cJSON_ParseWithLength(text, strnlen(text, sizeof text)) : NULL;
         good = row == NULL || cJSON_AddItemToArray(rows, row);
@@ -184,6 +223,7 @@ cli_status cli_running_add(cli_gathered *gathered, const char *directory, const 
                            double timeout)
 {
     cli_status status;
+    const int before = cJSON_GetArraySize(gathered->reports);
     ended e = {.gathered = gathered,
                .now = began + end->seconds,
                .killed_at = began + (end->how == CLI_TIMED_OUT ? timeout : end->seconds),
@@ -193,6 +233,7 @@ cli_status cli_running_add(cli_gathered *gathered, const char *directory, const 
     if (cli_is_crash(end, &signal) && is_fault_signal(signal))
         e.crash = signal;
     status = cli_each_file(directory, is_running, read_file, &e);
+    cli_gathered_name_ranks(gathered, before);
     if (status == CLI_OK && timeout > 0 && end->how == CLI_TIMED_OUT && e.files > 0 &&
         cli_gathered_count(gathered, "hang", 0) == 0)
         (void)cli_say(CLI_HANGS,
