@@ -3,12 +3,11 @@
 
 #include <stdio.h>
 
-#include "debug/attach/nodes/node_calls.h"
-#include "debug/attach/nodes/node_pieces.h"
 #include "debug/attach/nodes/reached.h"
+#include "node_text.h"
 
 /* Digests of what one of the two may reach: of every word where that is little. */
-enum { PAGES_MAX = 1 << 16, WORD = 8, NAME_BYTES = 200 };
+enum { PAGES_MAX = 1 << 16, WORD = 8, NAME_BYTES = BG__NODE_TEXT };
 
 typedef struct sharing {
     bg__runs *runs;
@@ -133,31 +132,13 @@ done:
 
 /* ---- the finding ---- */
 
-/* "scale#3"; of a child graph "kernel scale in child graph#0, node 2". */
-static const char *name_of(const bg__node *node, char *text, size_t bytes)
-{
-    const char *call = node->call != NULL ? node->call->name : bg__node_kind(node), *begin;
-    size_t length;
-
-    if (node->parent < 0) {
-        snprintf(text, bytes, "%.180s", call);
-    } else if (node->type == cudaGraphNodeTypeKernel && node->kernel->name != NULL) {
-        length = bg__kernel_short_name(node->kernel->name, &begin);
-        snprintf(text, bytes, "kernel %.*s in %.100s, node %zu", (int)(length < 80 ? length : 80), begin, call,
-                 node->place);
-    } else {
-        snprintf(text, bytes, "%s in %.100s, node %zu", bg__node_kind(node), call, node->place);
-    }
-    return text;
-}
-
 /* "scale#3 at model.py:31" */
 static const char *placed_name(const bg__node *node, char *text, size_t bytes)
 {
     const bg_site *site = node->call != NULL ? &node->call->site : NULL;
     char name[NAME_BYTES];
 
-    name_of(node, name, sizeof name);
+    bg__node_text(node, name, sizeof name);
     if (site == NULL || site->file == NULL)
         snprintf(text, bytes, "%s", name);
     else if (site->line > 0)
@@ -165,20 +146,6 @@ static const char *placed_name(const bg__node *node, char *text, size_t bytes)
     else
         snprintf(text, bytes, "%s at %.250s", name, site->file);
     return text;
-}
-
-/* ", kernel parameter 2 of scale#3": which points there; "": none does, or it is no kernel. */
-static void write_parameter(const bg__node *node, uintptr_t address, char *text, size_t bytes)
-{
-    bg__pieces pieces = {NULL, 0, 0};
-    char name[NAME_BYTES];
-
-    text[0] = '\0';
-    if (node->type == cudaGraphNodeTypeKernel && bg__pieces_take(&pieces, node) == BG_OK)
-        for (size_t i = 0; i < pieces.count; i++)
-            if (address >= pieces.list[i].begin && address < pieces.list[i].end && pieces.list[i].pointer != 0)
-                snprintf(text, bytes, ", %s of %s", pieces.list[i].held, name_of(node, name, sizeof name));
-    bg__pieces_free(&pieces);
 }
 
 static const char *shared_text(const sharing *s, char *text, size_t bytes)
@@ -192,10 +159,10 @@ static const char *shared_text(const sharing *s, char *text, size_t bytes)
         return text;
     }
     first = s->shared.list[0].begin;
-    write_parameter(s->earlier, first, one, sizeof one);
-    write_parameter(s->later, first, other, sizeof other);
-    used = (size_t)snprintf(text, bytes, s->how, name_of(s->earlier, earlier, sizeof earlier),
-                            name_of(s->later, later, sizeof later));
+    bg__node_parameter_text(s->earlier, first, one, sizeof one);
+    bg__node_parameter_text(s->later, first, other, sizeof other);
+    used = (size_t)snprintf(text, bytes, s->how, bg__node_text(s->earlier, earlier, sizeof earlier),
+                            bg__node_text(s->later, later, sizeof later));
     if (used < bytes)
         snprintf(text + used, bytes - used, "%s %zu bytes, the first at %p%s%s", s->page > WORD ? " up to" : "",
                  bg__spans_bytes(&s->shared), (const void *)first, one, other);
@@ -218,7 +185,7 @@ bg_status bg__runs_report_pair(bg__runs *runs, const bg__pair *pair, const char 
                    "let the stream of one wait for the other, where the graph is captured (an event, or wait_stream of "
                    "PyTorch)",
                    "%s and %s have no order in the graph, and its result depends on which one runs first: %s (%s)",
-                   name_of(s.later, later, sizeof later), placed_name(s.earlier, earlier, sizeof earlier),
+                   bg__node_text(s.later, later, sizeof later), placed_name(s.earlier, earlier, sizeof earlier),
                    shared_text(&s, shared, sizeof shared), how);
 done:
     free_sharing(&s);
