@@ -3,42 +3,17 @@
  * A block of a pool that graphs have to themselves is legal to use when it is freed: graphs of one pool lie in the same
  * memory, one after the other. What is wrong is an order of launches: a graph reads what another one left in a block,
  * and a third one was launched in between whose nodes point there too, since the block was freed. */
-#include "block_uses.h"
+#include "block_use.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/nodes.h"
 
-typedef enum use_kind {
-    USES,   /* a node points into the block */
-    READS,  /* and reads it, for certain */
-    WRITES, /* and writes it */
-    TAKES,  /* points there although the block was freed: its memory is another block's */
-} use_kind;
-
-typedef struct use {
-    bg__heap_block *block;
-    const bg__call *call;
-    uintptr_t address;
-    use_kind kind;
-    bool alone;
-    char *text; /* "parameter 2, offset 8,": where the node has it; NULL of TAKES, or out of host memory */
-} use;
-
-struct bg__block_uses {
-    use *list;
-    size_t count, capacity;
-    uint64_t *made;             /* when each node was made, by its place; 0: unknown */
-    size_t nodes;               /* in made */
-    bg__block_capture *capture; /* that made the graph; NULL: unknown */
-    bool in_pool;               /* some block is of a private pool */
-};
-
 static uint64_t launches; /* under the lock of blocks */
+static bool owns_noted;
 
 static void clear_uses(bg__block_uses *uses)
 {
@@ -101,14 +76,14 @@ static bg__heap_block *find_used(const noting *n, bg__allocator allocator, uintp
     return NULL;
 }
 
-static bg_status add_use(noting *n, const use *added)
+static bg_status add_use(noting *n, const bg__block_use *added)
 {
     bg__block_uses *uses = n->uses;
     bg_status status;
     BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
     bg__block_hold(added->block);
     uses->list[uses->count++] = *added;
-    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE;
+    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE && added->kind != BG__OWNS;
 done:
     return status;
 }
@@ -122,10 +97,16 @@ static bool is_judged(const noting *n, const bg__heap_block *b)
     return b->maker != NULL && n->after_begin && b->born < n->uses->capture->begun;
 }
 
+/* The graph fills it itself (bg__blocks_empty). */
+static bool is_own(const noting *n, const bg__heap_block *b)
+{
+    return owns_noted && b->pool == BG__POOL_PRIVATE && b->maker != NULL && b->maker == n->uses->capture;
+}
+
 static bool is_taken(const noting *n, const bg__heap_block *b)
 {
     for (size_t i = n->uses->count; i > 0; i--)
-        if (n->uses->list[i - 1].block == b && n->uses->list[i - 1].kind == TAKES)
+        if (n->uses->list[i - 1].block == b && n->uses->list[i - 1].kind == BG__TAKES)
             return true;
     return false;
 }
@@ -143,16 +124,16 @@ static bg_status note_taken(noting *n, uintptr_t address)
         return BG_OK;
     for (bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next)
         if (b->users > 0 && b->pool == BG__POOL_PRIVATE && has(b, address) && b->died <= n->made && !is_taken(n, b))
-            BG__TRY(add_use(n, &(use){.block = b, .call = n->call, .address = address, .kind = TAKES}));
+            BG__TRY(add_use(n, &(bg__block_use){.block = b, .call = n->call, .address = address, .kind = BG__TAKES}));
 done:
     return status;
 }
 
-static use_kind kind_of(const bg__held *held)
+static bg__block_use_kind kind_of(const bg__held *held)
 {
     if (!held->is_end)
-        return USES;
-    return held->which == BG__SOURCE ? READS : WRITES;
+        return BG__USES;
+    return held->which == BG__SOURCE ? BG__READS : BG__WRITES;
 }
 
 static bg_status note_address(void *user, const bg__held *held)
@@ -162,21 +143,27 @@ static bg_status note_address(void *user, const bg__held *held)
     bg_status status = BG_OK;
 
     for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++) {
-        use u = {.block = find_used(n, allocator, held->address), .address = held->address, .alone = held->alone};
-        if (u.block == NULL || !is_judged(n, u.block))
+        bg__block_use u = {
+            .block = find_used(n, allocator, held->address), .address = held->address, .alone = held->alone};
+        if (u.block == NULL || (!is_judged(n, u.block) && !is_own(n, u.block)))
             continue;
         u.call = held->node->call;
-        u.kind = kind_of(held);
+        u.kind = is_own(n, u.block) ? BG__OWNS : kind_of(held);
         u.text = strdup(bg__held_text(held, place, sizeof place));
         status = add_use(n, &u);
         if (status != BG_OK)
             free(u.text);
         BG__TRY(status);
     }
-    if (kind_of(held) != READS)
+    if (kind_of(held) != BG__READS)
         BG__TRY(note_taken(n, held->address));
 done:
     return status;
+}
+
+void bg__blocks_note_own(void)
+{
+    owns_noted = true;
 }
 
 /* ---- noting a graph --------------------------------------------------------------------------------------------- */
@@ -275,7 +262,7 @@ static void find_reused(const bg__block_uses *uses)
 {
     for (size_t i = 0; i < uses->count; i++) {
         bg__heap_block *old = uses->list[i].block;
-        if (old->died == 0 || old->reused || uses->list[i].kind == TAKES)
+        if (old->died == 0 || old->reused || uses->list[i].kind == BG__TAKES || uses->list[i].kind == BG__OWNS)
             continue;
         for (const bg__heap_block *b = bg__blocks_live(old->allocator); b != NULL && !old->reused; b = b->hh.next)
             old->reused = b->born > old->died && bg__block_overlaps(b, old);
@@ -343,12 +330,12 @@ static const char *block_text(const bg__heap_block *b, char *text, size_t bytes)
     return text;
 }
 
-static const char *use_text(const use *u)
+static const char *use_text(const bg__block_use *u)
 {
     return u->text != NULL ? u->text : "an address";
 }
 
-static const char *in_struct(const use *u)
+static const char *in_struct(const bg__block_use *u)
 {
     return u->alone ? "" : " (in a struct, where it may be a number or unused)";
 }
@@ -357,7 +344,7 @@ static const char *in_struct(const use *u)
  * slice of the block has gone with it. */
 static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
 {
-    const use *u = &uses->list[index];
+    const bg__block_use *u = &uses->list[index];
     for (size_t i = index; i > 0 && uses->list[i - 1].call == u->call; i--) {
         const bg__heap_block *named = uses->list[i - 1].block;
         if (uses->list[i - 1].address == u->address && named->moved != 0 && named->born > u->block->born &&
@@ -369,7 +356,7 @@ static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
 
 static void report_use(const bg__block_uses *uses, size_t index, const bg__about *about, bg_report *report)
 {
-    const use *u = &uses->list[index];
+    const bg__block_use *u = &uses->list[index];
     const bg__block_capture *capture = uses->capture;
     const bg__heap_block *b = u->block;
     const uintptr_t moved = find_moved(uses, index);
@@ -390,7 +377,7 @@ static void report_use(const bg__block_uses *uses, size_t index, const bg__about
         in_struct(u));
 }
 
-static bool is_lost(const use *u)
+static bool is_lost(const bg__block_use *u)
 {
     return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
 }
@@ -398,7 +385,7 @@ static bool is_lost(const use *u)
 /* Uses of one lost block, which are one finding. */
 static bool is_same_loss(const bg__block_uses *uses, size_t a, size_t b)
 {
-    const use *first = &uses->list[a], *second = &uses->list[b];
+    const bg__block_use *first = &uses->list[a], *second = &uses->list[b];
     return first->block == second->block && first->alone == second->alone && is_lost(second) &&
            (first->call == second->call || (first->call != NULL && second->call != NULL)) &&
            find_moved(uses, a) == find_moved(uses, b);
@@ -437,17 +424,18 @@ void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-static void report_alias(const use *u, const bg_graph *graph, bg_report *report)
+static void report_alias(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     const bg__heap_block *b = u->block;
     char text[200], where[300];
-    bg__report_add(report, "pool-alias", u->kind == READS ? BG_FAULT : BG_WARNING, u->call, (const void *)u->address,
+    bg__report_add(report, "pool-alias", u->kind == BG__READS ? BG_FAULT : BG_WARNING, u->call,
+                   (const void *)u->address,
                    "keep the tensor as long as the graph is replayed, or give the graphs pools of their own; or launch "
                    "the graph that fills it again before this one",
                    "%s %s overwritten what %s %s here: %s, which %s fills; it was freed%s, and its memory given to %s, "
                    "whose %s points there, and which was launched after %s; %s is %p%s",
-                   b->taker, u->kind == READS ? "has" : "may have", bg__graph_name(graph),
-                   u->kind == READS ? "reads" : "reads or writes", block_text(b, text, sizeof text), b->maker->name,
+                   b->taker, u->kind == BG__READS ? "has" : "may have", bg__graph_name(graph),
+                   u->kind == BG__READS ? "reads" : "reads or writes", block_text(b, text, sizeof text), b->maker->name,
                    place_text(b->freed, where, sizeof where), b->taker, b->taker_call, b->maker->name, use_text(u),
                    (const void *)u->address, in_struct(u));
 }
@@ -458,19 +446,19 @@ static uint64_t filled_at(const bg__heap_block *b)
 }
 
 /* What a node may write counts as written: the block is blamed on nobody after that. */
-static void launch_use(const use *u, const bg_graph *graph, bg_report *report)
+static void launch_use(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     bg__heap_block *b = u->block;
-    if (b->pool != BG__POOL_PRIVATE || u->kind == TAKES)
+    if (b->pool != BG__POOL_PRIVATE || u->kind == BG__TAKES || u->kind == BG__OWNS)
         return;
-    if (report != NULL && u->kind != WRITES && b->died != 0 && b->told && b->maker->launched > 0 &&
+    if (report != NULL && u->kind != BG__WRITES && b->died != 0 && b->told && b->maker->launched > 0 &&
         b->overwritten > filled_at(b))
         report_alias(u, graph, report);
-    if (u->kind != READS)
+    if (u->kind != BG__READS)
         b->filled = launches;
 }
 
-static void take_block(const use *u, const bg_graph *graph)
+static void take_block(const bg__block_use *u, const bg_graph *graph)
 {
     bg__heap_block *b = u->block;
     char where[160] = "";
@@ -494,7 +482,7 @@ void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report 
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
         launch_use(&uses->list[i], graph, report);
     for (size_t i = 0; i < uses->count && uses->in_pool; i++)
-        if (uses->list[i].kind == TAKES)
+        if (uses->list[i].kind == BG__TAKES)
             take_block(&uses->list[i], graph);
     bg__blocks_unlock();
 }

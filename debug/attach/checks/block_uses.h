@@ -3,6 +3,7 @@
 #define BG_ATTACH_BLOCK_USES_H
 
 #include "capture/inspect.h"
+#include "debug/memory/spans.h"
 #include "debug/report/report.h"
 
 typedef struct bg__block_uses bg__block_uses;
@@ -20,6 +21,13 @@ void bg__blocks_check(const bg__block_uses *uses, bg_report *report);
 /* At each launch of graph: adds a finding "pool-alias" for memory of a pool that another graph has overwritten since it
  * was filled. report NULL: adds none. uses NULL does nothing. */
 void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
+/* Graphs also note, from now on, what their own captures have allocated in pools of graphs' own. */
+void bg__blocks_note_own(void);
+/* Adds to empty the memory that holds nothing when the graph begins, as its allocator says: freed blocks that the nodes
+ * point into, as far as no live one has them. In a pool of graphs' own these are what the graph's capture itself has
+ * allocated; memory behind such a block whose size is unknown is added up to the next block. uses NULL adds nothing.
+ * Errors: OUT_OF_MEMORY. */
+bg_status bg__blocks_empty(const bg__block_uses *uses, bg__spans *empty);
 void bg__blocks_free(bg__block_uses *uses);
 
 #endif

@@ -31,6 +31,7 @@ static struct {
     _Atomic unsigned long made; /* graphs: the next one's number */
     pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
+    bool blocks;                  /* of allocators that the nodes use are noted */
     const bg__launcher *launcher; /* NULL: launches are the program's */
     const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
@@ -54,6 +55,7 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = (check & BG__CHECK_REPLAY) != 0;
+    book.blocks = (check & (BG__CHECK_REPLAY | BG__CHECK_POISON)) != 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
 done:
     return status;
@@ -330,7 +332,7 @@ static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
     note_makers(a, source);
-    if (book.checks)
+    if (book.blocks)
         BG__TRY(bg__blocks_prepare(source, &a->blocks));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__node_memory_watch(a->graph));
@@ -433,7 +435,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     a->updates++;
     a->noted = a->blocks_noted = false;
     if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
-        (book.checks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
+        (book.blocks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
         a->stale = true;
         bg__attached_warn(a);
     }
@@ -513,7 +515,7 @@ void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
 void bg__book_note_blocks(void)
 {
     pthread_mutex_lock(&book.lock);
-    for (bg__attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
+    for (bg__attached *a = book.by_exec; a != NULL && book.blocks; a = a->hh.next) {
         if (a->graph == NULL || pthread_mutex_trylock(&a->lock) != 0)
             continue;
         if (!a->blocks_noted) {

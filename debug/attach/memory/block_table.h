@@ -57,6 +57,8 @@ void bg__blocks_unlock(void);
 
 bg__heap_block *bg__blocks_live(bg__allocator allocator); /* the first; the others by hh.next */
 bg__heap_block *bg__blocks_freed(void);                   /* the first; the others by next */
+/* The end of the segment that has address, as of the last snapshot; 0: none has. */
+uintptr_t bg__block_segment_end(uintptr_t address);
 bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b);
 void bg__block_hold(bg__heap_block *block);
 void bg__block_release(bg__heap_block *block);

@@ -468,19 +468,31 @@ static int compare_segments(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-static void find_pool(bg__heap_block *b)
+static const segment *find_segment(uintptr_t address)
 {
     size_t low = 0, high = table.segment_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table.segments[middle].base <= b->base)
+        if (table.segments[middle].base <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    if (b->allocator == BG__PYTORCH && b->pool == BG__POOL_UNKNOWN && low > 0 &&
-        b->base - table.segments[low - 1].base < table.segments[low - 1].bytes)
-        b->pool = table.segments[low - 1].private_pool ? BG__POOL_PRIVATE : BG__POOL_SHARED;
+    return low > 0 && address - table.segments[low - 1].base < table.segments[low - 1].bytes ? &table.segments[low - 1]
+                                                                                             : NULL;
+}
+
+uintptr_t bg__block_segment_end(uintptr_t address)
+{
+    const segment *found = find_segment(address);
+    return found != NULL ? found->base + found->bytes : 0;
+}
+
+static void find_pool(bg__heap_block *b)
+{
+    const segment *found = find_segment(b->base);
+    if (b->allocator == BG__PYTORCH && b->pool == BG__POOL_UNKNOWN && found != NULL)
+        b->pool = found->private_pool ? BG__POOL_PRIVATE : BG__POOL_SHARED;
 }
 
 bool bg__blocks_snapshot_end(bg__allocator allocator)

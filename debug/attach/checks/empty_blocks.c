@@ -1,0 +1,82 @@
+/* Which memory holds nothing when a graph begins. */
+#include "block_use.h"
+
+/* The freed blocks of another graph's capture, or from before any, may hold what this graph reads: graphs of one pool
+ * give tensors to each other, and keep no memory for them. */
+static bool is_empty(const bg__block_use *u)
+{
+    const bg__heap_block *b = u->block;
+    if (b->died == 0 || u->kind == BG__TAKES)
+        return false;
+    return b->pool == BG__POOL_PRIVATE ? u->kind == BG__OWNS : b->pool == BG__POOL_SHARED && b->told;
+}
+
+/* Where the memory ends that may be in b. */
+static uintptr_t end_of(const bg__heap_block *b)
+{
+    uintptr_t end = b->base + b->bytes, segment_end;
+    if (b->sized || (b->died != 0 && b->pool != BG__POOL_PRIVATE))
+        return end;
+    segment_end = bg__block_segment_end(b->base);
+    end = segment_end > end ? segment_end : end;
+    for (const bg__heap_block *live = bg__blocks_live(b->allocator); live != NULL; live = live->hh.next)
+        if (live->base > b->base && live->base < end)
+            end = live->base;
+    return end;
+}
+
+static bool may_hold(const bg__block_use *u)
+{
+    return u->block->died != 0 && u->block->pool == BG__POOL_PRIVATE && u->kind != BG__TAKES && u->kind != BG__OWNS;
+}
+
+/* Adds what may hold something, of the same allocator: another one's block may lie in it, or it in one. */
+static bg_status add_held(const bg__block_uses *uses, bg__allocator allocator, const bg__spans *found, bg__spans *held)
+{
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < uses->count; i++) {
+        const bg__block_use *u = &uses->list[i];
+        if (u->block->allocator == allocator && may_hold(u))
+            BG__TRY(bg__spans_add(held, u->block->base, end_of(u->block)));
+    }
+    for (const bg__heap_block *b = bg__blocks_live(allocator); b != NULL; b = b->hh.next)
+        if (bg__spans_overlap(found, b->base, end_of(b)))
+            BG__TRY(bg__spans_add(held, b->base, end_of(b)));
+done:
+    return status;
+}
+
+static bg_status add_empty(const bg__block_uses *uses, bg__allocator allocator, bg__spans *empty)
+{
+    bg__spans found = {0}, held = {0};
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < uses->count; i++) {
+        const bg__block_use *u = &uses->list[i];
+        if (u->block->allocator == allocator && is_empty(u))
+            BG__TRY(bg__spans_add(&found, u->block->base, end_of(u->block)));
+    }
+    if (found.count > 0)
+        BG__TRY(add_held(uses, allocator, &found, &held));
+    for (size_t i = 0; i < found.count; i++)
+        BG__TRY(bg__spans_add_rest(empty, found.list[i].begin, found.list[i].end, &held));
+done:
+    bg__spans_free(&found);
+    bg__spans_free(&held);
+    return status;
+}
+
+bg_status bg__blocks_empty(const bg__block_uses *uses, bg__spans *empty)
+{
+    bg_status status = BG_OK;
+
+    if (uses == NULL)
+        return BG_OK;
+    bg__blocks_lock();
+    for (bg__allocator allocator = BG__NAMED + 1; allocator < BG__ALLOCATORS; allocator++)
+        BG__TRY(add_empty(uses, allocator, empty));
+done:
+    bg__blocks_unlock();
+    return status;
+}
