@@ -25,8 +25,7 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {
-    {"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, NEVER}, {"poison", 1, NEVER}, {"orders", NEVER, 3}};
+} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, NEVER}, {"poison", 1, 2}, {"orders", NEVER, 3}};
 enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
 
 typedef struct checks {

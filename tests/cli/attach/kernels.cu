@@ -31,6 +31,13 @@ __global__ void wait_for(const int *flag, int value)
     }
 }
 
+__global__ void copy_rows(float *y, const float *x, int rows)
+{
+    int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < rows)
+        y[i] = x[i];
+}
+
 cudaError_t launch_add(float *y, const float *x, cudaStream_t stream)
 {
     return bgk::launch(add, FLOATS / 128, 128, 0, stream, y, x);
@@ -49,4 +56,9 @@ const void *add_kernel(void)
 const void *gather_kernel(void)
 {
     return bgk::function(gather);
+}
+
+const void *copy_rows_kernel(void)
+{
+    return bgk::function(copy_rows);
 }

@@ -18,6 +18,8 @@ cudaError_t launch_wait(const int *flag, int value, int blocks, cudaStream_t str
 const void *add_kernel(void);
 /* *y = table[*index]: its parameters are y, table and index. */
 const void *gather_kernel(void);
+/* y = x, for the first `rows` floats: its parameters are y, x and rows. */
+const void *copy_rows_kernel(void);
 
 #ifdef __cplusplus
 }

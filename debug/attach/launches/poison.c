@@ -1,0 +1,187 @@
+/* BG_CHECK=poison: the nodes of a launch, one after the other, with patterns in memory that holds nothing when the
+ * graph begins. A result that depends on the pattern reads what no node has written. */
+#include "poison.h"
+
+#include <stdlib.h>
+
+#include "base/variables.h"
+#include "capture/tools.h"
+#include "debug/attach/captures/captures.h"
+#include "debug/attach/report/found.h"
+#include "debug/report/process_report.h"
+#include "launches.h"
+
+enum { LAUNCHES = 3 }; /* of each graph: what unknown numbers are compared with may be 0 before the first */
+
+/* What is known of a graph after its first launches. */
+typedef struct seen {
+    int launches;
+    bool done;
+    bool counted; /* as looked at */
+} seen;
+
+static void not_judged(seen *s, const bg__attached *a, const char *why)
+{
+    s->done = true;
+    bg__process_report_not_checked("poison", bg__graph_name(a->graph), why);
+}
+
+static void count_looked(seen *s, const bg__runs *r)
+{
+    if (!s->counted)
+        bg__process_report_checked("poison", 0, r->nodes.count);
+    s->counted = true;
+}
+
+static bg_status find_empty(bg__poisoned *p)
+{
+    bg__spans all = {0};
+    bg_status status;
+
+    BG__TRY(bg__blocks_empty(p->runs->attached->blocks, &all));
+    BG__TRY(bg__spans_add_common(&p->empty, &all, &p->runs->image.reach));
+    BG__TRY(bg__cells_take(&p->cells, &p->empty, &p->runs->nodes));
+done:
+    bg__spans_free(&all);
+    return status;
+}
+
+static void note_unrepeatable(const bg__runs *r, const bg__spans *differing)
+{
+    bg__report_add(
+        r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)differing->list[0].begin,
+        "make its kernels deterministic (in PyTorch: torch.use_deterministic_algorithms), and check again",
+        "two runs of the same nodes with the same patterns differ in %zu bytes, the first at %p: what depends "
+        "on patterns cannot be told",
+        bg__spans_bytes(differing), (const void *)differing->list[0].begin);
+}
+
+/* One more run with all cells marked, whose result was another one. */
+static bg_status repeats(const bg__poisoned *p, const bg__spans *compared, const bg__digests *marked, bool *is)
+{
+    bg__digests again = {0};
+    bg__spans differing = {0};
+    bg_status status;
+
+    BG__TRY(bg__poisoned_run(p, p->cells.count, p->runs->order.count));
+    BG__TRY(bg__digests_take(&again, compared, p->runs->image.page, p->runs->stream));
+    BG__TRY(bg__digests_compare(marked, &again, compared, &differing));
+    *is = differing.count == 0;
+    if (!*is)
+        note_unrepeatable(p->runs, &differing);
+done:
+    bg__digests_free(&again);
+    bg__spans_free(&differing);
+    return status;
+}
+
+static bg_status compare_patterns(const bg__poisoned *p, seen *s)
+{
+    const bg__runs *r = p->runs;
+    bg__digests marked = {0}, clear = {0};
+    bg__spans compared = {0}, differing = {0};
+    bool same;
+    bg_status status;
+
+    BG__TRY(bg__poisoned_rest(p, &p->empty, &compared));
+    BG__TRY(bg__poisoned_run(p, p->cells.count, r->order.count));
+    BG__TRY(bg__digests_take(&marked, &compared, r->image.page, r->stream));
+    BG__TRY(bg__poisoned_run(p, 0, r->order.count));
+    BG__TRY(bg__digests_take(&clear, &compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compare(&marked, &clear, &compared, &differing));
+    if (differing.count == 0)
+        goto done;
+    BG__TRY(repeats(p, &compared, &marked, &same));
+    s->done = true;
+    if (same)
+        BG__TRY(bg__poisoned_report(p, &compared, &clear, &differing));
+done:
+    bg__digests_free(&marked);
+    bg__digests_free(&clear);
+    bg__spans_free(&compared);
+    bg__spans_free(&differing);
+    return status;
+}
+
+static bg_status run_patterns(bg__poisoned *p, seen *s)
+{
+    bg__runs *r = p->runs;
+    bool contained;
+    bg_status status, restored;
+
+    BG__TRY(bg__runs_begin(r, &contained)); /* all that it reaches is copied */
+    BG__TRY(compare_patterns(p, s));
+    count_looked(s, r);
+done:
+    restored = bg__image_restore(&r->image, r->stream);
+    return status != BG_OK ? status : restored;
+}
+
+static bg_status check(bg__poisoned *p, seen *s)
+{
+    bg__runs *r = p->runs;
+    const char *obstacle;
+    bool fits;
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
+    obstacle = bg__serial_obstacle(&r->nodes);
+    if (obstacle != NULL) {
+        not_judged(s, r->attached, obstacle);
+        goto done;
+    }
+    BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
+    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
+    BG__TRY(find_empty(p));
+    if (p->cells.count == 0) {
+        not_judged(s, r->attached, "no memory is known to be empty when it begins");
+        goto done;
+    }
+    BG__TRY(bg__image_copy(&r->image, &r->image.reach, &fits, r->stream));
+    if (fits)
+        BG__TRY(run_patterns(p, s));
+    else
+        not_judged(s, r->attached,
+                   "a copy of what it reaches does not fit into the device's free memory (--snapshot-limit)");
+done:
+    return status;
+}
+
+static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
+    bg__poisoned poisoned = {.runs = &runs};
+    seen *s = a->kept;
+    char hidden;
+
+    (void)result;
+    if (s == NULL)
+        s = a->kept = calloc(1, sizeof *s);
+    if (s == NULL || s->done || s->launches >= LAUNCHES || bg__captures_are_open())
+        return false;
+    s->launches++;
+    hidden = bg__fail_hide();
+    if (check(&poisoned, s) != BG_OK)
+        not_judged(s, a, bg_last_error());
+    bg__found_tell(a->report, &a->told);
+    bg__fail_unhide(hidden);
+    bg__poisoned_free(&poisoned);
+    bg__runs_free(&runs);
+    return false;
+}
+
+bg_status bg__attach_poison_begin(const bg__launcher **launcher)
+{
+    static const bg__launcher this = {launch, free};
+    unsigned checks;
+    bg_status status;
+
+    BG__TRY(bg__env_choices("BG_CHECK", &checks));
+    if ((checks & BG__CHECK_POISON) == 0)
+        goto done;
+    BG__TRY(bg__image_begin());
+    bg__blocks_note_own();
+    *launcher = &this;
+done:
+    return status;
+}

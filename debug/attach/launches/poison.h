@@ -1,0 +1,44 @@
+/* Runs of a graph's nodes with patterns in memory that holds nothing when the graph begins. */
+#ifndef BG_ATTACH_POISON_H
+#define BG_ATTACH_POISON_H
+
+#include "runs.h"
+
+/* Memory that is filled as one, from a pointer of a node's to the next. */
+typedef struct bg__cell {
+    uintptr_t begin, end;
+    bool floats; /* all that point there are pointers to floating-point numbers */
+} bg__cell;
+
+/* In order of their addresses. Starts zeroed. */
+typedef struct bg__cells {
+    bg__cell *list;
+    size_t count, capacity;
+} bg__cells;
+
+/* Cuts empty at the pointers of the kernel nodes. Call bg__cells_free also after a failure. Errors: OUT_OF_MEMORY,
+ * UNSUPPORTED, CUDA. */
+bg_status bg__cells_take(bg__cells *cells, const bg__spans *empty, const bg__nodes *nodes);
+void bg__cells_free(bg__cells *cells);
+
+/* Starts zeroed, but for runs, which have begun. */
+typedef struct bg__poisoned {
+    bg__runs *runs;
+    bg__spans empty; /* what holds nothing */
+    bg__cells cells; /* of it */
+} bg__poisoned;
+
+/* Restores memory, marks the first `marked` cells and clears the others, and runs the first `count` steps. Marked are
+ * cells of numbers by NaN; all others keep what they had: an index, or a number of rows, of -1 would end the program.
+ */
+bg_status bg__poisoned_run(const bg__poisoned *p, size_t marked, size_t count);
+/* Adds to compared what is stable, without memory of which the result is not compared. */
+bg_status bg__poisoned_rest(const bg__poisoned *p, const bg__spans *without, bg__spans *compared);
+
+/* The result depends on a cell, marked or not: searches for the cell and for the first node that reads it, and adds the
+ * finding. compared, differing: of the result; clear: its digests where no cell is marked. */
+bg_status bg__poisoned_report(const bg__poisoned *p, const bg__spans *compared, const bg__digests *clear,
+                              const bg__spans *differing);
+void bg__poisoned_free(bg__poisoned *p);
+
+#endif

@@ -1,0 +1,22 @@
+/* Which bytes depend on a pattern that memory was filled with. */
+#ifndef BG_KERNELS_TAINT_H
+#define BG_KERNELS_TAINT_H
+#include <cuda_runtime_api.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bgk_taint {
+    unsigned long long count, first; /* bytes, and the lowest index; ~0: none */
+} bgk_taint;
+
+/* Adds to *result, in device memory, which begins as {0, ~0}, the bytes that differ between one and other and are not
+ * what both began with: of one the bytes of before, or 0xff where before is NULL; of other 0. cudaErrorInvalidValue for
+ * bytes = 0. */
+cudaError_t bgk_count_taint(bgk_taint *result, const void *one, const void *other, const void *before, size_t bytes,
+                            cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

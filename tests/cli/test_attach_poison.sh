@@ -1,0 +1,55 @@
+#!/bin/bash
+# check --attach --what=poison: nodes that read what no node has written, in memory that the program's allocator has as free.
+. "$(dirname "$0")/lib.sh"
+. tests/cli/attach/build.sh
+breakgraph=$PWD/$OUT/breakgraph
+
+if [ "$DEVICE" = cuda ]; then
+    skip attach-poison "tests/attach runs such programs on a GPU"
+    exit 0
+fi
+if ! build_program poison; then
+    fail attach-poison "tests/cli/attach/poison.c does not build"
+    exit $bad
+fi
+poison() { "$breakgraph" check --attach --what=poison "$@"; }
+
+# unchanged CASE...: the program prints what it prints by itself.
+unchanged()
+{
+    "$work/poison" "$@" >"$work/plain"
+    says "attach-poison-$1-output" env LD_PRELOAD="$PWD/$OUT/attach/libbreakgraph_attach.so" BG_CHECK=poison \
+        BG_ATTACH_DRIVER="$PWD/$OUT/libhostcuda.so" BG_ATTACH_TOOLS="$PWD/$OUT/attach/libbreakgraph_tools.so" \
+        HOSTCUDA_THROUGH_DRIVER=1 bash -c "'$work/poison' $* 2>/dev/null" <"$work/plain"
+}
+
+# A program that reads what it has not written, and its twin.
+read_unwritten()
+{
+    local case=$1 finding=$2
+    expect "attach-poison-$case" 1 "fault \[reads-unwritten\] $finding" poison -- "$work/poison" "$case"
+    expect "attach-poison-$case-one" 1 '^check poison: 1 finding$' poison -- "$work/poison" "$case"
+    expect "attach-poison-$case-correct" 0 '^check poison: 0 findings$' poison -- "$work/poison" "$case" correct
+    unchanged "$case"
+}
+reads='reads memory that no node of the graph has written before it: of 4096 bytes at .*has as free'
+read_unwritten part "add#0 at read_part.* add#0 $reads, kernel parameter 1 of add#0; up to 2048 bytes of the graph"
+read_unwritten freed "add#0 at read_part.* add#0 $reads, kernel parameter 1 of add#0"
+read_unwritten chain "add#0 at read_chain.* add#0 $reads, kernel parameter 1 of add#0"
+read_unwritten place "memcpy#0 at read_in_place.* memcpy#0 $reads; up to 4096 bytes"
+read_unwritten copy "memcpy#0 at read_copy.* memcpy#0 $reads; up to 2048 bytes"
+# Integers keep what they hold, or are 0.
+read_unwritten index 'gather#0 at read_index.* gather#0 reads memory .* kernel parameter 2 of gather#0; up to'
+
+# What nobody reads, and what a graph keeps from launch to launch.
+expect attach-poison-state 0 '^looked at: 1 graph, 6 nodes \(poison\)$' poison -- "$work/poison" state
+unchanged state
+
+not='not looked at: poison of graph#0: '
+expect attach-poison-nothing 14 "${not}no memory is known to be empty when it begins" poison -- "$work/poison" plain
+expect attach-poison-memory-nodes 14 "${not}it has memory nodes" poison -- "$work/poison" memory-nodes
+expect attach-poison-limit 14 "${not}a copy of what it reaches does not fit .*--snapshot-limit" \
+    poison --snapshot-limit=1 -- "$work/poison" large
+expect attach-poison-large 1 'add#0 at read_part' poison -- "$work/poison" large
+expect attach-poison-both 1 'check replay, poison: [0-9]+ findings?$' poison --what=replay -- "$work/poison" part
+exit $bad
