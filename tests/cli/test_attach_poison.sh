@@ -52,4 +52,19 @@ expect attach-poison-limit 14 "${not}a copy of what it reaches does not fit .*--
     poison --snapshot-limit=1 -- "$work/poison" large
 expect attach-poison-large 1 'add#0 at read_part' poison -- "$work/poison" large
 expect attach-poison-both 1 'check replay, poison: [0-9]+ findings?$' poison --what=replay -- "$work/poison" part
+
+# Temporaries of PyTorch's pools of graphs, whose sizes nobody tells; a tensor that is kept, or that another graph has left there,
+# may hold something.
+if ! command -v python3 >/dev/null; then
+    skip attach-poison-torch "there is no python3"
+    exit $bad
+fi
+tensors() { LD_LIBRARY_PATH=$PWD/$OUT poison -- python3 tests/cli/attach/allocator.py torch "$1"; }
+launched="/allocator.py:$(grep -n "# launched\$" tests/cli/attach/allocator.py | cut -d: -f1): "
+expect attach-poison-torch 1 "reads-unwritten\] memcpy#1 at .*${launched}memcpy#1 reads memory .* of [0-9]+ bytes at" tensors unwritten
+expect attach-poison-torch-written 0 '^looked at: 1 graph, 4 nodes \(poison\)$' tensors written
+expect attach-poison-torch-kept 14 '^check poison: 0 findings$' tensors unwritten-kept
+expect attach-poison-torch-left 14 '^check poison: 0 findings$' tensors left
+grep -q "${not}" "$work/log" && fail attach-poison-torch-left "the graph that fills the block was not looked at"
+expect attach-poison-torch-shared 1 'reads-unwritten\] memcpy#1' tensors unwritten-shared
 exit $bad

@@ -230,6 +230,31 @@ def after_failure():
     pooled("fill take read")
 
 
+# ---- what holds nothing when a graph begins: in a pool of graphs, what the capture itself has allocated and freed ------
+
+
+def unwritten(pool, kept=False, written=False):
+    call("cudaMemset", ctypes.c_void_p(pool.base), 7, ctypes.c_size_t(POOL))
+
+    def launches():
+        block = pool.allocate(16 * TENSOR)
+        if written:
+            copy(block + TENSOR // 2, source)
+            copy(block, source)
+        copy(other, target)
+        copy(target, block + 64)
+        if not kept:
+            pool.free(block)
+
+    launch(graph := capture(launches), graph)
+
+
+# A graph reads what another one has left in its own block, which nobody holds any more.
+def left_by_another():
+    call("cudaMemset", ctypes.c_void_p(source), 7, ctypes.c_size_t(TENSOR))
+    pooled("fill read")
+
+
 cases = {
     "none": none, "freed": freed, "inside": inside, "covered": covered, "below": below, "elsewhere": elsewhere,
     "private-input": private_input, "destroyed": destroyed, "set": set_in_graph, "set-freed": set_in_graph,
@@ -241,6 +266,9 @@ cases = {
     "alias-before": lambda: pooled("take fill read read"), "alias-kept": lambda: pooled("fill take read", keep=True),
     "alias-outside": lambda: pooled("fill take read", outside=True),
     "alias-late": lambda: pooled("fill read take fill read take read"), "alias-after-failure": after_failure,
+    "unwritten": lambda: unwritten(private), "unwritten-shared": lambda: unwritten(shared),
+    "written": lambda: unwritten(private, written=True), "unwritten-kept": lambda: unwritten(private, kept=True),
+    "left": left_by_another,
 }
 
 module, case = sys.argv[1:]
