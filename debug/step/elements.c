@@ -149,23 +149,27 @@ static void trim(const char **text, size_t *length)
         --*length;
 }
 
-static void cut_end(const char **text, size_t *length, const char *end)
+/* false: it is not there. */
+static bool cut_end(const char **text, size_t *length, const char *end)
 {
     size_t bytes = strlen(end);
+    bool is;
     trim(text, length);
-    if (*length >= bytes && memcmp(*text + *length - bytes, end, bytes) == 0)
+    is = *length >= bytes && memcmp(*text + *length - bytes, end, bytes) == 0;
+    if (is)
         *length -= bytes;
     trim(text, length);
+    return is;
 }
 
 /* "float const*" is a pointer to float; false: type is no pointer. */
-static bool find_target(const char **type, size_t *length)
+static bool find_target(const char **type, size_t *length, bool *read_only)
 {
-    cut_end(type, length, "__restrict__");
+    (void)cut_end(type, length, "__restrict__");
     if (*length == 0 || (*type)[*length - 1] != '*')
         return false;
     --*length;
-    cut_end(type, length, "const");
+    *read_only = cut_end(type, length, "const");
     return true;
 }
 
@@ -191,7 +195,7 @@ static bool read_parameter(const char *name, int parameter, int count, bg__eleme
     bool integers = false;
 
     if (list == NULL || parameter < 0 || !find_type(list, length, parameter, count, &type, &bytes) ||
-        !find_target(&type, &bytes))
+        !find_target(&type, &bytes, &elements->read_only))
         return false;
     for (last = bytes; last > 0 && is_word_letter(type[last - 1]);)
         last--;

@@ -19,6 +19,7 @@ typedef struct bg__elements {
     bg__element_source source;
     unsigned formats; /* 1 << bgk_float */
     bg_dtype dtype;   /* of a pointer to a type that has one; else BG_U8 */
+    bool read_only;   /* the pointer is to const */
 } bg__elements;
 
 /* name: demangled or not; NULL: unknown. parameter: the index among `count` ones; -1: unknown. */

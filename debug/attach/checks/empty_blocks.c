@@ -80,3 +80,8 @@ done:
     bg__blocks_unlock();
     return status;
 }
+
+bool bg__blocks_are_known(const bg__block_uses *uses)
+{
+    return uses != NULL && uses->count > 0;
+}

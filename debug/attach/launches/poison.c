@@ -17,20 +17,13 @@ enum { LAUNCHES = 3 }; /* of each graph: what unknown numbers are compared with 
 typedef struct seen {
     int launches;
     bool done;
-    bool counted; /* as looked at */
+    bool counted; /* as looked at, or not */
 } seen;
 
 static void not_judged(seen *s, const bg__attached *a, const char *why)
 {
     s->done = true;
     bg__process_report_not_checked("poison", bg__graph_name(a->graph), why);
-}
-
-static void count_looked(seen *s, const bg__runs *r)
-{
-    if (!s->counted)
-        bg__process_report_checked("poison", 0, r->nodes.count);
-    s->counted = true;
 }
 
 static bg_status find_empty(bg__poisoned *p)
@@ -103,6 +96,48 @@ done:
     return status;
 }
 
+/* What the program would see more often than it launches the graph. */
+static bool is_seen(const bg__nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].type == cudaGraphNodeTypeHost || nodes->node[i].type == cudaGraphNodeTypeEventRecord)
+            return true;
+    return false;
+}
+
+static bg_status launch_patterns(bg__poisoned *p, seen *s)
+{
+    bool found = false;
+    bg_status status = BG_OK;
+
+    if (!is_seen(&p->runs->nodes))
+        BG__TRY(bg__poisoned_launch(p, &found));
+    s->done = found;
+done:
+    return status;
+}
+
+/* Once for each graph. */
+static void count_looked(seen *s, const bg__poisoned *p)
+{
+    const bg__runs *r = p->runs;
+    const char *name = bg__graph_name(r->attached->graph), *why = NULL;
+
+    if (s->counted)
+        return;
+    s->counted = true;
+    bg__process_report_checked("poison", 0, r->nodes.count);
+    if (!bg__blocks_are_known(r->attached->blocks))
+        why =
+            "no allocator tells which memory is free when it begins: only what it writes before it reads it was filled";
+    else if (is_seen(&r->nodes))
+        why =
+            "its nodes ran with patterns one after the other, but not its launch, which the program would see: it has "
+            "host functions or records events";
+    if (why != NULL)
+        bg__process_report_not_checked("poison", name, why);
+}
+
 static bg_status run_patterns(bg__poisoned *p, seen *s)
 {
     bg__runs *r = p->runs;
@@ -110,8 +145,12 @@ static bg_status run_patterns(bg__poisoned *p, seen *s)
     bg_status status, restored;
 
     BG__TRY(bg__runs_begin(r, &contained)); /* all that it reaches is copied */
-    BG__TRY(compare_patterns(p, s));
-    count_looked(s, r);
+    BG__TRY(bg__poisoned_find_written(p));
+    if (p->cells.count > 0)
+        BG__TRY(compare_patterns(p, s));
+    if (!s->done && p->cells.count + p->written.count > 0)
+        BG__TRY(launch_patterns(p, s));
+    count_looked(s, p);
 done:
     restored = bg__image_restore(&r->image, r->stream);
     return status != BG_OK ? status : restored;
@@ -133,10 +172,6 @@ static bg_status check(bg__poisoned *p, seen *s)
     BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
     BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
     BG__TRY(find_empty(p));
-    if (p->cells.count == 0) {
-        not_judged(s, r->attached, "no memory is known to be empty when it begins");
-        goto done;
-    }
     BG__TRY(bg__image_copy(&r->image, &r->image.reach, &fits, r->stream));
     if (fits)
         BG__TRY(run_patterns(p, s));

@@ -24,13 +24,18 @@ void bg__cells_free(bg__cells *cells);
 /* Starts zeroed, but for runs, which have begun. */
 typedef struct bg__poisoned {
     bg__runs *runs;
-    bg__spans empty; /* what holds nothing */
-    bg__cells cells; /* of it */
+    bg__spans empty;   /* what holds nothing */
+    bg__cells cells;   /* of it */
+    bg__spans written; /* besides, floating-point numbers of which each is written by a step before one reads it */
 } bg__poisoned;
 
-/* Restores memory, marks the first `marked` cells and clears the others, and runs the first `count` steps. Marked are
- * cells of numbers by NaN; all others keep what they had: an index, or a number of rows, of -1 would end the program.
- */
+/* Finds what is written: runs the steps, and those that may write floating-point numbers also with patterns there. */
+bg_status bg__poisoned_find_written(bg__poisoned *p);
+
+/* Restores memory, marks the first `marked` cells and clears the others. Marked are cells of numbers by NaN; all others
+ * keep what they had: an index, or a number of rows, of -1 would end the program. */
+bg_status bg__poisoned_fill(const bg__poisoned *p, size_t marked);
+/* The same, and runs the first `count` steps. */
 bg_status bg__poisoned_run(const bg__poisoned *p, size_t marked, size_t count);
 /* Adds to compared what is stable, without memory of which the result is not compared. */
 bg_status bg__poisoned_rest(const bg__poisoned *p, const bg__spans *without, bg__spans *compared);
@@ -39,6 +44,9 @@ bg_status bg__poisoned_rest(const bg__poisoned *p, const bg__spans *without, bg_
  * finding. compared, differing: of the result; clear: its digests where no cell is marked. */
 bg_status bg__poisoned_report(const bg__poisoned *p, const bg__spans *compared, const bg__digests *clear,
                               const bg__spans *differing);
+/* Launches the graph itself, with patterns in all cells and in what is written. Adds a finding where the result is not
+ * that of its steps: *found. Not for graphs with host functions, which the program would see more often. */
+bg_status bg__poisoned_launch(const bg__poisoned *p, bool *found);
 void bg__poisoned_free(bg__poisoned *p);
 
 #endif

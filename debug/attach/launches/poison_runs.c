@@ -19,11 +19,19 @@ done:
     return status;
 }
 
-bg_status bg__poisoned_run(const bg__poisoned *p, size_t marked, size_t count)
+bg_status bg__poisoned_fill(const bg__poisoned *p, size_t marked)
 {
     bg_status status;
     BG__TRY(bg__image_restore(&p->runs->image, p->runs->stream));
     BG__TRY(fill_cells(p, marked));
+done:
+    return status;
+}
+
+bg_status bg__poisoned_run(const bg__poisoned *p, size_t marked, size_t count)
+{
+    bg_status status;
+    BG__TRY(bg__poisoned_fill(p, marked));
     BG__TRY(bg__serial_run(&p->runs->order, p->runs->steps, count, p->runs->stream));
 done:
     return status;
@@ -58,4 +66,5 @@ void bg__poisoned_free(bg__poisoned *p)
 {
     bg__spans_free(&p->empty);
     bg__cells_free(&p->cells);
+    bg__spans_free(&p->written);
 }

@@ -93,10 +93,12 @@ static int compare_pieces(const void *a, const void *b)
 /* Two parameters are the same pointer. If one of them is to floats and one is not, nobody knows. */
 static void merge_elements(bg__elements *one, const bg__elements *other)
 {
+    bool read_only = one->read_only && other->read_only;
     if (one->source == BG__ELEMENTS_OTHER || other->source == BG__ELEMENTS_OTHER)
         one->source = BG__ELEMENTS_OTHER;
     else if (other->source == BG__ELEMENTS_CERTAIN)
         *one = *other;
+    one->read_only = read_only;
 }
 
 /* Blocks that overlap, where mappings of several pointers were followed, become one. */

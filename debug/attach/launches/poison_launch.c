@@ -1,0 +1,128 @@
+/* A graph whose launches always compute the same hides a node that reads before another one has written: it finds what
+ * the launch before has left. With patterns there it does not. */
+#include "poison.h"
+
+#include <stdio.h>
+
+#include "debug/attach/nodes/reached.h"
+#include "node_text.h"
+
+enum { ALL_BITS = 0xff };
+
+/* As much as is filled in a launch: nothing, 0, or what is marked. */
+typedef enum filled { UNFILLED, CLEARED, MARKED } filled;
+
+static bg_status fill(const bg__poisoned *p, filled how)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status;
+
+    if (how == UNFILLED)
+        return bg__image_restore(&p->runs->image, p->runs->stream);
+    BG__TRY(bg__poisoned_fill(p, how == MARKED ? p->cells.count : 0));
+    BG__TRY(bg__relax_begin(&relaxed));
+    for (size_t i = 0; i < p->written.count; i++)
+        BG__TRY_CUDA(cudaMemsetAsync((void *)p->written.list[i].begin, how == MARKED ? ALL_BITS : 0,
+                                     p->written.list[i].end - p->written.list[i].begin, p->runs->stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+static bg_status launch_once(const bg__runs *r)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(r->stream));
+done:
+    return status;
+}
+
+/* Adds what differs between the steps and the launch, both from the same memory. */
+static bg_status compare_launch(const bg__poisoned *p, filled how, const bg__spans *compared, bg__spans *differing)
+{
+    const bg__runs *r = p->runs;
+    bg__digests steps = {0}, launch = {0};
+    bg_status status;
+
+    BG__TRY(fill(p, how));
+    BG__TRY(bg__serial_run(&r->order, r->steps, r->order.count, r->stream));
+    BG__TRY(bg__digests_take(&steps, compared, r->image.page, r->stream));
+    BG__TRY(fill(p, how));
+    BG__TRY(launch_once(r));
+    BG__TRY(bg__digests_take(&launch, compared, r->image.page, r->stream));
+    BG__TRY(bg__digests_compare(&steps, &launch, compared, differing));
+done:
+    bg__digests_free(&steps);
+    bg__digests_free(&launch);
+    return status;
+}
+
+/* ---- the finding ---- */
+
+/* The last step that may write there; NULL: none is known. */
+static bg_status find_writer(const bg__runs *r, uintptr_t address, const bg__node **found)
+{
+    bg__spans reached = {0};
+    bg_status status = BG_OK;
+
+    *found = NULL;
+    for (size_t i = r->order.count; i > 0 && *found == NULL; i--) {
+        const bg__node *node = r->order.nodes[r->steps[i - 1]];
+        bg__spans_free(&reached);
+        if (node != NULL)
+            BG__TRY(bg__reached_add(&reached, node));
+        if (bg__spans_overlap(&reached, address, address + 1))
+            *found = node;
+    }
+done:
+    bg__spans_free(&reached);
+    return status;
+}
+
+static bg_status report(const bg__runs *r, const bg__spans *differing)
+{
+    uintptr_t first = differing->list[0].begin;
+    const bg__node *node;
+    char name[BG__NODE_TEXT], writer[BG__NODE_TEXT + 20] = "";
+    bg_status status;
+
+    BG__TRY(find_writer(r, first, &node));
+    if (node != NULL)
+        snprintf(writer, sizeof writer, ", which %s may write", bg__node_text(node, name, sizeof name));
+    bg__report_add(
+        r->attached->report, "race", BG_WARNING, node != NULL ? node->call : NULL, (const void *)first,
+        "run `breakgraph check --attach --what=orders`, which names two nodes without an order; a launch that "
+        "finds there what the launch before has left hides the race",
+        "a node reads memory before another one has written it: with patterns in memory that the graph fills "
+        "itself, a launch and its nodes one after the other differ in up to %zu bytes, the first at %p%s",
+        bg__spans_bytes(differing), (const void *)first, writer);
+done:
+    return status;
+}
+
+bg_status bg__poisoned_launch(const bg__poisoned *p, bool *found)
+{
+    bg__spans compared = {0}, differing = {0}, without = {0};
+    bg_status status;
+
+    *found = false;
+    BG__TRY(bg__poisoned_rest(p, &p->empty, &compared));
+    BG__TRY(compare_launch(p, UNFILLED, &compared, &differing));
+    BG__TRY(bg__spans_add_all(&without, &p->empty));
+    BG__TRY(bg__spans_add_all(&without, &differing)); /* whatever it is, it does not depend on patterns */
+    bg__spans_free(&compared);
+    BG__TRY(bg__poisoned_rest(p, &without, &compared));
+    for (filled how = CLEARED; how <= MARKED && !*found; how++) {
+        bg__spans_free(&differing);
+        BG__TRY(compare_launch(p, how, &compared, &differing));
+        *found = differing.count > 0;
+    }
+    if (*found)
+        BG__TRY(report(p->runs, &differing));
+done:
+    bg__spans_free(&compared);
+    bg__spans_free(&differing);
+    bg__spans_free(&without);
+    return status;
+}
