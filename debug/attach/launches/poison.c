@@ -2,29 +2,12 @@
  * graph begins. A result that depends on the pattern reads what no node has written. */
 #include "poison.h"
 
-#include <stdlib.h>
-
 #include "base/variables.h"
 #include "capture/tools.h"
-#include "debug/attach/captures/captures.h"
-#include "debug/attach/report/found.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
 
 enum { LAUNCHES = 3 }; /* of each graph: what unknown numbers are compared with may be 0 before the first */
-
-/* What is known of a graph after its first launches. */
-typedef struct seen {
-    int launches;
-    bool done;
-    bool counted; /* as looked at, or not */
-} seen;
-
-static void not_judged(seen *s, const bg__attached *a, const char *why)
-{
-    s->done = true;
-    bg__process_report_not_checked("poison", bg__graph_name(a->graph), why);
-}
 
 static bg_status find_empty(bg__poisoned *p)
 {
@@ -68,7 +51,7 @@ done:
     return status;
 }
 
-static bg_status compare_patterns(const bg__poisoned *p, seen *s)
+static bg_status compare_patterns(const bg__poisoned *p, bg__seen *s)
 {
     const bg__runs *r = p->runs;
     bg__digests marked = {0}, clear = {0};
@@ -105,7 +88,7 @@ static bool is_seen(const bg__nodes *nodes)
     return false;
 }
 
-static bg_status launch_patterns(bg__poisoned *p, seen *s)
+static bg_status launch_patterns(bg__poisoned *p, bg__seen *s)
 {
     bool found = false;
     bg_status status = BG_OK;
@@ -118,15 +101,14 @@ done:
 }
 
 /* Once for each graph. */
-static void count_looked(seen *s, const bg__poisoned *p)
+static void count_looked(bg__seen *s, const bg__poisoned *p)
 {
     const bg__runs *r = p->runs;
     const char *name = bg__graph_name(r->attached->graph), *why = NULL;
 
     if (s->counted)
         return;
-    s->counted = true;
-    bg__process_report_checked("poison", 0, r->nodes.count);
+    bg__seen_count(s, r);
     if (!bg__blocks_are_known(r->attached->blocks))
         why =
             "no allocator tells which memory is free when it begins: only what it writes before it reads it was filled";
@@ -138,13 +120,11 @@ static void count_looked(seen *s, const bg__poisoned *p)
         bg__process_report_not_checked("poison", name, why);
 }
 
-static bg_status run_patterns(bg__poisoned *p, seen *s)
+static bg_status run_patterns(bg__poisoned *p, bg__seen *s)
 {
-    bg__runs *r = p->runs;
-    bool contained;
-    bg_status status, restored;
+    bg_status status;
 
-    BG__TRY(bg__runs_begin(r, &contained)); /* all that it reaches is copied */
+    BG__TRY(find_empty(p));
     BG__TRY(bg__poisoned_find_written(p));
     if (p->cells.count > 0)
         BG__TRY(compare_patterns(p, s));
@@ -152,62 +132,27 @@ static bg_status run_patterns(bg__poisoned *p, seen *s)
         BG__TRY(launch_patterns(p, s));
     count_looked(s, p);
 done:
-    restored = bg__image_restore(&r->image, r->stream);
-    return status != BG_OK ? status : restored;
+    return status;
 }
 
-static bg_status check(bg__poisoned *p, seen *s)
+static bg_status look(bg__runs *r, bg__seen *s)
 {
-    bg__runs *r = p->runs;
-    const char *obstacle;
-    bool fits;
-    bg_status status;
+    bg__poisoned poisoned = {.runs = r};
+    bg_status status = run_patterns(&poisoned, s), restored = bg__image_restore(&r->image, r->stream);
 
-    BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
-    obstacle = bg__serial_obstacle(&r->nodes);
-    if (obstacle != NULL) {
-        not_judged(s, r->attached, obstacle);
-        goto done;
-    }
-    BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
-    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
-    BG__TRY(find_empty(p));
-    BG__TRY(bg__image_copy(&r->image, &r->image.reach, &fits, r->stream));
-    if (fits)
-        BG__TRY(run_patterns(p, s));
-    else
-        not_judged(s, r->attached,
-                   "a copy of what it reaches does not fit into the device's free memory (--snapshot-limit)");
-done:
-    return status;
+    bg__poisoned_free(&poisoned);
+    return status != BG_OK ? status : restored;
 }
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
-    bg__poisoned poisoned = {.runs = &runs};
-    seen *s = a->kept;
-    char hidden;
-
-    (void)result;
-    if (s == NULL)
-        s = a->kept = calloc(1, sizeof *s);
-    if (s == NULL || s->done || s->launches >= LAUNCHES || bg__captures_are_open())
-        return false;
-    s->launches++;
-    hidden = bg__fail_hide();
-    if (check(&poisoned, s) != BG_OK)
-        not_judged(s, a, bg_last_error());
-    bg__found_tell(a->report, &a->told);
-    bg__fail_unhide(hidden);
-    bg__poisoned_free(&poisoned);
-    bg__runs_free(&runs);
-    return false;
+    static const bg__runs_check check = {"poison", LAUNCHES, .whole = true, .look = look};
+    return bg__runs_launch(a, stream, result, &check);
 }
 
 bg_status bg__attach_poison_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {launch, free};
+    static const bg__launcher this = {.launch = launch, .drop = bg__seen_drop};
     unsigned checks;
     bg_status status;
 

@@ -169,6 +169,8 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
     BG__TRY(bg__image_copy(&r->image, s->written.count > 0 ? &s->written : &r->image.reach, &fits, r->stream));
     if (fits)
         BG__TRY(run(r, s));
+    else if (s->check->whole)
+        leave_out(s, r, "a copy of what it reaches does not fit into the device's free memory (--snapshot-limit)");
     else if (s->written.count == 0)
         BG__TRY(learn(r, s));
     else

@@ -38,6 +38,7 @@ void bg__seen_count(bg__seen *seen, const bg__runs *runs);
 struct bg__runs_check {
     const char *name; /* "orders" */
     int launches;     /* of each graph: it looks at the first ones */
+    bool whole;       /* all that the nodes reach is copied, also what earlier launches did not write */
     bool unordered;   /* graphs that leave no order open need no look */
     /* The first order has been run twice. look restores memory, unless it sets runs->launched. */
     bg_status (*look)(bg__runs *runs, bg__seen *seen);
