@@ -48,7 +48,7 @@ else
 fi
 
 # ---- nothing is chosen ---------------------------------------------------------------------------------------------
-nothing="^breakgraph: --break: '%s' matches no node of the graphs that were launched"
+nothing="^breakgraph: BG_ATTACH_BREAK: '%s' matches no node of the graphs that were launched"
 # shellcheck disable=SC2059
 splits attach-break-none chain "$(printf "$nothing" 'graph#1/mix')" --break='graph#1/mix'
 # shellcheck disable=SC2059
@@ -141,7 +141,7 @@ expect attach-break-no-attach 2 '^breakgraph run: --break needs --attach' "$brea
 expect attach-break-nodes-no-attach 2 '^breakgraph run: --nodes needs --attach' "$breakgraph" run --nodes -- "$split"
 expect attach-break-both 2 'exclude each other' "$breakgraph" run --attach --nodes --break=mix -- "$split"
 expect attach-break-two-lists 2 '@FILE is given alone' "$breakgraph" run --attach --break=mix --break="@$work/list" -- "$split"
-for flag in --debug=step --eager-ops=a --check=graph --shadow; do
+for flag in --debug=step --eager-ops=a --check=graph; do
     expect "attach-break-library $flag" 2 "is for programs that use libbreakgraph" "$breakgraph" run --attach $flag -- "$split"
 done
 expect attach-break-variable 2 "BG_ATTACH_BREAK=\[9': allowed are nodes" "$breakgraph" run --attach -e 'BG_ATTACH_BREAK=[9' -- "$split"

@@ -4,6 +4,7 @@
 
 #include "chosen_nodes.h"
 #include "debug/attach/nodes/node_calls.h"
+#include "debug/graph/waits.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/report.h"
 #include "plain_node.h"
@@ -38,11 +39,10 @@ bool bg__node_is_chosen(const char *graph, const bg__node *node)
 
 /* ---- kernels that wait for each other --------------------------------------------------------------------------- */
 
-/* Of NCCL's, two that nothing orders may need each other to run: they are launched together, as in the graph. */
+/* Two of those that nothing orders may need each other to run: they are launched together, as in the graph. */
 static bool waits_for_others(const bg__node *node)
 {
-    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = NULL;
-    return name != NULL && bg__kernel_short_name(name, &begin) > 0 && strncmp(begin, "nccl", 4) == 0;
+    return node->type == cudaGraphNodeTypeKernel && bg__kernel_waits_for_others(node->kernel->name) != NULL;
 }
 
 /* Marks all that can be reached from place. */

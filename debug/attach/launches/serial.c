@@ -3,20 +3,14 @@
 #include <string.h>
 
 #include "debug/graph/node_copy.h"
-
-/* Kernels that wait for others which run at the same time, here or on another device. */
-static bool waits_for_others(const bg__node *node)
-{
-    return node->type == cudaGraphNodeTypeKernel && node->kernel->name != NULL &&
-           strstr(node->kernel->name, "nccl") != NULL;
-}
+#include "debug/graph/waits.h"
 
 static const char *obstacle_of(const bg__node *node)
 {
     switch (node->type) {
     case cudaGraphNodeTypeEmpty: return NULL;
     case cudaGraphNodeTypeKernel:
-        if (waits_for_others(node))
+        if (bg__kernel_waits_for_others(node->kernel->name) != NULL)
             return "it has kernels that wait for other ranks";
         break;
     case cudaGraphNodeTypeMemcpy:
