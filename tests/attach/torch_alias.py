@@ -18,7 +18,7 @@ def step():
     with torch.cuda.stream(side):
         torch.cuda._sleep(CYCLES // 2)
         torch.mul(x, 3, out=other)  # second
-        torch.neg(other, out=right)
+        torch.neg(other, out=right)  # negated
     torch.mul(x, 2, out=mine)  # first
     torch.cuda._sleep(CYCLES)  # kernels that take some milliseconds, so that the other branch comes between
     torch.add(mine, 1, out=left)  # read
