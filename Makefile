@@ -150,7 +150,9 @@ SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soa
 # One program a case: with breakgraph; of plain CUDA calls, linked as programs that --attach enters; those that need a GPU.
 ZOO_OPS := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/ops,c))
 ZOO_PLAIN := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/plain $(if $(filter cuda,$(DEVICE)),$(wildcard tests/zoo/gpu)),c))
-ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(OUT)/tests/zoo/findings
+# Those with breakgraph once more, as programs that --attach enters: their own tools are off.
+ZOO_ATTACHED := $(ZOO_OPS:$(OUT)/%=$(OUT)/attached/%)
+ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(ZOO_ATTACHED) $(OUT)/tests/zoo/findings
 # Programs of plain CUDA, one a file, for both devices.
 PROGRAMS := $(patsubst %.cu,$(OUT)/%,$(call find,tests/programs,cu))
 ZOO_TESTS := $(if $(filter host,$(DEVICE)),$(call find,tests/zoo,sh))
@@ -308,6 +310,9 @@ LINK_DEVICE := $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(
 ZOO_OBJ := $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o
 $(ZOO_OPS): %: %.o $(ZOO_OBJ) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
+$(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attach/no_variables.o $(filter-out $(DEVICE_LIB),$(EXAMPLE_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
+	@mkdir -p $(@D)
+	$(link) $(LINK_DEVICE) -Wl,--wrap=getenv
 $(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link
 	$(link) $(LINK_DEVICE)
 $(PROGRAMS): %: %.cu.o $(DEVICE_SO) $(OUT)/flags.link

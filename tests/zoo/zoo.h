@@ -33,6 +33,10 @@ extern struct zoo {
 /* Reads the options and makes the streams. After a minute, or ZOO_SECONDS, the program ends with ZOO_HANG. */
 void zoo_begin(int argc, char **argv);
 
+/* What the program begins with: a number of the environment (ZOO_VALUE), or the usual one. For values that a graph
+ * freezes, which a check finds by another one (needs: vary=A,B). */
+int zoo_value(int usual);
+
 /* Waits for the device and compares n floats in device memory with one value, or with an array. Prints the first that
  * differs. Returns ZOO_RIGHT or ZOO_WRONG, for main to return. */
 int zoo_end(const float *y, int n, float value);

@@ -6,7 +6,7 @@
  * innocent: add#0
  * source: tracel-ai/burn#5779
  * symptom: wrong
- * needs: - */
+ * needs: vary=0,1 */
 #include "tests/zoo/zoo.h"
 
 enum { N = 64, BYTES = N * sizeof(float), STEPS = 3 };
@@ -38,7 +38,8 @@ static void train(void *user, cudaStream_t stream)
 int main(int argc, char **argv)
 {
     zoo_graph graph;
-    model m = {.step = 0};
+    model m = {.step = zoo_value(0)};
+    float expected = 0;
     int result;
 
     zoo_begin(argc, argv);
@@ -47,11 +48,12 @@ int main(int argc, char **argv)
     CHECK(zoo_fill(m.weights, 0, N, zoo.stream));
     zoo_capture(&graph, train, &m);
     for (; m.step < STEPS; m.step++) {
+        expected += rate(&m);
         if (zoo.correct) /* the twin's rate is in device memory, and is set before each replay */
             set_update(&m, zoo.stream);
         zoo_replay(&graph);
     }
-    result = zoo_end(m.weights, N, 1.75F);
+    result = zoo_end(m.weights, N, expected);
     zoo_destroy(&graph);
     return result;
 }
