@@ -53,6 +53,21 @@ expect attach-poison-limit 14 "${not}a copy of what it reaches does not fit .*--
 expect attach-poison-large 1 'add#0 at read_part' poison -- "$work/poison" large
 expect attach-poison-both 1 'check replay, poison: [0-9]+ findings?$' poison --what=replay -- "$work/poison" part
 
+# What a launch reads before it is written is there from the launch before; the host device has such an order under seeds.
+early='warning \[race\] copy_rows#1 at read_early.* a node reads memory before another one has written it: .* up to 4096 bytes'
+expect attach-poison-early 1 "$early" poison -e HOSTCUDA_SEED=3 -- "$work/poison" early
+expect attach-poison-plain-early 1 "$early" poison -e HOSTCUDA_SEED=3 -- "$work/poison" plain-early
+for seed in 1 2 3 4; do
+    expect "attach-poison-early-correct-$seed" 0 '^check poison: 0 findings$' \
+        poison -e HOSTCUDA_SEED=$seed -- "$work/poison" early correct
+    expect "attach-poison-plain-early-correct-$seed" 14 '^check poison: 0 findings$' \
+        poison -e HOSTCUDA_SEED=$seed -- "$work/poison" plain-early correct
+done
+unchanged early correct
+# A host function is called as often as the program launches.
+expect attach-poison-host 14 "${not}its nodes ran with patterns .* but not its launch" poison -- "$work/poison" host correct
+unchanged host correct
+
 # Temporaries of PyTorch's pools of graphs, whose sizes nobody tells; a tensor that is kept, or that another graph has left there,
 # may hold something.
 if ! command -v python3 >/dev/null; then

@@ -101,6 +101,19 @@ done:
     return status;
 }
 
+/* Whatever it is, it does not depend on patterns. */
+static void note_differing(const bg__runs *r, const bg__spans *differing)
+{
+    if (differing->count == 0)
+        return;
+    bg__report_add(
+        r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)differing->list[0].begin,
+        "run `breakgraph check --attach --what=orders`: it names nodes on whose order the result depends",
+        "without patterns, a launch and its nodes one after the other differ in up to %zu bytes, the first at "
+        "%p: there no launch with patterns is compared",
+        bg__spans_bytes(differing), (const void *)differing->list[0].begin);
+}
+
 bg_status bg__poisoned_launch(const bg__poisoned *p, bool *found)
 {
     bg__spans compared = {0}, differing = {0}, without = {0};
@@ -110,7 +123,8 @@ bg_status bg__poisoned_launch(const bg__poisoned *p, bool *found)
     BG__TRY(bg__poisoned_rest(p, &p->empty, &compared));
     BG__TRY(compare_launch(p, UNFILLED, &compared, &differing));
     BG__TRY(bg__spans_add_all(&without, &p->empty));
-    BG__TRY(bg__spans_add_all(&without, &differing)); /* whatever it is, it does not depend on patterns */
+    BG__TRY(bg__spans_add_all(&without, &differing));
+    note_differing(p->runs, &differing);
     bg__spans_free(&compared);
     BG__TRY(bg__poisoned_rest(p, &without, &compared));
     for (filled how = CLEARED; how <= MARKED && !*found; how++) {
