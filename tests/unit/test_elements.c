@@ -117,6 +117,9 @@ static void test_names(void **state)
     expect_elements("triton_poi_fused_add_0", 0, 3, BG__ELEMENTS_UNKNOWN, any);
     expect_elements("scale(float*, float const*, int)", 0, 3, BG__ELEMENTS_CERTAIN, f32);
     expect_elements("scale(float*, float const*, int)", 1, 3, BG__ELEMENTS_CERTAIN, f32);
+    assert_false(bg__elements_of("scale(float*, float const*, int)", 0, 3).read_only);
+    assert_true(bg__elements_of("scale(float*, float const*, int)", 1, 3).read_only);
+    assert_true(bg__elements_of("norm(float const* __restrict__)", 0, 1).read_only);
     expect_elements("scale(float*, float const*, int)", 2, 3, BG__ELEMENTS_NAMED, f32);
     expect_elements("scale(float*, float const*, int)", 0, 4, BG__ELEMENTS_NAMED, f32);
     expect_elements("argmax(int*, float const*, int)", 0, 3, BG__ELEMENTS_OTHER, 0);

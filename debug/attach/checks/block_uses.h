@@ -28,7 +28,8 @@ void bg__blocks_note_own(void);
  * allocated; memory behind such a block whose size is unknown is added up to the next block. uses NULL adds nothing.
  * Errors: OUT_OF_MEMORY. */
 bg_status bg__blocks_empty(const bg__block_uses *uses, bg__spans *empty);
-/* Whether an allocator has told of some block that the nodes point into. uses NULL: false. */
+/* Whether an allocator has told of some block that the nodes point into, and of when these were made. uses NULL: false.
+ */
 bool bg__blocks_are_known(const bg__block_uses *uses);
 void bg__blocks_free(bg__block_uses *uses);
 

@@ -83,5 +83,5 @@ done:
 
 bool bg__blocks_are_known(const bg__block_uses *uses)
 {
-    return uses != NULL && uses->count > 0;
+    return uses != NULL && uses->nodes > 0 && uses->count > 0;
 }
