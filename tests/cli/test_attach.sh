@@ -172,7 +172,7 @@ step: 0 findings"
     expect attach-report 0 '^graph#0: 1 node, launched 2 times, updated 1 times' "$breakgraph" report --attach -- "$work/graphs" updated
     expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
-    expect attach-other-check 2 'the only check is --what=replay' "$breakgraph" check --attach --what=poison -- true
+    expect attach-other-check 2 'what=graph cannot be used with --attach' "$breakgraph" check --attach --what=graph -- true
     expect attach-missing 4 'with --attach$' "$breakgraph" check -- "$work/graphs"
 fi
 
