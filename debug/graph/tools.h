@@ -9,6 +9,7 @@
  * frees them all. */
 typedef struct bg__tools {
     struct bg__stepping *stepping;       /* BG_DEBUG=step: replays run node by node; NULL: not */
+    struct bg__hanging *hanging;         /* BG_HANG: what replays launch is followed; NULL: not yet */
     struct bg__replay_shadow *shadowing; /* BG_SHADOW: replays are compared with the eager pass; NULL: not */
     const char *trace;                   /* BG_TRACE: file for the timeline of the next replay; NULL: none */
     bool reported;                       /* BG_REPORT counts the graph */

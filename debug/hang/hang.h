@@ -14,13 +14,27 @@ bool bg__hangs_wanted(void);
 /* The launches of one executable graph. */
 typedef struct bg__watched bg__watched;
 
-/* source is what was instantiated as key, and graph has the calls that name its nodes; source NULL: launches of key are
- * followed as a whole. Where a copy of source cannot be made, they are, too, and *why says why, which lives as long as
- * *watched. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__watched_create(bg__watched **watched, const bg_graph *graph, cudaGraph_t source, cudaGraphExec_t key,
-                             const char **why);
+/* What is launched. */
+typedef struct bg__watched_what {
+    const bg_graph *graph; /* has the calls that name its nodes */
+    int segment;
+    const char *name;     /* for messages: "segment 2 of decode" */
+    cudaGraph_t source;   /* NULL: launches are followed as a whole */
+    cudaGraphExec_t key;  /* what source was instantiated as; NULL: it is no graph */
+    const bg__call *call; /* of what is no graph; NULL: none */
+} bg__watched_what;
+
+/* Where a copy of source cannot be made, launches are followed as a whole, and *why says why, which lives as long as
+ * *watched. In a copy, nodes that write back outputs of eager calls do nothing. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what, const char **why);
+/* Whether a copy is launched. */
+bool bg__watched_is_copied(const bg__watched *watched);
 /* Launches the copy, or key. The caller keeps other threads away. */
 cudaError_t bg__watched_launch(bg__watched *watched, cudaStream_t stream);
+/* The same in parts: what is launched is launched between begin and end. */
+void bg__watched_begin(bg__watched *watched, cudaStream_t stream);
+cudaError_t bg__watched_run(bg__watched *watched, cudaStream_t stream);
+void bg__watched_end(bg__watched *watched, cudaStream_t stream);
 /* Its launches may still run. */
 void bg__watched_drop(bg__watched *watched);
 

@@ -9,6 +9,7 @@
 bg_status bg__marked_node_describe(bg__marked_node *to, const bg__node *node, const bg__call *call)
 {
     *to = (bg__marked_node){.name = strdup(call != NULL ? call->name : bg__node_kind(node)), .type = node->type};
+    to->writeback = node->writeback;
     if (call != NULL)
         to->site = call->site;
     if (node->type == cudaGraphNodeTypeKernel && node->kernel != NULL)
@@ -24,14 +25,14 @@ void bg__marked_node_free(bg__marked_node *node)
 }
 
 /* Those of child graphs belong to the node that has the graph. */
-static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph)
+static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph, int segment)
 {
     bg__nodes nodes = {.node = NULL};
     bg_status status;
 
     BG__TRY(bg__nodes_take(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
-        if (nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
+        if (nodes.node[i].segment == segment && nodes.node[i].parent < 0 && nodes.node[i].place < marked->count)
             BG__TRY(bg__marked_node_describe(&marked->node[nodes.node[i].place], &nodes.node[i], nodes.node[i].call));
     for (size_t i = 0; i < marked->count; i++)
         if (marked->node[i].name == NULL)
@@ -129,7 +130,18 @@ done:
 /* ---- the copy -----------------------------------------------------------------------------------------------------
  */
 
-static bg_status make_copy(bg__marked *marked, const bg_graph *graph, cudaGraph_t source)
+/* The caller does what they do: each replay sets it anew in the program's executable graph. */
+static bg_status disable_writebacks(bg__marked *marked, const cudaGraphNode_t *nodes)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < marked->count; i++)
+        if (marked->node[i].writeback)
+            BG__TRY_CUDA(cudaGraphNodeSetEnabled(marked->exec, nodes[i], 0));
+done:
+    return status;
+}
+
+static bg_status make_copy(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source)
 {
     cudaGraphNode_t *nodes = calloc(2 * marked->count + 2, sizeof *nodes);
     bg_status status;
@@ -139,11 +151,12 @@ static bg_status make_copy(bg__marked *marked, const bg_graph *graph, cudaGraph_
     BG__TRY_CUDA(cudaGraphClone(&marked->graph, source));
     if (marked->count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(marked->graph, nodes, &marked->count));
-    BG__TRY(describe_nodes(marked, graph));
+    BG__TRY(describe_nodes(marked, graph, segment));
     BG__TRY(note_edges(marked, nodes));
     if (marked->count > 0)
         BG__TRY(add_marks(marked, nodes, nodes + marked->count));
     BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&marked->exec, marked->graph, 0));
+    BG__TRY(disable_writebacks(marked, nodes));
 done:
     free(nodes);
     return status;
@@ -162,7 +175,7 @@ static void drop_copy(bg__marked *marked)
     *marked = (bg__marked){.marks = marked->marks};
 }
 
-bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, cudaGraph_t source)
+bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     size_t count = 0;
@@ -182,7 +195,7 @@ bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, cudaGraph_t
     if (marked->node == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
     marked->count = count;
-    status = make_copy(marked, graph, source);
+    status = make_copy(marked, graph, segment, source);
     if (status != BG_OK)
         drop_copy(marked);
 done:

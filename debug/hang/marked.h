@@ -12,6 +12,7 @@ typedef struct bg__marked_node {
     enum cudaGraphNodeType type;
     const char *others; /* as bg__kernel_waits_for_others */
     bg__grid grid;
+    bool writeback;
 } bg__marked_node;
 
 /* call: that names it; NULL: none. Call bg__marked_node_free also after a failure. Errors: OUT_OF_MEMORY. */
@@ -36,10 +37,10 @@ typedef struct bg__marked {
 
 enum { BG__MARKED_MAX = 1 << 16 }; /* nodes of a graph */
 
-/* graph has the calls that name the nodes of source. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_MAX),
- * CUDA: source cannot be copied. Then marked has the marks of launches alone; without these, marked.marks.words is
- * NULL. Call bg__marked_free also after a failure. */
-bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, cudaGraph_t source);
+/* graph has the calls that name the nodes of source, which is its segment. Errors: OUT_OF_MEMORY, UNSUPPORTED (more
+ * than BG__MARKED_MAX), CUDA: source cannot be copied. Then marked has the marks of launches alone; without these,
+ * marked.marks.words is NULL. Call bg__marked_free also after a failure. */
+bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source);
 /* No launch of it runs. */
 void bg__marked_free(bg__marked *marked);
 

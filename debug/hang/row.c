@@ -143,10 +143,15 @@ static size_t describe_waiting(const bg__marked_node *node, char *text, size_t b
 static void describe_stuck(const bg__watched *w, const stuck *s, char *text, size_t bytes)
 {
     const bg__marked_node *node = s->node;
-    size_t used = (size_t)snprintf(
-        text, bytes, "launch %u of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %zu wait%s for it",
+    char wait[40] = "none waits";
+    size_t used;
+
+    if (s->behind > 0)
+        snprintf(wait, sizeof wait, "%zu wait%s", s->behind, s->behind == 1 ? "s" : "");
+    used = (size_t)snprintf(
+        text, bytes, "launch %u of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %s for it",
         (unsigned)w->marked.marks.words[BG__MARK_BEGUN], w->name, s->others > 0 ? "one of these, such as this" : "this",
-        kind_of(node), s->ended, w->marked.count, s->behind, s->behind == 1 ? "s" : "");
+        kind_of(node), s->ended, w->marked.count, wait);
 
     if (s->others > 0 && used < bytes)
         used += (size_t)snprintf(text + used, bytes - used,
@@ -161,7 +166,9 @@ static void describe_whole(const bg__watched *w, bool began, char *text, size_t 
 {
     const unsigned number = (unsigned)w->marked.marks.words[BG__MARK_ENDED] + 1;
 
-    if (!began)
+    if (w->key == NULL)
+        snprintf(text, bytes, "run %u of %.60s does not end, or what it launched does not", number, w->name);
+    else if (!began)
         snprintf(text, bytes,
                  "launch %u of %.60s does not begin: what was launched before it in its stream, and is in none of the "
                  "graphs that are watched, has not ended",
@@ -217,22 +224,25 @@ static char *print_row(const char *graph, const char *message, const char *waits
 
 char *bg__hang_row(const bg__watched *w, bool began, double since_ms)
 {
-    const char *advice = began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
-                                 "node is named"
-                               : "look at what the program launches, or waits for, before it";
+    const char *advice = w->key == NULL ? "look at what it waits for, or launches"
+                         : began ? "launch what CUDA cannot copy, such as memory nodes, outside of the graph: then the "
+                                   "node is named"
+                                 : "look at what the program launches, or waits for, before it";
     char message[700], waits[400];
     stuck s = {.node = NULL};
 
     bg__hang_waits(waits, sizeof waits);
     if (began)
         find_stuck(w, &s);
-    if (s.node != NULL) {
+    if (s.node == NULL && w->self.name != NULL)
+        s.node = &w->self;
+    if (s.node != NULL && s.node != &w->self) {
         describe_stuck(w, &s, message, sizeof message);
         advice = advice_for(s.node);
     } else {
         describe_whole(w, began, message, sizeof message);
     }
-    return print_row(w->name, message, waits, advice, &s, since_ms);
+    return print_row(w->graph, message, waits, advice, &s, since_ms);
 }
 
 char *bg__hang_row_alone(const char *graph, const bg__marked_node *node, double since_ms)

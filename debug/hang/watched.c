@@ -20,7 +20,9 @@ static void free_watched(bg__watched *w)
     if (w->last != NULL)
         BG__RELEASE(cudaEventDestroy(w->last));
     bg__marked_free(&w->marked);
+    bg__marked_node_free(&w->self);
     free(w->name);
+    free(w->graph);
     free(w);
 }
 
@@ -61,29 +63,43 @@ static void add_watched(bg__watched *w)
 {
     pthread_mutex_lock(&bg__watched_lock);
     for (bg__watched *other = bg__watched_list; other != NULL && w->after == NULL; other = other->next)
-        if (other->gone && other->key == w->key && !has_ended(other))
+        if (other->gone && w->key != NULL && other->key == w->key && !has_ended(other))
             w->after = other;
     w->next = bg__watched_list;
     bg__watched_list = w;
     pthread_mutex_unlock(&bg__watched_lock);
 }
 
-bg_status bg__watched_create(bg__watched **watched, const bg_graph *graph, cudaGraph_t source, cudaGraphExec_t key,
-                             const char **why)
+static bg_status describe_self(bg__watched *w, const bg__watched_what *what)
+{
+    bg_status status = BG_OK;
+
+    w->name = strdup(what->name);
+    w->graph = strdup(bg__graph_name(what->graph));
+    if (what->call != NULL) {
+        w->self.name = strdup(what->call->name);
+        w->self.site = what->call->site;
+    }
+    if (w->name == NULL || w->graph == NULL || (what->call != NULL && w->self.name == NULL))
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", what->name);
+done:
+    return status;
+}
+
+bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what, const char **why)
 {
     bg__watched *w = calloc(1, sizeof *w);
     bg_status status = BG_OK;
 
     *watched = NULL;
     sweep();
-    if (w != NULL)
-        w->name = strdup(bg__graph_name(graph));
-    if (w == NULL || w->name == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", bg__graph_name(graph));
-    w->key = key;
-    if (source == NULL)
+    if (w == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", what->name);
+    BG__TRY(describe_self(w, what));
+    w->key = what->key;
+    if (what->source == NULL && what->key != NULL)
         snprintf(w->why, sizeof w->why, "CUDA cannot copy it");
-    status = bg__marked_make(&w->marked, graph, source);
+    status = bg__marked_make(&w->marked, what->graph, what->segment, what->source);
     if (status != BG_OK && w->marked.marks.words == NULL)
         goto done;
     if (status != BG_OK)
@@ -133,23 +149,47 @@ static void wait_for_older(bg__watched *w, cudaStream_t stream)
     pthread_mutex_unlock(&bg__watched_lock);
 }
 
-cudaError_t bg__watched_launch(bg__watched *w, cudaStream_t stream)
+void bg__watched_begin(bg__watched *w, cudaStream_t stream)
 {
     const uint32_t number = atomic_load(&w->launched) + 1;
-    cudaError_t error = cudaErrorUnknown;
 
     wait_for_older(w, stream);
     write_mark(w, BG__MARK_BEGUN, number, stream);
     if (!w->broken)
         atomic_store(&w->launched, number);
-    if (w->marked.exec != NULL)
+}
+
+bool bg__watched_is_copied(const bg__watched *w)
+{
+    return w->marked.exec != NULL;
+}
+
+cudaError_t bg__watched_run(bg__watched *w, cudaStream_t stream)
+{
+    cudaError_t error = cudaErrorUnknown;
+
+    if (w->marked.exec != NULL) {
         error = cudaGraphLaunch(w->marked.exec, stream);
-    if (error != cudaSuccess) {
         bg__ignore(error);
-        error = cudaGraphLaunch(w->key, stream);
     }
-    bg__ignore(error); /* the program's */
-    write_mark(w, BG__MARK_ENDED, number, stream);
+    if (error != cudaSuccess)
+        error = cudaGraphLaunch(w->key, stream);
+    bg__ignore(error); /* the caller has it */
+    return error;
+}
+
+void bg__watched_end(bg__watched *w, cudaStream_t stream)
+{
+    write_mark(w, BG__MARK_ENDED, atomic_load(&w->launched), stream);
     bg__ignore(cudaEventRecord(w->last, stream));
+}
+
+cudaError_t bg__watched_launch(bg__watched *w, cudaStream_t stream)
+{
+    cudaError_t error;
+
+    bg__watched_begin(w, stream);
+    error = bg__watched_run(w, stream);
+    bg__watched_end(w, stream);
     return error;
 }

@@ -11,10 +11,11 @@
 struct bg__watched {
     bg__watched *next;
     cudaGraphExec_t key;
-    char *name;
+    char *name, *graph; /* of what is launched, and of its graph */
     bg__marked marked;
-    char why[256];    /* it is followed as a whole; "": node by node */
-    cudaEvent_t last; /* behind its last launch */
+    bg__marked_node self; /* of what is no graph: its call; name NULL: none */
+    char why[256];        /* it is followed as a whole; "": node by node */
+    cudaEvent_t last;     /* behind its last launch */
     _Atomic uint32_t launched;
     bool broken;        /* marks cannot be written */
     bool gone;          /* the program launches it no more */

@@ -7,6 +7,7 @@
 #include "debug/hang/hang.h"
 #include "debug/report/process_report.h"
 #include "debug/shadow/shadow.h"
+#include "hang_replays.h"
 #include "step_replays.h"
 #include "debug/trace/trace.h"
 #include "debug/graph/tools.h"
@@ -24,7 +25,8 @@ static const char *take_trace(void)
 static bool stays_diverted(const bg_graph *graph)
 {
     const bg__tools *tools = bg__tools_find(graph);
-    return bg__watch_is_wanted(graph) || (tools != NULL && (tools->stepping != NULL || tools->shadowing != NULL));
+    return bg__watch_is_wanted(graph) || bg__hangs_wanted() ||
+           (tools != NULL && (tools->stepping != NULL || tools->shadowing != NULL));
 }
 
 /* Whether replays of a new graph go through the tools, until its first replay. */
@@ -109,7 +111,8 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     }
     if (trace != NULL)
         return replay_traced(graph, stream, trace);
-    return bg__replay_steps(graph, stream);
+    return bg__hangs_wanted() && !bg__thread_self()->in_tool ? bg__hanging_replay(graph, stream)
+                                                             : bg__replay_steps(graph, stream);
 }
 
 bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream)
@@ -140,6 +143,7 @@ void bg__replay_tools_detach(bg_graph *graph)
         bg__process_report_end_graph(graph);
     bg__shadow_detach(tools->shadowing);
     bg__stepping_end(tools->stepping);
+    bg__hanging_end(tools->hanging);
     if (tools->used != NULL)
         bg__allocations_free(tools->used);
     free(tools->used);

@@ -42,7 +42,7 @@ static void make_file(void)
         return;
     if (asprintf(&path, "%s/running-%ld", directory, (long)getpid()) < 0)
         return;
-    if (!map_file(path))
+    if (!map_file(path) && errno != EEXIST) /* another copy of the tools in this process has it */
         bg__warn("--attach: %s cannot be made: it is not told which host function a program ends in: %s", path,
                  strerror(errno));
     free(path);

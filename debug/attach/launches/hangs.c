@@ -9,9 +9,13 @@ enum { UPDATES_MAX = 64 }; /* a copy of a graph that changes before each launch 
 static bg_status watch(bg__attached *a)
 {
     const bool whole = a->own || a->updates > UPDATES_MAX;
+    const bg__watched_what what = {.graph = a->graph,
+                                   .name = bg__graph_name(a->graph),
+                                   .source = whole ? NULL : a->source,
+                                   .key = (cudaGraphExec_t)a->exec};
     const char *why = NULL;
     bg__watched *watched = NULL;
-    bg_status status = bg__watched_create(&watched, a->graph, whole ? NULL : a->source, (cudaGraphExec_t)a->exec, &why);
+    bg_status status = bg__watched_create(&watched, &what, &why);
 
     if (status == BG_OK && watched != NULL && why == NULL)
         bg__process_report_checked("hang", 0, a->nodes);

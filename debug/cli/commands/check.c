@@ -295,7 +295,8 @@ static const cli_flag flags[] = {
      "or a core file shows the place"},
     {"--orders", .variable = "BG_ATTACH_ORDERS"},
     {"--snapshot-limit", .variable = "BG_ATTACH_SNAPSHOT_LIMIT"},
-    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
+    {"--timeout", "SECONDS", NULL, NULL,
+     "runs longer than SECONDS are killed, and the node in which a graph hangs is named"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
 };

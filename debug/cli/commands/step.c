@@ -114,7 +114,8 @@ static const cli_flag flags[] = {
      "a dump that was stopped goes on"},
     {"--graphs", .variable = "BG_STEP_GRAPHS"},
     {"--replays", .variable = "BG_STEP_REPLAYS"},
-    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
+    {"--timeout", "SECONDS", NULL, NULL,
+     "runs longer than SECONDS are killed, and the node in which a graph hangs is named"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
 };
