@@ -12,12 +12,11 @@ enum { TICK_MS = 100 };
 static atomic_bool over; /* the process ends by itself */
 static pid_t process;    /* that the thread is of; not of a child */
 
-/* ---- the thread ---------------------------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------------------------- */
 
 static bool is_pending(const bg__watched *w)
 {
-    return atomic_load(&w->launched) != w->marked.marks.words[BG__MARK_ENDED];
+    return !w->broken && atomic_load(&w->launched) != w->marked.marks.words[BG__MARK_ENDED];
 }
 
 static bool has_begun(const bg__watched *w)

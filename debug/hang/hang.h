@@ -27,8 +27,8 @@ typedef struct bg__watched_what {
 /* Where a copy of source cannot be made, launches are followed as a whole, and *why says why, which lives as long as
  * *watched. In a copy, nodes that write back outputs of eager calls do nothing. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what, const char **why);
-/* Whether a copy is launched. */
-bool bg__watched_is_copied(const bg__watched *watched);
+/* The copy that is launched, and what it was instantiated from; NULL: there is none. */
+cudaGraphExec_t bg__watched_copy(const bg__watched *watched, cudaGraph_t *source);
 /* Launches the copy, or key. The caller keeps other threads away. */
 cudaError_t bg__watched_launch(bg__watched *watched, cudaStream_t stream);
 /* The same in parts: what is launched is launched between begin and end. */

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------
- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 bg_status bg__marked_node_describe(bg__marked_node *to, const bg__node *node, const bg__call *call)
 {
@@ -42,8 +41,7 @@ done:
     return status;
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------------
- */
+/* ---- edges ------------------------------------------------------------------------------------------------------ */
 
 typedef struct place {
     cudaGraphNode_t node;
@@ -87,8 +85,7 @@ done:
     return status;
 }
 
-/* ---- marks --------------------------------------------------------------------------------------------------------
- */
+/* ---- marks ------------------------------------------------------------------------------------------------------ */
 
 static struct cudaMemsetParams mark_of(const bg__marked *marked, size_t word, unsigned value, size_t words)
 {
@@ -127,8 +124,7 @@ done:
     return status;
 }
 
-/* ---- the copy -----------------------------------------------------------------------------------------------------
- */
+/* ---- the copy --------------------------------------------------------------------------------------------------- */
 
 /* The caller does what they do: each replay sets it anew in the program's executable graph. */
 static bg_status disable_writebacks(bg__marked *marked, const cudaGraphNode_t *nodes)

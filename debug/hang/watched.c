@@ -7,12 +7,11 @@
 pthread_mutex_t bg__watched_lock = PTHREAD_MUTEX_INITIALIZER;
 bg__watched *bg__watched_list;
 
-/* ---- graphs that come and go --------------------------------------------------------------------------------------
- */
+/* ---- graphs that come and go ------------------------------------------------------------------------------------ */
 
 static bool has_ended(const bg__watched *w)
 {
-    return w->marked.marks.words[BG__MARK_ENDED] == atomic_load(&w->launched);
+    return w->broken || w->marked.marks.words[BG__MARK_ENDED] == atomic_load(&w->launched);
 }
 
 static void free_watched(bg__watched *w)
@@ -123,8 +122,7 @@ void bg__watched_drop(bg__watched *watched)
     sweep();
 }
 
-/* ---- launches -----------------------------------------------------------------------------------------------------
- */
+/* ---- launches --------------------------------------------------------------------------------------------------- */
 
 static void write_mark(bg__watched *w, size_t word, uint32_t value, cudaStream_t stream)
 {
@@ -159,9 +157,10 @@ void bg__watched_begin(bg__watched *w, cudaStream_t stream)
         atomic_store(&w->launched, number);
 }
 
-bool bg__watched_is_copied(const bg__watched *w)
+cudaGraphExec_t bg__watched_copy(const bg__watched *w, cudaGraph_t *source)
 {
-    return w->marked.exec != NULL;
+    *source = w->marked.graph;
+    return w->marked.exec;
 }
 
 cudaError_t bg__watched_run(bg__watched *w, cudaStream_t stream)

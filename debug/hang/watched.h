@@ -17,7 +17,7 @@ struct bg__watched {
     char why[256];        /* it is followed as a whole; "": node by node */
     cudaEvent_t last;     /* behind its last launch */
     _Atomic uint32_t launched;
-    bool broken;        /* marks cannot be written */
+    atomic_bool broken; /* marks cannot be written */
     bool gone;          /* the program launches it no more */
     bg__watched *after; /* one of the same key that may still run when this one is launched first */
     /* Of the thread. */

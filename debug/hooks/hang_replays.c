@@ -12,8 +12,7 @@ struct bg__hanging {
     bg__nodes nodes; /* of all segments */
 };
 
-/* ---- which steps --------------------------------------------------------------------------------------------------
- */
+/* ---- which steps ------------------------------------------------------------------------------------------------ */
 
 static bg_status follow_step(struct bg__hanging *h, const bg_graph *graph, int index)
 {
@@ -66,8 +65,7 @@ done:
     return status;
 }
 
-/* ---- replays ------------------------------------------------------------------------------------------------------
- */
+/* ---- replays ---------------------------------------------------------------------------------------------------- */
 
 /* What the nodes of the segment that write back outputs would do. */
 static bg_status write_back(const struct bg__hanging *h, const bg_graph *graph, int segment, cudaStream_t stream)
@@ -89,9 +87,10 @@ static bg_status launch(const struct bg__hanging *h, bg_graph *graph, int index,
     const int segment = bg__graph_step(graph, index).place;
     bg__watched *w = h->steps[index];
     bg_status status = BG_OK;
+    cudaGraph_t source;
     char text[200];
 
-    if (bg__watched_is_copied(w))
+    if (bg__watched_copy(w, &source) != NULL)
         BG__TRY(write_back(h, graph, segment, stream));
     BG__TRY_CUDA(bg__watched_run(w, stream));
     BG__TRY(bg__watch_step(graph, index, stream));

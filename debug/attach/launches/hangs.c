@@ -1,6 +1,7 @@
 /* --timeout: launches are followed node by node, so that the command can say which one hangs. */
 #include "launches.h"
 
+#include "debug/attach/checks/host_functions.h"
 #include "debug/hang/hang.h"
 #include "debug/report/process_report.h"
 
@@ -15,6 +16,8 @@ static bg_status watch(bg__attached *a)
                                    .key = (cudaGraphExec_t)a->exec};
     const char *why = NULL;
     bg__watched *watched = NULL;
+    cudaGraphExec_t copy;
+    cudaGraph_t source;
     bg_status status = bg__watched_create(&watched, &what, &why);
 
     if (status == BG_OK && watched != NULL && why == NULL)
@@ -22,6 +25,9 @@ static bg_status watch(bg__attached *a)
     else
         bg__process_report_not_checked("hang", bg__graph_name(a->graph), why != NULL ? why : bg_last_error());
     a->kept = watched;
+    copy = watched != NULL ? bg__watched_copy(watched, &source) : NULL;
+    if (copy != NULL && bg__book_checks())
+        bg__host_functions_watch((CUgraphExec)copy, source, a->graph);
     return status;
 }
 
