@@ -17,7 +17,8 @@ fi
 # command said in $work/said. A program that hangs is ended.
 observe()
 {
-    HOSTCUDA_FAIL=$2 timeout 60 "$OUT/breakgraph" "$1" --attach -- \
+    # shellcheck disable=SC2086
+    HOSTCUDA_FAIL=$2 timeout 60 "$OUT/breakgraph" $1 --attach -- \
         sh -c '"$1/calls" >"$1/answers" 2>"$1/errors"; echo "exit status $?" >>"$1/answers"' sh "$work" >"$work/said" 2>&1
 }
 # counted NAME: how many such calls there were, of faults that did not happen.
@@ -51,7 +52,8 @@ sweep() # COMMAND FIRST
             fail "attach-$command-sweep" "call $number of $count, ${codes[number % 3]}: exit status $status, or other answers"
             return
         fi
-        if [ "${codes[number % 3]}" != cudaErrorInvalidValue ] && ! cmp -s "$work/whole" "$work/said" && ! grep -q '^breakgraph: ' "$work/errors" && [ "$(notes said)" -le "$(notes whole)" ]; then
+        # What hangs is not asked here: that a graph is followed as a whole is said with its finding.
+        if [ "$command" != 'check --timeout=50' ] && [ "${codes[number % 3]}" != cudaErrorInvalidValue ] && ! cmp -s "$work/whole" "$work/said" && ! grep -q '^breakgraph: ' "$work/errors" && [ "$(notes said)" -le "$(notes whole)" ]; then
             diff "$work/whole" "$work/said" >"$work/log"
             fail "attach-$command-sweep" "call $number of $count, ${codes[number % 3]}: what is missing is not said"
             return
@@ -62,9 +64,10 @@ sweep() # COMMAND FIRST
 sweep report 1
 sweep check 2
 sweep step 3
+sweep 'check --timeout=50' 4
 
 # The program's own failures are the program's, and counted as without the tools.
-for command in report check step; do
+for command in report check step 'check --timeout=50'; do
     for fault in cudaGraphInstantiate@2 cudaGraphLaunch@3 cudaStreamEndCapture@2 cudaGraphExecUpdate@1 cudaMalloc@4; do
         HOSTCUDA_FAIL=$fault=cudaErrorNotPermitted "$work/calls" >"$work/alone" 2>&1
         echo "exit status $?" >>"$work/alone"
