@@ -19,6 +19,7 @@ _breakgraph()
     run:--shadow) words="0 1 calls" ;;
     check:--attach) words="preload audit" ;;
     step:--attach) words="preload audit" ;;
+    bisect:--attach) words="preload audit" ;;
     report:--attach) words="preload audit" ;;
     check:--what) words="graph replay recapture poison orders" ;;
     # variables: bash-values
@@ -48,7 +49,7 @@ _breakgraph()
     check) words=" --attach= -e --ranks= --oversubscribe --what= --fatal --orders= --snapshot-limit= --timeout= --json --help --" ;;
     run) words=" --attach= -e --ranks= --oversubscribe --debug= --eager-ops= --check= --shadow= --break= --nodes --probe= --snapshot-limit= --reports= --trace= --strict --seeds= --no-prefix --output-dir= --timeout= --help --" ;;
     step) words=" --attach= -e --ranks= --oversubscribe --stop= --from= --dump= --graphs= --replays= --timeout= --json --help --" ;;
-    bisect) words=" -e --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
+    bisect) words=" --attach= -e --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
     report) words=" --attach= -e --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --cover= --timeout= --help --" ;;
     esac
     fi

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "chosen_places.h"
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/report/listing.h"
+#include "debug/report/json.h"
 #include "debug/report/process_report.h"
 #include "stages.h"
 
@@ -115,12 +118,29 @@ done:
     return status;
 }
 
-static void tell(bg_report *report)
+/* Of a few nodes, who made them: for bisect. */
+enum { LISTED = 16 };
+static bg_status list_outside(const bg__cuts *cuts, bg_report *report)
 {
-    if (bg_report_count(report) == 0)
-        return;
-    bg__report_print(report, stderr);
-    bg__process_report_add(report);
+    cJSON *list = cuts->outside <= LISTED ? bg__report_part(report, "outside") : NULL;
+
+    for (size_t i = 0; list != NULL && i < cuts->count; i++) {
+        const bg__node *node = cuts->list[i].node;
+        const bg__stack *stack = node != NULL ? bg__node_maker(node->handle) : NULL;
+        cJSON *item = node != NULL && node->parent < 0 ? bg__json_add_object(list) : NULL;
+        if (item != NULL && (cJSON_AddNumberToObject(item, "node", (double)node->place) == NULL ||
+                             !bg__listing_add_lines(item, "stack", stack != NULL ? bg__stack_text(stack) : "")))
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of nodes");
+    }
+    return BG_OK;
+}
+
+static void tell(const bg__cuts *cuts, bg_report *report)
+{
+    if (bg_report_count(report) > 0)
+        bg__report_print(report, stderr);
+    if (bg_report_count(report) > 0 || (cuts->outside > 0 && cuts->outside <= LISTED))
+        bg__process_report_add(report);
 }
 
 bg_status bg__cuts_make(bg__cuts *cuts, const bg__attached *a)
@@ -138,7 +158,8 @@ bg_status bg__cuts_make(bg__cuts *cuts, const bg__attached *a)
     BG__TRY(bg__report_create(&report, "break", bg__graph_name(a->graph)));
     BG__TRY(bg__places_choose(&places, a, cuts, &layout, report));
     BG__TRY(split(cuts, a, &layout, &places, report));
-    tell(report);
+    BG__TRY(list_outside(cuts, report));
+    tell(cuts, report);
 done:
     bg_report_destroy(report);
     bg__places_free(&places);

@@ -39,6 +39,11 @@ static bool add_lines(cJSON *list, const char *text)
     return list != NULL;
 }
 
+bool bg__listing_add_lines(cJSON *object, const char *name, const char *text)
+{
+    return add_lines(cJSON_AddArrayToObject(object, name), text);
+}
+
 static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, const bg__stack *made, size_t memory)
 {
     cJSON *ops;
@@ -51,7 +56,7 @@ static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, 
     for (size_t i = 0; ops != NULL && i < nodes->count; i++)
         if (nodes->node[i].call != NULL && !count_call(ops, nodes->node[i].call->op->name))
             return false;
-    return ops != NULL && (made == NULL || add_lines(cJSON_AddArrayToObject(row, "stack"), bg__stack_text(made)));
+    return ops != NULL && (made == NULL || bg__listing_add_lines(row, "stack", bg__stack_text(made)));
 }
 
 bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory)

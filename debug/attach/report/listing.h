@@ -23,6 +23,9 @@ void bg__listing_count_outside(cJSON *row, size_t nodes, uint64_t split, uint64_
 /* Its other name. */
 void bg__listing_name(cJSON *row, const char *name);
 
+/* Adds to object a list of that name of the lines of text. false: out of host memory. */
+bool bg__listing_add_lines(cJSON *object, const char *name, const char *text);
+
 /* Graphs that are gone: one row for those that were alike, with the number of the others. Starts NULL. */
 typedef struct bg__ended {
     struct bg__alike {

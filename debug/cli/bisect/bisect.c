@@ -10,12 +10,14 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
+#include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
+#include "attached.h"
 #include "result.h"
 #include "result_page.h"
 #include "state.h"
@@ -24,29 +26,6 @@
 enum { MOST_STARTS = 1000 };
 
 /* ---- the oracle ---- */
-
-/* Two trials that agree; *bad is their verdict. */
-static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
-{
-    bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
-    cli_status status = CLI_OK;
-    for (int i = 0; i < 2 && status == CLI_OK; i++)
-        status = cli_trial(b, why, NULL, &verdicts[i]);
-    if (status != CLI_OK)
-        return status;
-    if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED,
-                              "'%s', run %s, cannot be judged (status 125); bisect needs a verdict of this run",
-                              b->argv[0], cli_why_names[why]);
-    if (verdicts[0] != verdicts[1])
-        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                              "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
-                              "run it more often in "
-                              "each trial with --count=N",
-                              b->argv[0], cli_why_names[why]);
-    *bad = verdicts[0] == BG_BAD;
-    return CLI_OK;
-}
 
 static cli_status ask_all_eager(cli_bisection *b)
 {
@@ -100,7 +79,7 @@ static cli_status ask_series(cli_bisection *b)
 static cli_status ask_oracle(cli_bisection *b, bool *search)
 {
     bool bad = false;
-    cli_status status = ask_twice(b, CLI_AS_IS, &bad);
+    cli_status status = cli_trial_twice(b, CLI_AS_IS, &bad);
 
     *search = false;
     if (status != CLI_OK)
@@ -111,7 +90,7 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
     if (find_series(b))
         status = ask_series(b);
     if (status == CLI_OK && !b->shadow)
-        status = ask_twice(b, CLI_FORWARD, &bad);
+        status = cli_trial_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
     if (!b->shadow && bad) {
@@ -242,14 +221,6 @@ static cli_status confirm(cli_bisection *b, bool *marks)
     return status == CLI_OK ? judge_culprits(b, captured, eager) : status;
 }
 
-static int log2_up(size_t n)
-{
-    int steps = 0;
-    while (((size_t)1 << steps) < n)
-        steps++;
-    return steps;
-}
-
 static cli_status search(cli_bisection *b)
 {
     searching s = {.b = b, .status = CLI_OK, .eager = calloc(b->name_count, sizeof *s.eager)};
@@ -257,7 +228,7 @@ static cli_status search(cli_bisection *b)
     cli_status status;
 
     b->culprits = calloc(b->name_count, sizeof *b->culprits);
-    b->wanted = (int)b->next + log2_up(b->name_count) + 1 + 2 * CLI_CONFIRMATIONS;
+    b->wanted = (int)b->next + cli_bisect_log2(b->name_count) + 1 + 2 * CLI_CONFIRMATIONS;
     if (s.eager != NULL && b->culprits != NULL)
         searched = bg_search(b->names, b->name_count, try, &s, b->culprits, &b->found);
     if (searched == BG_OK)
@@ -314,6 +285,16 @@ static cli_status refuse_environment(void)
     return CLI_OK;
 }
 
+static cli_status refuse_flags(const cli_arguments *arguments)
+{
+    static const char *const of_library[] = {"--shadow", "--tolerance", "--only", "--html"};
+    for (size_t i = 0; i < sizeof of_library / sizeof *of_library; i++)
+        if (cli_value(arguments, of_library[i]) != NULL)
+            return cli_say(CLI_USAGE, "%s is for programs that use libbreakgraph, and cannot be used with --attach",
+                           of_library[i]);
+    return CLI_OK;
+}
+
 static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 {
     cli_status status = cli_need_program(arguments);
@@ -325,12 +306,15 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->tolerance = cli_value(arguments, "--tolerance");
     b->only = cli_value(arguments, "--only");
     b->html = cli_value(arguments, "--html");
+    b->attached = cli_value(arguments, "--attach") != NULL;
     b->shadow = cli_value(arguments, "--shadow") != NULL;
     b->fresh = cli_value(arguments, "--fresh") != NULL;
     b->json = cli_value(arguments, "--json") != NULL;
     b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
+    if (status == CLI_OK && b->attached)
+        status = refuse_flags(arguments);
     if (status == CLI_OK && strcmp(b->state, "-") == 0)
         status = cli_say(CLI_USAGE, "--state needs a file that can be read again; '-' is not one");
     if (status == CLI_OK && b->check != NULL && b->shadow)
@@ -345,8 +329,10 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = cli_job_read(arguments, &b->ranks);
     if (status == CLI_OK)
         status = read_only(b->only);
-    if (status == CLI_OK)
+    if (status == CLI_OK && !b->attached)
         status = refuse_environment();
+    if (status == CLI_OK)
+        status = cli_attach(arguments);
     return status == CLI_OK ? read_base(b) : status;
 }
 
@@ -381,7 +367,10 @@ static cli_status bisect(cli_bisection *b)
     if (status != CLI_OK)
         return status;
     b->place = cli_place_make();
-    status = b->place != NULL ? ask_oracle(b, &wanted) : CLI_FAILED;
+    if (b->place == NULL)
+        status = CLI_FAILED;
+    else
+        status = b->attached ? cli_attached_search(b) : ask_oracle(b, &wanted);
     if (wanted)
         status = search(b);
     return end_state(b, status);
@@ -445,6 +434,12 @@ static const char more[] =
     "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
     "another status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in the order of "
     "the ranks.\n\n"
+    "With --attach, for programs that do not use libbreakgraph, the search is for nodes of graphs that must be "
+    "launched "
+    "outside of them (run --break): the program is run twice as it is, once with all nodes outside, and then with "
+    "other "
+    "sets of them. It finds faults of order, of what runs beside what, and of what a graph does differently from "
+    "launches. Where the fault stays with all nodes outside, the values in the graphs are wrong (status 13).\n\n"
     "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
     "culprits). After an interruption, or a failure that is not the fault (a full disk, a missing program, a "
     "hang), the same command continues where it stopped.";
@@ -452,8 +447,8 @@ static const char more[] =
 const cli_command cli_bisect = {
     .name = "bisect",
     .arguments = "-- PROGRAM ARG...",
-    .text = "find the op calls that must be eager for a fault to vanish",
+    .text = "find the op calls that must be eager, or nodes outside of graphs, for a fault to vanish",
     .more = more,
-    .flags = {cli_job_flags, flags},
+    .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_bisect,
 };

@@ -15,6 +15,14 @@ cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *forma
     return status;
 }
 
+int cli_bisect_log2(size_t n)
+{
+    int steps = 0;
+    while (((size_t)1 << steps) < n)
+        steps++;
+    return steps;
+}
+
 char *cli_eager_list(const cli_bisection *b, const bool *eager)
 {
     char *list = NULL;

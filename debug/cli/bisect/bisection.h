@@ -12,6 +12,7 @@ typedef struct cli_bisection {
     char *const *argv;
     const cli_arguments *arguments;
     const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
+    bool attached; /* calls are nodes of a program that does not use the library; eager: outside of their graph */
     bool shadow, fresh, json, keep;
     int count, ranks;
     bool oversubscribe;
@@ -46,6 +47,9 @@ cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *forma
 /* The purpose of a trial. */
 typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_SERIAL, CLI_CONFIRM } cli_why;
 extern const char *const cli_why_names[];
+
+/* How often n can be halved. */
+int cli_bisect_log2(size_t n);
 
 /* BG_EAGER_OPS that makes these calls eager; the caller frees it. NULL: out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);

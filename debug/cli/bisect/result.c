@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attached_result.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
@@ -47,6 +48,11 @@ static char *make_line(const cli_bisection *b, const bool *eager)
     return NULL;
 }
 
+static char *make_run_line(const cli_bisection *b, const bool *eager)
+{
+    return b->attached ? cli_attached_line(b, eager) : make_line(b, eager);
+}
+
 static char *make_good_line(const cli_bisection *b)
 {
     bool *eager = calloc(b->name_count + 1, sizeof *eager);
@@ -54,7 +60,7 @@ static char *make_good_line(const cli_bisection *b)
     for (size_t i = 0; eager != NULL && i < b->found; i++)
         eager[b->culprits[i]] = true;
     if (eager != NULL)
-        line = make_line(b, eager);
+        line = make_run_line(b, eager);
     free(eager);
     return line;
 }
@@ -62,6 +68,8 @@ static char *make_good_line(const cli_bisection *b)
 /* What to do with this result; NULL: nothing that this command knows. */
 static const char *next_of(const cli_bisection *b, cli_status status)
 {
+    if (b->attached)
+        return status == CLI_STAYS ? "check --attach --what=recapture" : NULL;
     switch (status) {
     case CLI_OK:
         return b->shadow ? "check" : strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph";
@@ -83,7 +91,11 @@ static char *make_next(const cli_bisection *b, cli_status status)
 static void print_culprits(const cli_bisection *b, double seconds)
 {
     const char *calls = b->found == 1 ? "this call" : "these calls";
-    char *good = make_good_line(b), *bad = make_line(b, NULL);
+    char *good = make_good_line(b), *bad = make_run_line(b, NULL);
+    if (b->attached) {
+        cli_attached_print_culprits(b, good != NULL ? good : "", bad != NULL ? bad : "", seconds);
+        goto done;
+    }
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
         printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
@@ -99,6 +111,7 @@ static void print_culprits(const cli_bisection *b, double seconds)
     fputs("\n", stdout);
     cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
     fputs("\n", stdout);
+done:
     free(good);
     free(bad);
 }
@@ -151,6 +164,9 @@ static const char *result_name(const cli_bisection *b, cli_status status)
 
 static const char *sentence_of(const cli_bisection *b, cli_status status)
 {
+    if (status == CLI_FAILED && b->confirmed && b->attached)
+        return b->found == 1 ? "the program is good if the culprit runs outside of its graph"
+                             : "the program is good if all culprits run outside of their graphs";
     if (status == CLI_FAILED && b->confirmed)
         return b->found == 1 ? "the program is good if the culprit is eager"
                              : "the program is good if all culprits are eager";
@@ -171,11 +187,13 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
     cJSON_AddStringToObject(root, "sentence", sentence_of(b, status));
     culprits = cJSON_AddArrayToObject(root, "culprits");
     for (size_t i = 0; b->confirmed && i < b->found; i++)
-        cJSON_AddItemToArray(culprits, cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[i]), true));
+        cJSON_AddItemToArray(culprits, b->attached
+                                           ? cli_attached_culprit(b, i)
+                                           : cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[i]), true));
     if (b->found > 0) {
         cJSON_AddBoolToObject(root, "confirmed", b->confirmed);
         add_line(root, "good", make_good_line(b));
-        add_line(root, "bad", make_line(b, NULL));
+        add_line(root, "bad", make_run_line(b, NULL));
     }
     next = make_next(b, status);
     if (next != NULL)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/variables.h"
+#include "debug/cli/arguments/flags.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
@@ -62,7 +63,7 @@ static void add_text(cJSON *command, const char *name, const char *text)
 /* The library's variables that are set, but for those that only write, and those that are in another member. */
 static void add_environment(cJSON *command)
 {
-    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",
+    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",      "BG_ATTACH_BREAK",
                                          "BG_NVTX",      "BG_RANKS_SOCKET", "BG_RANKS_TOKEN"};
     cJSON *environment = cJSON_AddObjectToObject(command, "environment");
     for (size_t i = 0; i < bg__variables_count; i++) {
@@ -101,6 +102,8 @@ static cJSON *describe_state(const cli_bisection *b)
     add_text(command, "eager_ops", b->base);
     add_environment(command);
     add_assignments(command, b->arguments);
+    if (b->attached)
+        add_text(command, "attach", cli_value(b->arguments, "--attach"));
     cJSON_AddBoolToObject(command, "shadow", b->shadow);
     cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);
@@ -123,12 +126,19 @@ static bool is_call_name(const char *name)
     return name[0] != '\0' && strpbrk(name, ",!*@ \t\n") == NULL;
 }
 
-static bool are_calls(const cJSON *calls)
+static bool is_node(const cJSON *call)
+{
+    return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(call, "node")) && is_text(call, "graph") &&
+           cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(call, "after"));
+}
+
+static bool are_calls(const cli_bisection *b, const cJSON *calls)
 {
     const cJSON *call;
     cJSON_ArrayForEach(call, calls)
     {
-        if (!is_call_name(cli_text(call, "name")) || !is_text(call, "op") || !is_text(call, "file"))
+        if (!(b->attached ? is_node(call) : is_call_name(cli_text(call, "name"))) || !is_text(call, "op") ||
+            !is_text(call, "file"))
             return false;
     }
     return cJSON_IsArray(calls);
@@ -193,7 +203,8 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
         return cli_say(CLI_UNREADABLE, "%s has version %g, not %d; --fresh starts over", b->state, version->valuedouble,
                        STATE_VERSION);
     calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
-    if (!are_calls(calls) || !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
+    if (!are_calls(b, calls) ||
+        !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
         return refuse_state(b, "is damaged");
     return CLI_OK;
 }

@@ -10,6 +10,7 @@
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "calls.h"
+#include "nodes.h"
 #include "progress.h"
 #include "state.h"
 
@@ -22,7 +23,7 @@ static const char *const verdict_names[] = {"good", "bad", "skip"};
 /* The variable's value: the list, or the file that holds it. */
 static char *eager_value(const cli_bisection *b, const bool *eager)
 {
-    char *list = cli_eager_list(b, eager), *path = NULL, *value = NULL;
+    char *list = b->attached ? cli_nodes_list(b, eager, false) : cli_eager_list(b, eager), *path = NULL, *value = NULL;
     if (list == NULL || strlen(list) <= LONGEST_LIST)
         return list;
     path = cli_path(b->place, "eager");
@@ -163,7 +164,7 @@ static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_
         return CLI_OK;
     status = cli_observed_judge(o, gathered);
     if (status == CLI_OK)
-        status = cli_calls_collect(gathered, b->only, b->calls);
+        status = b->attached ? cli_nodes_collect(gathered, b->calls) : cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
         keep_outlines(b, gathered);
     return status == CLI_OK ? cli_state_name(b) : status;
@@ -171,7 +172,7 @@ static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_
 
 static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, bg_verdict *verdict)
 {
-    const char *set[] = {"BG_EAGER_OPS",
+    const char *set[] = {b->attached ? "BG_ATTACH_BREAK" : "BG_EAGER_OPS",
                          eager[0] != '\0' ? eager : NULL,
                          "BG_DEBUG",
                          why == CLI_FORWARD                ? "forward"
@@ -200,6 +201,8 @@ static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, 
         status = cli_observed_end(&o, &end);
     if (status == CLI_OK)
         status = observe_trial(b, &o, &gathered);
+    if (status == CLI_OK && b->attached && eager[0] != '\0')
+        cli_nodes_note_outside(b, &gathered);
     if (status == CLI_OK)
         status = get_verdict(b, why, &gathered, &end, verdict);
     b->runner |= gathered.runner;
@@ -291,4 +294,26 @@ cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdic
     }
     b->next += status == CLI_OK;
     return status;
+}
+
+cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad)
+{
+    bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
+    cli_status status = CLI_OK;
+    for (int i = 0; i < 2 && status == CLI_OK; i++)
+        status = cli_trial(b, why, NULL, &verdicts[i]);
+    if (status != CLI_OK)
+        return status;
+    if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
+        return cli_bisect_end(b, CLI_UNJUDGED,
+                              "'%s', run %s, cannot be judged (status 125); bisect needs a verdict of this run",
+                              b->argv[0], cli_why_names[why]);
+    if (verdicts[0] != verdicts[1])
+        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                              "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
+                              "run it more often in "
+                              "each trial with --count=N",
+                              b->argv[0], cli_why_names[why]);
+    *bad = verdicts[0] == BG_BAD;
+    return CLI_OK;
 }

@@ -10,6 +10,9 @@
  * added. A run that cannot be judged is a failure, but in SEARCH and CONFIRM the verdict SKIP. */
 cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict);
 
+/* Two trials of the program as why says that agree; *bad is their verdict. */
+cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad);
+
 /* Prints the last output of --check, which may explain why it judges all runs bad. */
 void cli_trial_show_check(const cli_bisection *b);
 

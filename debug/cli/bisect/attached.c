@@ -1,0 +1,241 @@
+/* Nodes that are outside are launched one after the other, in the order of the calls of b, which the graph allows. So a
+ * fault of two nodes without an order, A and B, is gone where B is outside, but A is not: it comes before. B begins the
+ * shortest end of the list, and A ends the shortest beginning, with which the program is good. */
+#include "attached.h"
+
+#include <breakgraph/breakgraph.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/output/json.h"
+#include "nodes.h"
+#include "trial.h"
+
+enum { PARTNERS = 4 }; /* culprits for which the other node is searched */
+
+static const cJSON *call_of(const cli_bisection *b, size_t index)
+{
+    return cJSON_GetArrayItem(b->calls, (int)index);
+}
+
+/* ---- the trials before the search ------------------------------------------------------------------------------- */
+
+static void mark(const cli_bisection *b, bool *marks, size_t from, size_t to)
+{
+    for (size_t i = 0; i < b->name_count; i++)
+        marks[i] = i >= from && i < to;
+}
+
+/* Not to be taken for a fault that stays. */
+static cli_status end_without_nodes(cli_bisection *b)
+{
+    return cli_bisect_end(b, CLI_UNJUDGED,
+                          "none of the %zu nodes of '%s' can be launched outside of its graph: breakgraph run --attach "
+                          "--nodes says why",
+                          b->name_count, b->argv[0]);
+}
+
+static cli_status end_unchanged(cli_bisection *b)
+{
+    const char *but =
+        cli_number(b->root, "not_split") > 0 ? ", but for those that breakgraph run --attach --nodes names," : "";
+    return cli_bisect_end(
+        b, CLI_STAYS,
+        "the fault remains with all nodes%s launched outside of their graphs, one after the other: the "
+        "values or addresses that the graphs hold are wrong, not the order of their nodes; or it is in "
+        "no graph",
+        but);
+}
+
+static cli_status ask_all(cli_bisection *b, bool *marks)
+{
+    bg_verdict verdict = BG_SKIP;
+    cli_status status;
+
+    mark(b, marks, 0, b->name_count);
+    status = cli_trial(b, CLI_ALL_EAGER, marks, &verdict);
+    if (status != CLI_OK)
+        return status;
+    if (cli_number(b->root, "outside") == 0)
+        return end_without_nodes(b);
+    if (verdict == BG_BAD)
+        return end_unchanged(b);
+    if (verdict == BG_SKIP)
+        return cli_bisect_end(b, CLI_UNJUDGED, "with all nodes outside of their graphs, '%s' cannot be judged",
+                              b->argv[0]);
+    return CLI_OK;
+}
+
+/* ---- the culprits ----------------------------------------------------------------------------------------------- */
+
+typedef struct searching {
+    cli_bisection *b;
+    const char **names; /* from the last to the first */
+    bool *marks;
+    cli_status status;
+} searching;
+
+static bg_status try_set(void *user, const char *const *names, size_t count, bg_verdict *verdict)
+{
+    searching *s = user;
+    size_t given = 0;
+
+    for (size_t i = 0; i < s->b->name_count; i++) {
+        bool is = given < count && s->names[i] == names[given];
+        s->marks[s->b->name_count - 1 - i] = is;
+        given += is;
+    }
+    s->status = cli_trial(s->b, CLI_SEARCH, s->marks, verdict);
+    return s->status == CLI_OK ? BG_OK : BG_ERROR_STOPPED;
+}
+
+/* In the order of the calls. */
+static void turn(cli_bisection *b)
+{
+    for (size_t i = 0; i < b->found; i++)
+        b->culprits[i] = b->name_count - 1 - b->culprits[i];
+    for (size_t i = 0; i < b->found / 2; i++) {
+        size_t first = b->culprits[i];
+        b->culprits[i] = b->culprits[b->found - 1 - i];
+        b->culprits[b->found - 1 - i] = first;
+    }
+}
+
+/* bg_search keeps beginnings of a list as short as it can; here it gets the ends. */
+static cli_status find_culprits(cli_bisection *b, bool *marks)
+{
+    searching s = {b, calloc(b->name_count + 1, sizeof *s.names), marks, CLI_OK};
+    bg_status searched = BG_ERROR_OUT_OF_MEMORY;
+
+    b->culprits = calloc(b->name_count + 1, sizeof *b->culprits);
+    for (size_t i = 0; s.names != NULL && i < b->name_count; i++)
+        s.names[i] = b->names[b->name_count - 1 - i];
+    if (s.names != NULL && b->culprits != NULL)
+        searched = bg_search(s.names, b->name_count, try_set, &s, b->culprits, &b->found);
+    free(s.names);
+    if (searched == BG_OK) {
+        turn(b);
+        return CLI_OK;
+    }
+    b->found = 0;
+    return s.status != CLI_OK ? s.status : cli_say(CLI_FAILED, "%s", bg_status_text(searched));
+}
+
+/* ---- the node that each must come behind ------------------------------------------------------------------------ */
+
+static void mark_others(const cli_bisection *b, bool *marks, size_t but)
+{
+    for (size_t i = 0; i < b->found; i++)
+        if (i != but)
+            marks[b->culprits[i]] = true;
+}
+
+/* *last: the end of the shortest beginning with which, beside the other culprits, the program is good. *known: it was
+ * found. */
+static cli_status find_beginning(cli_bisection *b, bool *marks, size_t culprit, size_t *last, bool *known)
+{
+    size_t bad = 0, good = b->culprits[culprit] + 1;
+    cli_status status = CLI_OK;
+
+    *known = true;
+    while (status == CLI_OK && good - bad > 1 && *known) {
+        size_t middle = bad + (good - bad) / 2;
+        bg_verdict verdict = BG_SKIP;
+        mark(b, marks, 0, middle);
+        mark_others(b, marks, culprit);
+        status = cli_trial(b, CLI_SEARCH, marks, &verdict);
+        *known = verdict != BG_SKIP;
+        *(verdict == BG_GOOD ? &good : &bad) = middle;
+    }
+    *last = good - 1;
+    return status;
+}
+
+static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
+{
+    size_t at = b->culprits[culprit], last = at;
+    cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
+    bool known;
+    cli_status status = find_beginning(b, marks, culprit, &last, &known);
+    const char *graph = cli_text(call, "graph");
+
+    if (status != CLI_OK || !known || last == at)
+        return status;
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "behind");
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "ordered");
+    cJSON_AddNumberToObject(call, "behind", (double)last);
+    cJSON_AddBoolToObject(
+        call, "ordered", strcmp(cli_text(call_of(b, last), "graph"), graph) == 0 && cli_nodes_are_ordered(b, last, at));
+    return CLI_OK;
+}
+
+/* ---- the confirmation ------------------------------------------------------------------------------------------- */
+
+/* The last time with the nodes that they must come behind outside, too: the program is good then, too, and says who
+ * made those. */
+static void mark_confirmed(const cli_bisection *b, bool *marks, bool partners)
+{
+    mark(b, marks, 0, 0);
+    for (size_t i = 0; i < b->found; i++) {
+        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call_of(b, b->culprits[i]), "behind");
+        marks[b->culprits[i]] = true;
+        if (partners && behind != NULL && behind->valuedouble < (double)b->name_count)
+            marks[(size_t)behind->valuedouble] = true;
+    }
+}
+
+static cli_status confirm(cli_bisection *b, bool *marks)
+{
+    int good = 0;
+
+    for (int i = 0; i < CLI_CONFIRMATIONS; i++) {
+        bg_verdict verdict = BG_SKIP;
+        cli_status status;
+        mark_confirmed(b, marks, i == CLI_CONFIRMATIONS - 1);
+        status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
+        if (status != CLI_OK)
+            return status;
+        good += verdict == BG_GOOD;
+    }
+    b->searched = true;
+    b->confirmed = good == CLI_CONFIRMATIONS;
+    if (b->confirmed)
+        return CLI_FAILED;
+    return cli_bisect_end(
+        b, CLI_NONDETERMINISTIC,
+        "not confirmed: good in %d of %d trials with %s%s outside of the graph, as where a fault shows "
+        "only sometimes: run the program more often in each trial with --count=N",
+        good, CLI_CONFIRMATIONS, b->names[b->culprits[0]], b->found > 1 ? " and others" : "");
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------- */
+
+static cli_status search(cli_bisection *b, bool *marks)
+{
+    cli_status status = find_culprits(b, marks);
+
+    for (size_t i = 0; status == CLI_OK && i < b->found && b->found <= PARTNERS; i++)
+        status = find_partner(b, marks, i);
+    return status == CLI_OK ? confirm(b, marks) : status;
+}
+
+cli_status cli_attached_search(cli_bisection *b)
+{
+    bool bad = false, *marks;
+    cli_status status = cli_trial_twice(b, CLI_AS_IS, &bad);
+
+    if (status != CLI_OK)
+        return status;
+    if (!bad)
+        return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
+                              b->argv[0]);
+    marks = calloc(b->name_count + 1, sizeof *marks);
+    if (marks == NULL)
+        return cli_say(CLI_FAILED, "out of host memory");
+    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 1 + CLI_CONFIRMATIONS;
+    status = ask_all(b, marks);
+    if (status == CLI_OK)
+        status = search(b, marks);
+    free(marks);
+    return status;
+}

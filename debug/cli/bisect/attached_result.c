@@ -1,0 +1,113 @@
+#include "attached_result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/next.h"
+#include "debug/cli/output/json.h"
+#include "debug/cli/output/shell_line.h"
+#include "nodes.h"
+
+char *cli_attached_line(const cli_bisection *b, const bool *outside)
+{
+    char *list = cli_nodes_list(b, outside, true), *command = NULL, *line = NULL;
+    size_t bytes = 0;
+    FILE *out = list != NULL ? open_memstream(&command, &bytes) : NULL;
+
+    if (out == NULL)
+        goto done;
+    fputs("run --attach", out);
+    if (strcmp(cli_value(b->arguments, "--attach"), "preload") != 0)
+        fprintf(out, "=%s", cli_value(b->arguments, "--attach"));
+    if (list[0] != '\0') {
+        fputs(" --break=", out);
+        cli_shell_word(out, list);
+    }
+    if (fclose(out) == 0)
+        line = cli_next_command(b->arguments, command);
+done:
+    free(command);
+    free(list);
+    return line;
+}
+
+cJSON *cli_attached_culprit(const cli_bisection *b, size_t index)
+{
+    cJSON *call = cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[index]), true);
+    const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
+    cJSON *partner =
+        behind != NULL ? cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)behind->valuedouble), true) : NULL;
+
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "after");
+    cJSON_DeleteItemFromObjectCaseSensitive(partner, "after");
+    if (partner != NULL)
+        cJSON_ReplaceItemInObjectCaseSensitive(call, "behind", partner);
+    return call;
+}
+
+static void print_node(const cJSON *call)
+{
+    const char *file = cli_text(call, "file");
+    cli_print(stdout, "%s (%s)", cli_text(call, "name"), cli_text(call, "op"));
+    if (file[0] != '\0')
+        cli_print(stdout, " at %s", file);
+    if (cli_number(call, "line") > 0)
+        printf(":%.0f", cli_number(call, "line"));
+}
+
+static void print_stack(const cJSON *call)
+{
+    const cJSON *line;
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(call, "stack"))
+    {
+        fputs("        ", stdout);
+        cli_print(stdout, "%s", cJSON_GetStringValue(line));
+        putchar('\n');
+    }
+}
+
+static void print_partner(const cli_bisection *b, const cJSON *call)
+{
+    const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind"), *partner;
+
+    if (behind == NULL) {
+        puts("    no node before it has to do with it: a launch does something else than the graph does, or it comes "
+             "too "
+             "early in the graph for more than one node");
+        return;
+    }
+    partner = cJSON_GetArrayItem(b->calls, (int)behind->valuedouble);
+    fputs("    it must come behind ", stdout);
+    print_node(partner);
+    fputc('\n', stdout);
+    print_stack(partner);
+    if (strcmp(cli_text(partner, "graph"), cli_text(call, "graph")) != 0)
+        puts("    they are in two graphs: the program must order the launches of these");
+    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")))
+        puts("    the graph has a path between them: it begins before what is before it has ended (a programmatic "
+             "dependency), or runs beside a third node");
+    else
+        puts("    nothing in the graph orders them: a wait is missing, such as cudaStreamWaitEvent in the capture");
+}
+
+void cli_attached_print_culprits(const cli_bisection *b, const char *good, const char *bad, double seconds)
+{
+    for (size_t i = 0; i < b->found; i++) {
+        const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
+        printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
+        print_node(call);
+        fputc('\n', stdout);
+        print_stack(call);
+        print_partner(b, call);
+    }
+    printf("%zu of %zu nodes, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
+    printf("confirmed: with %s launched outside of %s graph, the program is good in %d of %d trials\n",
+           b->found == 1 ? "this node" : "these nodes", b->found == 1 ? "its" : "their", CLI_CONFIRMATIONS,
+           CLI_CONFIRMATIONS);
+    cli_print(stdout, "good: %s", good);
+    fputs("\n", stdout);
+    cli_print(stdout, "bad:  %s", bad);
+    fputs("\n", stdout);
+}

@@ -1,0 +1,307 @@
+#include "nodes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/observe/gather.h"
+#include "debug/cli/output/json.h"
+
+/* ---- the nodes of one graph ------------------------------------------------------------------------------------- */
+
+/* Of an outline, by place. */
+typedef struct graph_nodes {
+    const char *graph;
+    const cJSON **node, **call;
+    size_t count;
+    size_t *waits; /* for so many nodes that are not listed yet */
+} graph_nodes;
+
+static const cJSON *list_of(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static void free_nodes(graph_nodes *g)
+{
+    free(g->node);
+    free(g->call);
+    free(g->waits);
+}
+
+/* Each node has a call, and they are in the same order; but for one whose call could not be made. */
+static bool read_nodes(const cJSON *outline, graph_nodes *g)
+{
+    const cJSON *nodes = list_of(outline, "nodes"), *call = list_of(outline, "calls"), *node;
+    size_t count = (size_t)cJSON_GetArraySize(nodes), i = 0;
+
+    *g = (graph_nodes){.graph = cli_text(outline, "name"),
+                       .node = calloc(count + 1, sizeof *g->node),
+                       .call = calloc(count + 1, sizeof *g->call),
+                       .waits = calloc(count + 1, sizeof *g->waits),
+                       .count = count};
+    if (g->node == NULL || g->call == NULL || g->waits == NULL)
+        return false;
+    call = call != NULL ? call->child : NULL;
+    cJSON_ArrayForEach(node, nodes)
+    {
+        g->node[i] = node;
+        g->waits[i] = (size_t)cJSON_GetArraySize(list_of(node, "after"));
+        if (call != NULL && strcmp(cli_text(call, "name"), cli_text(node, "call")) == 0) {
+            g->call[i] = call;
+            call = call->next;
+        }
+        i++;
+    }
+    return true;
+}
+
+static bool add_node(cJSON *calls, const graph_nodes *g, size_t place)
+{
+    const cJSON *node = g->node[place], *call = g->call[place];
+    const char *kernel = cli_text(node, "kernel");
+    cJSON *item = cJSON_CreateObject();
+    char *name = NULL;
+    bool added = item != NULL && asprintf(&name, "%s/%s", g->graph, cli_text(node, "call")) >= 0 &&
+                 cJSON_AddStringToObject(item, "name", name) != NULL &&
+                 cJSON_AddStringToObject(item, "op", kernel[0] != '\0' ? kernel : cli_text(node, "kind")) != NULL &&
+                 cJSON_AddStringToObject(item, "file", cli_text(call, "file")) != NULL &&
+                 cJSON_AddNumberToObject(item, "line", cli_number(call, "line")) != NULL &&
+                 cJSON_AddStringToObject(item, "graph", g->graph) != NULL &&
+                 cJSON_AddNumberToObject(item, "node", (double)place) != NULL &&
+                 cJSON_AddItemToObject(item, "after", cJSON_Duplicate(list_of(node, "after"), true)) &&
+                 cJSON_AddItemToArray(calls, item);
+    if (!added)
+        cJSON_Delete(item);
+    free(name);
+    return added;
+}
+
+static bool waits_for(const cJSON *node, size_t place)
+{
+    const cJSON *after;
+    cJSON_ArrayForEach(after, list_of(node, "after"))
+    {
+        if (after->valuedouble == (double)place)
+            return true;
+    }
+    return false;
+}
+
+/* In the order in which they are launched outside of the graph (bg__layout_in_order): of those that are ready, always
+ * the one with the lowest place. */
+static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
+{
+    for (size_t i = 0, next; i < g->count; i = next) {
+        next = i + 1;
+        if (g->node[i] == NULL || g->waits[i] > 0)
+            continue;
+        if (!add_node(calls, g, i))
+            return false;
+        g->node[i] = NULL;
+        for (size_t k = 0; k < g->count; k++) {
+            if (g->node[k] == NULL || !waits_for(g->node[k], i))
+                continue;
+            g->waits[k]--;
+            if (g->waits[k] == 0 && k < next)
+                next = k;
+        }
+    }
+    return true;
+}
+
+/* ---- all graphs ------------------------------------------------------------------------------------------------- */
+
+/* Patterns choose by the name of the graph: of several of one name, as those of several processes, the largest. */
+static bool is_hidden(const cJSON *captured, const cJSON *report)
+{
+    const cJSON *outline = list_of(report, "outline"), *other;
+    int size = cJSON_GetArraySize(list_of(outline, "nodes"));
+    bool behind = false;
+
+    cJSON_ArrayForEach(other, captured)
+    {
+        const cJSON *theirs = list_of(other, "outline");
+        int more = cJSON_GetArraySize(list_of(theirs, "nodes")) - size;
+        behind = behind || other == report;
+        if (other != report && strcmp(cli_text(theirs, "name"), cli_text(outline, "name")) == 0 &&
+            (more > 0 || (more == 0 && !behind)))
+            return true;
+    }
+    return false;
+}
+
+cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls)
+{
+    const cJSON *report;
+
+    cJSON_ArrayForEach(report, gathered->captured)
+    {
+        graph_nodes g;
+        bool added;
+        if (is_hidden(gathered->captured, report))
+            continue;
+        added = read_nodes(list_of(report, "outline"), &g) && add_nodes_in_order(calls, &g);
+        free_nodes(&g);
+        if (!added)
+            return cli_say(CLI_FAILED, "out of host memory");
+    }
+    return cJSON_GetArraySize(calls) > 0 ? CLI_OK : cli_say(CLI_NO_MATCH, "the program's graphs have no nodes");
+}
+
+/* ---- what ran outside ------------------------------------------------------------------------------------------- */
+
+static cJSON *find_call(const cli_bisection *b, const char *graph, double node)
+{
+    cJSON *call;
+    cJSON_ArrayForEach(call, b->calls)
+    {
+        if (cli_number(call, "node") == node && strcmp(cli_text(call, "graph"), graph) == 0)
+            return call;
+    }
+    return NULL;
+}
+
+static void note_stacks(cli_bisection *b, const cJSON *report)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list_of(report, "outside"))
+    {
+        cJSON *call = find_call(b, cli_text(report, "graph"), cli_number(item, "node"));
+        if (call != NULL && list_of(call, "stack") == NULL)
+            cJSON_AddItemToObject(call, "stack", cJSON_Duplicate(list_of(item, "stack"), true));
+    }
+}
+
+void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered)
+{
+    const cJSON *report, *row;
+    double outside = 0;
+
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        note_stacks(b, report);
+        cJSON_ArrayForEach(row, list_of(report, "graphs"))
+        {
+            outside += cli_number(row, "outside_nodes");
+        }
+    }
+    cJSON_DeleteItemFromObjectCaseSensitive(b->root, "outside");
+    cJSON_DeleteItemFromObjectCaseSensitive(b->root, "not_split");
+    cJSON_AddNumberToObject(b->root, "outside", outside);
+    cJSON_AddNumberToObject(b->root, "not_split", cli_gathered_count(gathered, "not-split", 0));
+}
+
+/* ---- patterns --------------------------------------------------------------------------------------------------- */
+
+static const char special[] = ",!*@[]\n\t";
+
+/* What a pattern cannot have becomes '*'. */
+static void print_graph(FILE *out, const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++)
+        fputc(strchr(special, *c) != NULL ? '*' : *c, out);
+}
+
+static void print_one(FILE *out, const cJSON *call, bool names)
+{
+    const char *name = cli_text(call, "name");
+    if (names && strpbrk(name, special) == NULL && strchr(name, ':') == NULL) {
+        fputs(name, out);
+        return;
+    }
+    print_graph(out, cli_text(call, "graph"));
+    fprintf(out, "/[%.0f]", cli_number(call, "node"));
+}
+
+/* From *call on, as many nodes as stand one after the other. Returns how many of them. */
+static size_t print_run(FILE *out, const cJSON **call, const bool *outside, size_t left)
+{
+    const cJSON *first = *call;
+    size_t length = 1;
+
+    for (*call = first->next;
+         length < left && outside[length] && strcmp(cli_text(*call, "graph"), cli_text(first, "graph")) == 0 &&
+         cli_number(*call, "node") == cli_number(first, "node") + (double)length;
+         *call = (*call)->next)
+        length++;
+    print_graph(out, cli_text(first, "graph"));
+    fprintf(out, "/[%.0f-%.0f]", cli_number(first, "node"), cli_number(first, "node") + (double)length - 1);
+    return length;
+}
+
+static bool are_all(const bool *outside, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!outside[i])
+            return false;
+    return true;
+}
+
+static void print_list(FILE *out, const cli_bisection *b, const bool *outside, bool names)
+{
+    const cJSON *call = b->calls->child;
+    const char *comma = "";
+
+    for (size_t i = 0; i < b->name_count && call != NULL;) {
+        if (!outside[i]) {
+            call = call->next;
+            i++;
+            continue;
+        }
+        fputs(comma, out);
+        comma = ",";
+        if (names) {
+            print_one(out, call, names);
+            call = call->next;
+            i++;
+        } else {
+            i += print_run(out, &call, outside + i, b->name_count - i);
+        }
+    }
+}
+
+char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names)
+{
+    char *list = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&list, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    if (outside != NULL && b->name_count > 0 && are_all(outside, b->name_count))
+        fputc('*', out); /* those in child graphs, too */
+    else if (outside != NULL)
+        print_list(out, b, outside, names);
+    if (fclose(out) == 0)
+        return list;
+    free(list);
+    return NULL;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to)
+{
+    const cJSON *first = cJSON_GetArrayItem(b->calls, (int)from), *call = first;
+    double target = cli_number(first, "node");
+    size_t places = 0, count = to - from + 1;
+    bool *reached = NULL, is = false;
+
+    for (size_t i = 0; i < count; i++, call = call->next)
+        if ((size_t)cli_number(call, "node") >= places)
+            places = (size_t)cli_number(call, "node") + 1;
+    reached = calloc(places + 1, sizeof *reached);
+    call = first;
+    for (size_t i = 0; reached != NULL && i < count; i++, call = call->next) {
+        const cJSON *after;
+        bool behind = cli_number(call, "node") == target;
+        cJSON_ArrayForEach(after, list_of(call, "after"))
+        {
+            behind = behind || (after->valuedouble < (double)places && reached[(size_t)after->valuedouble]);
+        }
+        reached[(size_t)cli_number(call, "node")] = is = behind;
+    }
+    free(reached);
+    return is;
+}

@@ -1,0 +1,20 @@
+/* The nodes of the graphs of a program that does not use the library: what bisect --attach searches among. */
+#ifndef BG_CLI_NODES_H
+#define BG_CLI_NODES_H
+
+#include "bisection.h"
+#include "debug/cli/observe/gathered.h"
+
+/* Adds the nodes of all graphs to the calls of b, graph by graph, in an order that the graph allows. NO_MATCH: there is
+ * none. */
+cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls);
+/* Notes in the calls of b the stacks of nodes that ran outside of their graph, and in its root how many did
+ * ("outside"), and how many notes say which could not ("not_split"). */
+void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered);
+
+/* BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: by name where that is one. */
+char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names);
+/* Whether a path leads in the graph from one call of b to another one behind it. */
+bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to);
+
+#endif

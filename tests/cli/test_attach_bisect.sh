@@ -1,0 +1,129 @@
+#!/bin/bash
+# breakgraph bisect --attach: which nodes must be launched outside of their graph for a fault to vanish, the node that each must
+# come behind, and how many starts that takes. HOSTCUDA_SEED lets work that nothing orders run in another order than it was issued.
+. "$(dirname "$0")/lib.sh"
+. tests/cli/attach/build.sh
+
+if [ "$DEVICE" != host ]; then
+    skip attach-bisect "the record of a GPU has its own (make gpu-check PART=attach)"
+    exit 0
+fi
+if ! build_cuda order || ! build_cuda split; then
+    fail attach-bisect "tests/cli/attach does not build"
+    exit $bad
+fi
+breakgraph=$PWD/$OUT/breakgraph
+export HOSTCUDA_SEED=5
+cat >"$work/counted" <<'END'
+#!/bin/sh
+echo $$ >>starts
+[ "$(wc -l <starts)" != "${HANG:-0}" ] || exec sleep 60
+exec "$@"
+END
+chmod +x "$work/counted"
+in_work() { (cd "$work" && rm -f starts && "$@"); }
+bisect() { in_work "$breakgraph" bisect --attach "$@"; }
+log2() { local n=1 steps=0; while [ $n -lt "$1" ]; do n=$((n * 2)); steps=$((steps + 1)); done; echo $steps; }
+
+# names NAME WHAT CULPRIT PARTNER: bisect of order WHAT names that pair, within 2 log2(nodes) + 10 starts, and a line with which
+# the program is good.
+names()
+{
+    local name=$1 starts nodes good
+    expect "$name" 1 "^culprit graph#0/$3 \(.*\) at run_layer" bisect -- ./counted ./order "$2"
+    grep -Eq "^    it must come behind graph#0/$4 \(" "$work/log" || fail "$name" "$4 is not named"
+    grep -q '^    nothing in the graph orders them: a wait is missing' "$work/log" || fail "$name" "it does not say what is missing"
+    [ "$(grep -c '^        run_layers(' "$work/log")" -eq 2 ] || fail "$name" "the two stacks are not there"
+    [ "$(grep -c '^culprit' "$work/log")" -eq 1 ] || fail "$name" "others are named, too"
+    grep -q '^confirmed: .* good in 3 of 3 trials$' "$work/log" || fail "$name" "it is not confirmed"
+    nodes=$(sed -n 's/^1 of \([0-9]*\) nodes.*/\1/p' "$work/log") starts=$(wc -l <"$work/starts")
+    if [ "${nodes:-0}" -ge 50 ] && [ "$starts" -le $((2 * $(log2 "$nodes") + 10)) ]; then
+        pass "$name-starts"
+    else
+        fail "$name-starts" "$starts starts for ${nodes:-no} nodes"
+    fi
+    good=$(sed -n 's/^good: //p' "$work/log")
+    expect "$name-line" 0 '^graph#0: 1 of [0-9]* nodes ran outside' in_work env -u HOSTCUDA_SEED PATH="$PWD/$OUT:$PATH" sh -c "$good"
+}
+names attach-bisect-join join 'combine#7' 'project#22'
+names attach-bisect-first first 'combine#0' 'project#1'
+names attach-bisect-last last 'combine#10' 'project#31'
+for seed in 1 2 3; do
+    HOSTCUDA_SEED=$seed expect "attach-bisect-seed-$seed" 1 '^    it must come behind graph#0/project#22' bisect -- ./order join
+done
+expect attach-bisect-two 1 '^culprit graph#0/combine#9 ' bisect -- ./order joins
+grep -q '^culprit graph#0/combine#3 ' "$work/log" || fail attach-bisect-two "the first pair is not named"
+[ "$(grep -Ec '^    it must come behind graph#0/project#(10|28) ' "$work/log")" -eq 2 ] || fail attach-bisect-two "what they must come behind is not named"
+grep -q "^good: .*--break='graph#0/combine#3,graph#0/combine#9' " "$work/log" || fail attach-bisect-two "the line does not have both"
+
+# ---- wrong values, no fault, nothing to judge ----------------------------------------------------------------------
+stays='^breakgraph bisect: the fault remains with all nodes launched outside of their graphs.*: the values or addresses that the graphs hold are wrong, not the order'
+expect attach-bisect-pointer 13 "$stays" bisect -- ./counted ./order pointer
+grep -q '^next: breakgraph check --attach --what=recapture .*-- ./counted ./order pointer$' "$work/log" || fail attach-bisect-pointer "it does not point to recapture"
+[ "$(wc -l <"$work/starts")" -eq 3 ] || fail attach-bisect-pointer "$(wc -l <"$work/starts") starts"
+expect attach-bisect-always 13 "$stays" bisect -- ./order always
+expect attach-bisect-correct 0 'was good in both trials as it is' bisect -- ./order correct
+HOSTCUDA_SEED=0 expect attach-bisect-hidden 0 'was good in both trials as it is' bisect -- ./order join
+expect attach-bisect-check 1 '^culprit graph#0/combine#7 ' bisect --check='grep -q right' -- sh -c './order join; exit 0'
+expect attach-bisect-memory 14 "none of the [0-9]* nodes of './split' can be launched outside" bisect --check=false -- ./split memory
+expect attach-bisect-partly 13 'with all nodes, but for those that breakgraph run --attach --nodes names, launched' bisect --check=false -- ./split event
+expect attach-bisect-not-cuda 4 'initialised no CUDA driver' bisect -- /bin/true
+expect attach-bisect-skip 14 'cannot be judged \(status 125\)' bisect -- sh -c './order join; exit 125'
+# One that is good in one trial and bad in another.
+echo 0 >"$work/turn"
+expect attach-bisect-varies 12 'is good in one trial and bad in another' bisect --check='n=$(cat turn); echo $((1 - n)) >turn; exit $n' -- ./order join
+
+# ---- interrupted, and gone on from there ---------------------------------------------------------------------------
+# What stops it: a start that hangs, until bisect is told to end.
+bisect -- ./counted ./order join >"$work/straight" 2>&1
+straight=$(wc -l <"$work/starts")
+cd "$work" || exit 1
+for at in 1 3 9 16; do
+    rm -f starts .breakgraph-bisect.json
+    HANG=$at "$breakgraph" bisect --attach -- ./counted ./order join >log 2>&1 </dev/null &
+    pid=$!
+    for ((waited = 0; waited < 600; waited++)); do
+        [ "$(cat starts 2>/dev/null | wc -l)" -lt "$at" ] || break
+        sleep 0.05
+    done
+    kill -INT $pid
+    wait $pid
+    [ $? -eq 130 ] || fail "attach-bisect-interrupt-$at" "another exit status than 130"
+    rm -f starts
+    "$breakgraph" bisect --attach -- ./counted ./order join >log 2>&1 </dev/null
+    if [ "$(wc -l <starts)" -ne $((straight - at + 1)) ]; then
+        fail "attach-bisect-resume-$at" "$(wc -l <starts) starts after $((at - 1)) of $straight"
+    elif ! diff <(sed -E 's/[0-9.]+ s$//' log) <(sed -E 's/[0-9.]+ s$//' straight) >difference; then
+        fail "attach-bisect-resume-$at" "another result than without the interruption"
+    else
+        pass "attach-bisect-resume-$at"
+    fi
+done
+cd - >/dev/null || exit 1
+expect attach-bisect-state 1 '^culprit' bisect --state=state.json -- ./order join
+expect attach-bisect-other-state 10 'belongs to another command' in_work "$breakgraph" bisect --state=state.json -- ./order join
+sed 's/"node":[^,]*,//' "$work/state.json" >"$work/damaged.json"
+expect attach-bisect-damaged 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
+
+# ---- JSON ----------------------------------------------------------------------------------------------------------
+if command -v python3 >/dev/null; then
+    bisect --json -- ./order join >"$work/json" 2>"$work/log"
+    if python3 - "$work/json" <<'END' 2>"$work/log"; then pass attach-bisect-json; else fail attach-bisect-json "not what is there"; fi
+import json, sys
+result = json.load(open(sys.argv[1]))
+assert result["exit"] == 1 and result["result"] == "culprits" and result["confirmed"], result
+one, = result["culprits"]
+assert one["name"] == "graph#0/combine#7" and one["graph"] == "graph#0" and one["node"] == 31 and not one["ordered"], one
+assert one["behind"]["name"] == "graph#0/project#22" and "run_layers" in one["behind"]["stack"][2], one
+assert one["stack"][0].startswith("run_layer(") and "--break='graph#0/combine#7'" in result["good"], one
+END
+else
+    skip attach-bisect-json "there is no python3"
+fi
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+for flag in --shadow --tolerance=f32:ulp=1 --only=mix --html=page.html; do
+    expect "attach-bisect-library $flag" 2 'is for programs that use libbreakgraph' bisect $flag -- ./order join
+done
+expect attach-bisect-bad-attach 2 "'--attach=now'" in_work "$breakgraph" bisect --attach=now -- ./order join
+exit $bad
