@@ -18,7 +18,7 @@ ORDERED += test_passes test_passes_within test_runner test_runner_modes test_run
 ALONE := test_build.sh
 # What takes longest begins first, so that the end is not one program on one core; what waits is beside what computes.
 LONGEST := test_comm_faults test_fetch_headers.sh test_llama_faults.sh test_ranks.sh test_page.sh test_attach_failures.sh test_install.sh test_comm_join test_fault_sweep test_nccl_failures \
-           test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
+           test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh test_attach_break.sh
 # What is asleep for most of its time, until a rank gives up on another one: beside what computes, not in its place.
 WAITING := test_host_functions test_capture_rules test_comm_faults test_comm_handshake test_comm_join test_comm_meeting test_comm_runner test_comm_missing test_nccl_failures \
            test_attach_step.sh test_soak.sh test_check.sh

@@ -145,5 +145,6 @@ for flag in --debug=step --eager-ops=a --check=graph; do
     expect "attach-break-library $flag" 2 "is for programs that use libbreakgraph" "$breakgraph" run --attach $flag -- "$split"
 done
 expect attach-break-variable 2 "BG_ATTACH_BREAK=\[9': allowed are nodes" "$breakgraph" run --attach -e 'BG_ATTACH_BREAK=[9' -- "$split"
+BG_ATTACH_BREAK=mix expect attach-break-step 5 'BG_ATTACH_BREAK and BG_DEBUG=step exclude each other' "$breakgraph" step --attach -- "$split"
 BG_ATTACH_BREAK='[9' splits attach-break-environment chain 'the program runs without tools' -e BG_NVTX=0
 exit $bad

@@ -120,6 +120,8 @@ bg_status bg__break_begin(const bg__launcher **launcher)
     BG__TRY(bg__chosen_begin("BG_ATTACH_BREAK", &wanted));
     if (!wanted)
         return BG_OK;
+    if (bg__book_steps())
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "BG_ATTACH_BREAK and BG_DEBUG=step exclude each other; unset one");
     BG__TRY(bg__plain_begin());
     *launcher = &own;
 done:

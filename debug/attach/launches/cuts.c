@@ -118,28 +118,34 @@ done:
     return status;
 }
 
-/* Of a few nodes, who made them: for bisect. */
+static bool add_outside(cJSON *list, const bg__node *node)
+{
+    const bg__stack *stack = bg__node_maker(node->handle);
+    cJSON *item = bg__json_add_object(list);
+    return item != NULL && cJSON_AddNumberToObject(item, "node", (double)node->place) != NULL &&
+           bg__listing_add_lines(item, "stack", stack != NULL ? bg__stack_text(stack) : "");
+}
+
+/* For bisect: that there are some, and if they are few, who made them. */
 enum { LISTED = 16 };
 static bg_status list_outside(const bg__cuts *cuts, bg_report *report)
 {
-    cJSON *list = cuts->outside <= LISTED ? bg__report_part(report, "outside") : NULL;
+    cJSON *list = cuts->outside > 0 ? bg__report_part(report, "outside") : NULL;
+    bool added = list != NULL || cuts->outside == 0;
 
-    for (size_t i = 0; list != NULL && i < cuts->count; i++) {
+    for (size_t i = 0; i < cuts->count && cuts->outside <= LISTED && added; i++) {
         const bg__node *node = cuts->list[i].node;
-        const bg__stack *stack = node != NULL ? bg__node_maker(node->handle) : NULL;
-        cJSON *item = node != NULL && node->parent < 0 ? bg__json_add_object(list) : NULL;
-        if (item != NULL && (cJSON_AddNumberToObject(item, "node", (double)node->place) == NULL ||
-                             !bg__listing_add_lines(item, "stack", stack != NULL ? bg__stack_text(stack) : "")))
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of nodes");
+        if (node != NULL && node->parent < 0)
+            added = add_outside(list, node);
     }
-    return BG_OK;
+    return added ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of nodes");
 }
 
 static void tell(const bg__cuts *cuts, bg_report *report)
 {
     if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
-    if (bg_report_count(report) > 0 || (cuts->outside > 0 && cuts->outside <= LISTED))
+    if (bg_report_count(report) > 0 || cuts->outside > 0)
         bg__process_report_add(report);
 }
 

@@ -175,16 +175,13 @@ static void note_stacks(cli_bisection *b, const cJSON *report)
 
 void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered)
 {
-    const cJSON *report, *row;
-    double outside = 0;
+    const cJSON *report;
+    int outside = 0;
 
     cJSON_ArrayForEach(report, gathered->reports)
     {
         note_stacks(b, report);
-        cJSON_ArrayForEach(row, list_of(report, "graphs"))
-        {
-            outside += cli_number(row, "outside_nodes");
-        }
+        outside += list_of(report, "outside") != NULL;
     }
     cJSON_DeleteItemFromObjectCaseSensitive(b->root, "outside");
     cJSON_DeleteItemFromObjectCaseSensitive(b->root, "not_split");

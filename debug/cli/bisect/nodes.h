@@ -8,8 +8,8 @@
 /* Adds the nodes of all graphs to the calls of b, graph by graph, in an order that the graph allows. NO_MATCH: there is
  * none. */
 cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls);
-/* Notes in the calls of b the stacks of nodes that ran outside of their graph, and in its root how many did
- * ("outside"), and how many notes say which could not ("not_split"). */
+/* Notes in the calls of b the stacks of nodes that ran outside of their graph, and in its root of how many
+ * graphs there are such nodes ("outside"), and how many notes say which could not ("not_split"). */
 void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered);
 
 /* BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: by name where that is one. */

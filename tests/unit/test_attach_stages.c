@@ -1,0 +1,120 @@
+/* In which order the parts of a split graph, and the nodes outside of it, are launched. */
+#include "debug/attach/launches/stages.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+
+enum { NODES = 12 };
+
+/* A graph of empty nodes, where edge[i][k] leads from the i-th to the k-th. */
+typedef struct shape {
+    bool edge[NODES][NODES];
+    bool outside[NODES];
+    cudaGraph_t graph;
+    bg__layout layout;
+    bg__stages stages;
+    bool possible;
+} shape;
+
+static void find(shape *s, const bg__ties *ties)
+{
+    cudaGraphNode_t nodes[NODES];
+
+    EXPECT_CUDA(cudaGraphCreate(&s->graph, 0));
+    for (int i = 0; i < NODES; i++) {
+        cudaGraphNode_t before[NODES];
+        size_t count = 0;
+        for (int k = 0; k < i; k++)
+            if (s->edge[k][i])
+                before[count++] = nodes[k];
+        EXPECT_CUDA(cudaGraphAddEmptyNode(&nodes[i], s->graph, before, count));
+    }
+    EXPECT_OK(bg__layout_read(&s->layout, s->graph));
+    EXPECT_OK(bg__stages_find(&s->stages, &s->layout, s->outside, ties, &s->possible));
+}
+
+static void end(shape *s)
+{
+    bg__stages_free(&s->stages);
+    bg__layout_free(&s->layout);
+    EXPECT_CUDA(cudaGraphDestroy(s->graph));
+}
+
+/* The stage that the nodes before it need, counted from them alone. */
+static size_t wanted_stage(const shape *s, int node)
+{
+    size_t stage = 0;
+    for (int k = 0; k < node; k++)
+        if (s->edge[k][node] && s->stages.stage[k] > stage)
+            stage = s->stages.stage[k];
+    return stage + (stage % 2 != s->outside[node]);
+}
+
+/* Each stage is the first that the edges allow: so none leads back, and no path leaves a part and comes back. */
+static void test_random(void **state)
+{
+    const bg__ties none = {.tie = NULL};
+    (void)state;
+
+    srand(7);
+    for (int turn = 0; turn < 200; turn++) {
+        shape s = {.graph = NULL};
+        for (int i = 0; i < NODES; i++) {
+            s.outside[i] = rand() % 3 == 0;
+            for (int k = i + 1; k < NODES; k++)
+                s.edge[i][k] = rand() % 4 == 0;
+        }
+        find(&s, &none);
+        assert_true(s.possible);
+        for (int i = 0; i < NODES; i++)
+            assert_int_equal(s.stages.stage[i], wanted_stage(&s, i));
+        end(&s);
+    }
+}
+
+/* 0 -> 1 (outside) -> 2, and 3 beside: 2 and 3 wait for each other, so both are behind 1. */
+static void test_tie(void **state)
+{
+    struct bg__tie pair = {2, 3};
+    shape s = {.edge[0][1] = true, .edge[1][2] = true, .edge[3][4] = true, .outside[1] = true};
+    (void)state;
+
+    find(&s, &(bg__ties){.tie = &pair, .count = 1});
+    assert_true(s.possible);
+    assert_int_equal(s.stages.stage[0], 0);
+    assert_int_equal(s.stages.stage[1], 1);
+    assert_int_equal(s.stages.stage[2], 2);
+    assert_int_equal(s.stages.stage[3], 2);
+    assert_int_equal(s.stages.stage[4], 2);
+    end(&s);
+}
+
+/* 0 -> 1 (outside) -> 3 and 2 -> 4 (outside) -> 5: where 0 waits with 5, and 2 with 3, each is before itself. */
+static void test_impossible(void **state)
+{
+    struct bg__tie pairs[] = {{0, 5}, {2, 3}};
+    shape s = {.edge[0][1] = true,
+               .edge[1][3] = true,
+               .edge[2][4] = true,
+               .edge[4][5] = true,
+               .outside[1] = true,
+               .outside[4] = true};
+    (void)state;
+
+    find(&s, &(bg__ties){.tie = pairs, .count = 1});
+    assert_true(s.possible);
+    end(&s);
+    find(&s, &(bg__ties){.tie = pairs, .count = 2});
+    assert_false(s.possible);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_tie),
+        cmocka_unit_test(test_impossible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
