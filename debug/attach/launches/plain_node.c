@@ -4,6 +4,7 @@
 #include <string.h>
 
 static struct {
+    PFN_cuCtxGetCurrent_v4000 current;
     PFN_cuLaunchKernel_v4000 launch;
     PFN_cuLaunchKernelEx_v11060 launch_with; /* attributes */
     PFN_cuMemsetD8Async_v3020 fill_8;
@@ -17,6 +18,7 @@ static struct {
 bg_status bg__plain_begin(void)
 {
     bg_status status;
+    BG__TRY(bg__driver_entry("cuCtxGetCurrent", 4000, (void *)&driver.current));
     BG__TRY(bg__driver_entry("cuLaunchKernel", 4000, (void *)&driver.launch));
     BG__TRY(bg__driver_entry("cuLaunchKernelEx", 11060, (void *)&driver.launch_with));
     BG__TRY(bg__driver_entry("cuMemsetD8Async", 3020, (void *)&driver.fill_8));
@@ -139,6 +141,10 @@ static const char *why_no_copy(const bg__node *node)
 static const char *why_no_kernel(const bg__node *node)
 {
     cudaLaunchAttributeValue value = {0};
+    CUcontext current = NULL;
+
+    if (node->of.launch.ctx != NULL && driver.current(&current) == CUDA_SUCCESS && node->of.launch.ctx != current)
+        return "it runs in another context than the one that launches the graph";
     if (get_attribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value) &&
         value.deviceUpdatableKernelNode.deviceUpdatable != 0)
         return "the device may update the kernel in the graph";
