@@ -73,6 +73,21 @@ expect attach-bisect-skip 14 'cannot be judged \(status 125\)' bisect -- sh -c '
 echo 0 >"$work/turn"
 expect attach-bisect-varies 12 'is good in one trial and bad in another' bisect --check='n=$(cat turn); echo $((1 - n)) >turn; exit $n' -- ./order join
 
+# One that shows only in some starts: each has another order of what nothing orders.
+cat >"$work/sometimes" <<'END'
+#!/bin/sh
+n=$(($(cat turn) + 1))
+echo $n >turn
+HOSTCUDA_SEED=$((n % 2 * n)) exec ./order join 1
+END
+chmod +x "$work/sometimes"
+echo 0 >"$work/turn"
+expect attach-bisect-sometimes 12 'is good in one trial and bad in another: .* with --count=N' bisect -- ./sometimes
+sed -i 's/n % 2 \* n/n/' "$work/sometimes"
+echo 0 >"$work/turn"
+expect attach-bisect-count 1 '^culprit graph#0/combine#7 ' bisect --count=12 -- ./sometimes
+grep -q 'behind graph#0/project#22 ' "$work/log" || fail attach-bisect-count "project#22 is not named"
+
 # ---- interrupted, and gone on from there ---------------------------------------------------------------------------
 # What stops it: a start that hangs, until bisect is told to end.
 bisect -- ./counted ./order join >"$work/straight" 2>&1

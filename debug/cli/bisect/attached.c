@@ -151,22 +151,44 @@ static cli_status find_beginning(cli_bisection *b, bool *marks, size_t culprit, 
     return status;
 }
 
+static cli_status ask_again(cli_bisection *b, bool *marks, size_t culprit, size_t length, bg_verdict wanted, bool *is)
+{
+    bg_verdict verdict = BG_SKIP;
+    cli_status status;
+
+    mark(b, marks, 0, length);
+    mark_others(b, marks, culprit);
+    status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
+    *is = *is && verdict == wanted;
+    return status;
+}
+
+static void note_partner(const cli_bisection *b, size_t at, size_t partner)
+{
+    cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
+    bool same = strcmp(cli_text(call_of(b, partner), "graph"), cli_text(call, "graph")) == 0;
+
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "behind");
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "ordered");
+    cJSON_AddNumberToObject(call, "behind", (double)partner);
+    if (partner != at)
+        cJSON_AddBoolToObject(call, "ordered", same && cli_nodes_are_ordered(b, partner, at));
+}
+
+/* A fault that did not show by chance would blame another node: so both sides are asked once more. */
 static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 {
     size_t at = b->culprits[culprit], last = at;
-    cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
     bool known;
     cli_status status = find_beginning(b, marks, culprit, &last, &known);
-    const char *graph = cli_text(call, "graph");
 
-    if (status != CLI_OK || !known || last == at)
-        return status;
-    cJSON_DeleteItemFromObjectCaseSensitive(call, "behind");
-    cJSON_DeleteItemFromObjectCaseSensitive(call, "ordered");
-    cJSON_AddNumberToObject(call, "behind", (double)last);
-    cJSON_AddBoolToObject(
-        call, "ordered", strcmp(cli_text(call_of(b, last), "graph"), graph) == 0 && cli_nodes_are_ordered(b, last, at));
-    return CLI_OK;
+    if (status == CLI_OK && known && last > 0)
+        status = ask_again(b, marks, culprit, last, BG_BAD, &known);
+    if (status == CLI_OK && known)
+        status = ask_again(b, marks, culprit, last + 1, BG_GOOD, &known);
+    if (status == CLI_OK && known)
+        note_partner(b, at, last);
+    return status;
 }
 
 /* ---- the confirmation ------------------------------------------------------------------------------------------- */
@@ -232,7 +254,7 @@ cli_status cli_attached_search(cli_bisection *b)
     marks = calloc(b->name_count + 1, sizeof *marks);
     if (marks == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
-    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 1 + CLI_CONFIRMATIONS;
+    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 1 + 2 + CLI_CONFIRMATIONS;
     status = ask_all(b, marks);
     if (status == CLI_OK)
         status = search(b, marks);

@@ -4,8 +4,8 @@
 
 #include "bisection.h"
 
-/* All trials. FAILED with culprits, each of which has a member "behind", the name of the node that it must come behind,
- * and "ordered", whether the graph says so, where that was found. */
+/* All trials. FAILED with culprits. Where it was found, each has a member "behind", the call that it must come behind,
+ * or itself where there is none, and "ordered", whether the graph says so. */
 cli_status cli_attached_search(cli_bisection *b);
 
 #endif

@@ -86,8 +86,9 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     if (strcmp(cli_text(partner, "graph"), cli_text(call, "graph")) != 0)
         puts("    they are in two graphs: the program must order the launches of these");
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")))
-        puts("    the graph has a path between them: it begins before what is before it has ended (a programmatic "
-             "dependency), or runs beside a third node");
+        puts("    the graph has a path between them: look for a programmatic dependency, with which a kernel begins "
+             "before "
+             "the one before it has ended");
     else
         puts("    nothing in the graph orders them: a wait is missing, such as cudaStreamWaitEvent in the capture");
 }
