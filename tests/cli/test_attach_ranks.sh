@@ -55,6 +55,10 @@ for launcher in torch mpi; do
     one "attach-ranks-$launcher"
 done
 
+# Each has graphs of its own.
+expect attach-ranks-report 0 '^graph#0 \(rank 0\): 5 nodes' start report torch all
+grep -q '^graph#0 (rank 1): 5 nodes' "$work/log" || fail attach-ranks-report "the graphs of rank 1 are not listed"
+
 # Rank 0 waits for rank 1 in a collective: as a unit of the graph, and alone.
 expect attach-ranks-hang 8 '^fault \[hang\] hostcuda_nccl#0: rank 0: launch 3 of graph#0 does not get beyond this kernel: 2 of its 5 nodes ended, 2 wait for it; by its name it waits for NCCL.s kernels of the other ranks; on rank 0 thread [0-9]+ \(nccl\) waits in cudaStreamSynchronize at main' \
     start check torch early --timeout=4

@@ -182,15 +182,15 @@ void cli_gathered_add_rank(cJSON *finding, int rank)
     cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
-/* Adds the rank to comparisons, which differ between ranks. */
-static void name_comparisons(cJSON *report, int rank)
+/* Adds the rank to the names of rows that differ between ranks. */
+static void name_rows(cJSON *report, const char *list, const char *key, int rank)
 {
-    cJSON *comparison;
-    cJSON_ArrayForEach(comparison, cJSON_GetObjectItemCaseSensitive(report, "comparisons"))
+    cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, list))
     {
-        char field[128];
-        snprintf(field, sizeof field, "%s (rank %d)", cli_text(comparison, "field"), rank);
-        cJSON_ReplaceItemInObjectCaseSensitive(comparison, "field", cJSON_CreateString(field));
+        char name[128];
+        snprintf(name, sizeof name, "%s (rank %d)", cli_text(row, key), rank);
+        cJSON_ReplaceItemInObjectCaseSensitive(row, key, cJSON_CreateString(name));
     }
 }
 
@@ -205,7 +205,8 @@ void cli_gathered_merge(cli_gathered *gathered, cJSON *report, int rank)
         if (same != finding)
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
-    name_comparisons(report, rank);
+    name_rows(report, "comparisons", "field", rank);
+    name_rows(report, "graphs", "name", rank); /* of --attach */
 }
 
 static int compare_numbers(const void *a, const void *b)
