@@ -9,6 +9,7 @@
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/memory/changes.h"
 #include "debug/attach/stacks/function_names.h"
+#include "debug/attach/memory/owners.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/hang/hang.h"
 #include "debug/memory/frees.h"
@@ -26,22 +27,35 @@ static void after_change(bg__driver_call *call)
     note_change(call, 0, 0);
 }
 
+static void note_new(const bg__driver_call *call, uintptr_t base, size_t bytes)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__owners_add(base, bytes);
+    note_change(call, base, bytes);
+}
+
 /* (CUdeviceptr *dptr, size_t bytesize, ...), and the same for host memory */
 static void after_alloc(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        note_change(call, *(uintptr_t *)bg__call_argument(call, 0), call->arguments[1]);
+        note_new(call, *(uintptr_t *)bg__call_argument(call, 0), call->arguments[1]);
 }
 
 /* (CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, ...) */
 static void after_alloc_pitch(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        note_change(call, *(uintptr_t *)bg__call_argument(call, 0),
-                    *(size_t *)bg__call_argument(call, 1) * call->arguments[3]);
+        note_new(call, *(uintptr_t *)bg__call_argument(call, 0),
+                 *(size_t *)bg__call_argument(call, 1) * call->arguments[3]);
 }
 
-/* (CUdeviceptr ptr, size_t size, ...), and the same for host memory */
+/* (CUdeviceptr ptr, size_t size, ...): a mapping, and the same for host memory */
+static void after_map(bg__driver_call *call)
+{
+    note_new(call, (uintptr_t)call->arguments[0], call->arguments[1]);
+}
+
+/* (CUdeviceptr ptr, size_t size, ...) */
 static void after_range(bg__driver_call *call)
 {
     note_change(call, (uintptr_t)call->arguments[0], call->arguments[1]);
@@ -88,6 +102,7 @@ static bool before_free(bg__driver_call *call)
     size_t bytes = 0;
 
     bg__host_function_calls(call);
+    bg__owners_remove((uintptr_t)call->arguments[0]); /* another thread may get the memory before this call returns */
     freed.bytes = 0;
     if (bg__book_is_empty() || (range == NULL && bg__driver_entry("cuMemGetAddressRange", 3020, &range) != BG_OK))
         return false;
@@ -113,6 +128,12 @@ static void after_free(bg__driver_call *call)
 }
 
 /* (CUdeviceptr ptr, size_t size) */
+static bool before_unmap(bg__driver_call *call)
+{
+    bg__owners_remove((uintptr_t)call->arguments[0]);
+    return before_call(call);
+}
+
 static void after_unmap(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS && !bg__book_is_empty())
@@ -197,13 +218,13 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuMemFree_v2", false, before_free, after_free_now},
         {"cuMemPoolDestroy", false, before_call, after_change},
         {"cuMemPoolTrimTo", false, before_call, after_change},
-        {"cuMemMap", false, before_call, after_range},
-        {"cuMemUnmap", false, before_call, after_unmap},
+        {"cuMemMap", false, before_call, after_map},
+        {"cuMemUnmap", false, before_unmap, after_unmap},
         {"cuMemAddressFree", false, before_call, after_range},
         {"cuMemHostAlloc", false, before_call, after_alloc},
         {"cuMemAllocHost_v2", false, before_call, after_alloc},
         {"cuMemFreeHost", false, before_free, after_free},
-        {"cuMemHostRegister_v2", false, before_call, after_range},
+        {"cuMemHostRegister_v2", false, before_call, after_map},
         {"cuMemHostUnregister", false, before_call, after_change},
         {"cuIpcOpenMemHandle_v2", false, before_call, after_change},
         {"cuIpcCloseMemHandle", false, before_call, after_change},

@@ -416,6 +416,17 @@ void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end)
     bg__blocks_unlock();
 }
 
+bool bg__blocks_in(uintptr_t base, size_t bytes)
+{
+    bool found = false;
+    bg__blocks_lock();
+    for (bg__allocator allocator = BG__NAMED + 1; allocator < BG__ALLOCATORS; allocator++)
+        for (const bg__heap_block *b = table.live[allocator]; b != NULL && !found; b = b->hh.next)
+            found = b->base - base < bytes;
+    bg__blocks_unlock();
+    return found;
+}
+
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 void bg__blocks_snapshot_begin(void)

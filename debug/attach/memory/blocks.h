@@ -21,6 +21,9 @@ bool bg__block_free_matters(bg__allocator allocator, uintptr_t base);
 /* Narrows [*begin, *end), which has address: to the live block that has it, or to what lies between live blocks. */
 void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end);
 
+/* Whether an allocator has a live block that begins in these bytes. */
+bool bg__blocks_in(uintptr_t base, size_t bytes);
+
 /* The program names a block, or names it again where it is now. Such a block is not freed: what a graph has there is
  * judged by the allocator's block that it lies in. */
 void bg__block_named(const char *name, uintptr_t base, size_t bytes);

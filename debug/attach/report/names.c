@@ -1,6 +1,5 @@
 #include "names.h"
 
-#include <breakgraph/attach.h>
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -78,6 +77,22 @@ bool bg__name_forget(uintptr_t base)
     found = at < names.count && names.list[at].base == base;
     if (found)
         remove_names(at, at + 1);
+    pthread_mutex_unlock(&names.lock);
+    return found;
+}
+
+bool bg__name_find(uintptr_t address, char name[BG_ATTACH_NAME_BYTES], size_t *offset)
+{
+    bool found;
+    size_t at;
+
+    pthread_mutex_lock(&names.lock);
+    at = find_name(address);
+    found = at < names.count && names.list[at].base <= address;
+    if (found) {
+        memcpy(name, names.list[at].name, BG_ATTACH_NAME_BYTES);
+        *offset = address - names.list[at].base;
+    }
     pthread_mutex_unlock(&names.lock);
     return found;
 }

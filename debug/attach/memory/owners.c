@@ -1,0 +1,139 @@
+#include "owners.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "base/base.h"
+#include "base/grow.h"
+
+/* How many allocations a stack has made. */
+typedef struct maker {
+    const bg__stack *stack;
+    unsigned long count;
+    bool lost;
+    UT_hash_handle hh;
+} maker;
+
+static struct {
+    pthread_mutex_t lock;
+    _Atomic bool on;
+    bg__made_memory *list; /* by address; none overlaps another */
+    size_t count, capacity;
+    maker *makers;
+} owners = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void bg__owners_begin(void)
+{
+    owners.on = true;
+}
+
+static maker *find_maker(const bg__stack *stack)
+{
+    maker *m;
+    HASH_FIND_PTR(owners.makers, &stack, m);
+    return m;
+}
+
+/* NULL: no host memory. */
+static maker *add_maker(const bg__stack *stack)
+{
+    maker *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->stack = stack;
+    HASH_ADD_PTR(owners.makers, stack, m);
+    if (!m->lost)
+        return m;
+    free(m);
+    return NULL;
+}
+
+/* The index of the first that ends above address. */
+static size_t find_place(uintptr_t address)
+{
+    size_t low = 0, high = owners.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (owners.list[middle].base + owners.list[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void remove_places(size_t first, size_t behind)
+{
+    memmove(&owners.list[first], &owners.list[behind], (owners.count - behind) * sizeof *owners.list);
+    owners.count -= behind - first;
+}
+
+/* With the lock. */
+static bg_status add_owner(bg__made_memory added)
+{
+    maker *m = added.made != NULL ? find_maker(added.made) : NULL;
+    size_t first, behind;
+    bg_status status;
+
+    if (m == NULL && added.made != NULL)
+        m = add_maker(added.made);
+    if (m == NULL)
+        added.made = NULL;
+    else
+        added.ordinal = m->count++;
+    BG__TRY(BG__GROW(owners.list, owners.count, owners.capacity, "allocations"));
+    first = behind = find_place(added.base);
+    while (behind < owners.count && owners.list[behind].base < added.base + added.bytes)
+        behind++;
+    remove_places(first, behind);
+    memmove(&owners.list[first + 1], &owners.list[first], (owners.count - first) * sizeof *owners.list);
+    owners.list[first] = added;
+    owners.count++;
+done:
+    return status;
+}
+
+void bg__owners_add(uintptr_t base, size_t bytes)
+{
+    bg__made_memory added = {.base = base, .bytes = bytes};
+
+    if (!owners.on || bytes == 0)
+        return;
+    added.made = bg__stack_here();
+    pthread_mutex_lock(&owners.lock);
+    if (add_owner(added) != BG_OK)
+        bg__warn("--attach: whose memory an address is in is not known: %s", bg_last_error());
+    pthread_mutex_unlock(&owners.lock);
+}
+
+void bg__owners_remove(uintptr_t base)
+{
+    size_t at;
+
+    if (!owners.on)
+        return;
+    pthread_mutex_lock(&owners.lock);
+    at = find_place(base);
+    if (at < owners.count && owners.list[at].base == base)
+        remove_places(at, at + 1);
+    pthread_mutex_unlock(&owners.lock);
+}
+
+bool bg__owners_find(uintptr_t address, bg__made_memory *owner)
+{
+    bool found;
+    size_t at;
+
+    pthread_mutex_lock(&owners.lock);
+    at = find_place(address);
+    found = at < owners.count && owners.list[at].base <= address;
+    if (found)
+        *owner = owners.list[at];
+    pthread_mutex_unlock(&owners.lock);
+    return found;
+}

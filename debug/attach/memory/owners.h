@@ -1,0 +1,24 @@
+/* Which of its allocations an address of the program is in, in words that hold in another run, too. */
+#ifndef BG_ATTACH_OWNERS_H
+#define BG_ATTACH_OWNERS_H
+
+#include "debug/attach/stacks/stacks.h"
+
+/* Memory that a call of the driver gave to the program. */
+typedef struct bg__made_memory {
+    uintptr_t base;
+    size_t bytes;
+    const bg__stack *made; /* NULL: unknown */
+    unsigned long ordinal; /* among the allocations of that stack, from 0 */
+} bg__made_memory;
+
+/* From now on allocations are noted; before that the functions below do nothing. */
+void bg__owners_begin(void);
+/* On the thread that has made the call. What overlaps it is gone. */
+void bg__owners_add(uintptr_t base, size_t bytes);
+/* What begins there is about to be freed. */
+void bg__owners_remove(uintptr_t base);
+/* false: no allocation that was seen has the address. */
+bool bg__owners_find(uintptr_t address, bg__made_memory *owner);
+
+#endif
