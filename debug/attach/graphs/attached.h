@@ -9,6 +9,7 @@
 #include <uthash.h>
 
 #include "debug/attach/checks/block_uses.h"
+#include "debug/attach/checks/graph_values.h"
 #include "debug/attach/checks/unloaded.h"
 #include "book.h"
 
@@ -55,6 +56,7 @@ struct bg__attached {
     bg__kernel_uses *kernels; /* NULL: not noted */
     bool checked;             /* at least once */
     bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
+    bg__values *values;       /* what is written of its nodes; NULL: nothing */
     bool noted;               /* where its addresses point is known */
     /* Of nodes that a launcher launched outside of the graph. */
     _Atomic size_t cut;              /* so many */

@@ -52,6 +52,7 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
     book.process = getpid();
     bg__step_insist();
     BG__TRY(bg__found_begin());
+    BG__TRY(bg__values_begin());
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = (check & BG__CHECK_REPLAY) != 0;
@@ -177,6 +178,7 @@ static void free_attached(bg__attached *a)
     drop_kept(a);
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
+    bg__values_free(a->values);
     bg__found_leave(a->report, a->asked);
     pthread_mutex_lock(&book.lock);
     count_row(a);
@@ -379,6 +381,8 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
         bg__attached_warn(a);
     else if (book.checks)
         watch_exec(exec, source, a->graph, flags);
+    if (a->graph != NULL)
+        a->values = bg__values_write(a->graph, a->source, made);
     pthread_mutex_lock(&book.lock);
     book.kept += a->own;
     old = retire(find_attached(exec));
@@ -433,6 +437,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     bg__kernels_free(a->kernels);
     a->kernels = NULL;
     a->updates++;
+    bg__values_updated(a->values, -1);
     a->noted = a->blocks_noted = false;
     if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
         (book.blocks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
@@ -457,6 +462,25 @@ void bg__attached_set_stale(bg__attached *a)
     a->stale = true;
 }
 
+/* In the list of graph's nodes; -1: it is none, or that cannot be told. */
+static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
+{
+    cudaGraphNode_t *nodes = NULL;
+    long found = -1;
+    size_t count = 0;
+    cudaError_t error = cudaGraphGetNodes(graph, NULL, &count);
+
+    if (error == cudaSuccess)
+        nodes = calloc(count + 1, sizeof *nodes);
+    if (nodes != NULL && count > 0)
+        error = cudaGraphGetNodes(graph, nodes, &count);
+    bg__ignore(error);
+    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && found < 0; i++)
+        found = nodes[i] == node ? (long)i : -1;
+    free(nodes);
+    return found;
+}
+
 /* The program's own graph is not changed: what it sets is in the executable graph alone. */
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
 {
@@ -467,35 +491,18 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
     if (a == NULL)
         return;
     drop_kept(a);
-    error = a->own || set == NULL ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
+    error = a->own ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
     if (error == cudaSuccess)
-        error = (cudaError_t)set((CUgraphNode)twin, params);
+        error = set != NULL ? (cudaError_t)set((CUgraphNode)twin, params) : cudaErrorNotSupported;
     bg__ignore(error);
     if (error != cudaSuccess)
         bg__attached_set_stale(a);
     bg__kernels_forget(a->kernels, twin);
+    bg__values_updated(a->values, place_of(a->source, a->own ? node : twin));
     a->updates++;
     a->noted = a->blocks_noted = false;
     bg__blocks_changed(a->blocks);
     bg__attached_give(a);
-}
-
-static bool has_node(cudaGraph_t graph, cudaGraphNode_t node)
-{
-    cudaGraphNode_t *nodes = NULL;
-    bool found = false;
-    size_t count = 0;
-    cudaError_t error = cudaGraphGetNodes(graph, NULL, &count);
-
-    if (error == cudaSuccess)
-        nodes = calloc(count + 1, sizeof *nodes);
-    if (nodes != NULL && count > 0)
-        error = cudaGraphGetNodes(graph, nodes, &count);
-    bg__ignore(error);
-    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && !found; i++)
-        found = nodes[i] == node;
-    free(nodes);
-    return found;
 }
 
 /* What is kept in place of a copy is then no picture of the executable graph. */
@@ -505,7 +512,7 @@ void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
         return;
     pthread_mutex_lock(&book.lock);
     for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
-        if (a->own && (source != NULL ? a->source == source : has_node(a->source, node)))
+        if (a->own && (source != NULL ? a->source == source : place_of(a->source, node) >= 0))
             a->edited = true;
     pthread_mutex_unlock(&book.lock);
 }
@@ -569,6 +576,7 @@ bg_status bg__book_name(CUgraphExec exec, const char *name)
                  (const void *)exec);
     snprintf(a->name, sizeof a->name, "%s", name);
     bg__listing_name(a->row, name);
+    bg__values_renamed(a->values, name);
     a->renamed = true; /* also for who takes it next */
     if (pthread_mutex_trylock(&a->lock) == 0) {
         status = use_name(a);

@@ -1,0 +1,354 @@
+#include "graph_values.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "capture/tools.h"
+#include "debug/attach/memory/owners.h"
+#include "debug/check/node_pointers.h"
+#include "debug/graph/layout.h"
+#include "debug/report/json.h"
+#include "debug/report/launcher.h"
+#include "memory_ids.h"
+
+struct bg__values {
+    unsigned long number;
+    size_t nodes;
+    bool all; /* are updated */
+    bool updated[];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    int file; /* -1: nothing is written */
+    unsigned long graphs;
+    bool cut; /* a line could not be written: no more are */
+} out = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+/* With the lock. NULL: out of host memory. A process that is killed leaves whole lines. */
+static void write_line(const cJSON *line)
+{
+    char *text = line != NULL ? bg__json_text(line, false) : NULL;
+    size_t bytes = text != NULL ? strlen(text) : 0, written = 0;
+    ssize_t got = 1;
+
+    if (text != NULL)
+        text[bytes++] = '\n'; /* in place of the zero */
+    while (!out.cut && written < bytes && got > 0) {
+        got = write(out.file, text + written, bytes - written);
+        written += got > 0 ? (size_t)got : 0;
+        if (got < 0 && errno == EINTR)
+            got = 1;
+    }
+    if (!out.cut && (text == NULL || written < bytes))
+        bg__warn("--attach: what graphs hold is written in part: %s",
+                 text == NULL ? "out of host memory" : strerror(errno));
+    out.cut |= text == NULL || written < bytes;
+    cJSON_free(text);
+}
+
+static void write_owner(size_t owner, const char *id, const char *text, const char *stack, bool pool)
+{
+    cJSON *line = cJSON_CreateObject();
+
+    if (cJSON_AddNumberToObject(line, "owner", (double)owner) == NULL ||
+        cJSON_AddStringToObject(line, "id", id) == NULL || cJSON_AddStringToObject(line, "text", text) == NULL ||
+        cJSON_AddStringToObject(line, "stack", stack) == NULL ||
+        (pool && cJSON_AddTrueToObject(line, "pool") == NULL)) {
+        cJSON_Delete(line);
+        line = NULL;
+    }
+    write_line(line);
+    cJSON_Delete(line);
+}
+
+static void write_process(void)
+{
+    cJSON *line = cJSON_CreateObject();
+    long rank, ranks;
+
+    if (cJSON_AddNumberToObject(line, "process", (double)getpid()) == NULL ||
+        cJSON_AddStringToObject(line, "program", program_invocation_short_name) == NULL ||
+        (bg__launcher_rank(&rank, &ranks) && cJSON_AddNumberToObject(line, "rank", (double)rank) == NULL)) {
+        cJSON_Delete(line);
+        line = NULL;
+    }
+    write_line(line);
+    cJSON_Delete(line);
+}
+
+bg_status bg__values_begin(void)
+{
+    const char *directory = bg__env("BG_REPORT");
+    char *path = NULL;
+    unsigned check;
+    bg_status status;
+
+    BG__TRY(bg__env_choices("BG_CHECK", &check));
+    if ((check & BG__CHECK_RECAPTURE) == 0 || directory == NULL)
+        goto done;
+    if (asprintf(&path, "%s/values-%ld.jsonl", directory, (long)getpid()) >= 0)
+        out.file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (out.file < 0) {
+        bg__warn("--attach: what graphs hold cannot be written into %s: %s", directory, strerror(errno));
+        goto done;
+    }
+    bg__owners_begin();
+    write_process();
+done:
+    free(path);
+    return status;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+typedef struct writing {
+    const bg__nodes *nodes;
+    bg__memory_ids ids;
+} writing;
+
+/* "00000000000000ff@0:3+16": bytes in hexadecimal, and the addresses among them. bytes 0: "". */
+static bool print_value(writing *w, FILE *text, const void *value, size_t bytes)
+{
+    const unsigned char *at = value;
+    char before = '@';
+
+    for (size_t i = 0; i < bytes; i++)
+        fprintf(text, "%02x", at[i]);
+    for (size_t i = 0; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        size_t owner, offset;
+        uint64_t word;
+        memcpy(&word, at + i, sizeof word);
+        if (!bg__memory_id_find(&w->ids, word, &owner, &offset))
+            continue;
+        fprintf(text, "%c%zu:%zu+%zu", before, i, owner, offset);
+        before = ',';
+    }
+    return ferror(text) == 0;
+}
+
+static bool add_value(writing *w, cJSON *list, const void *value, size_t bytes)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    cJSON *item = NULL;
+    bool printed = stream != NULL && print_value(w, stream, value, bytes);
+
+    printed = (stream == NULL || fclose(stream) == 0) && printed;
+    if (printed)
+        item = cJSON_CreateString(text);
+    free(text);
+    if (item != NULL && cJSON_AddItemToArray(list, item))
+        return true;
+    cJSON_Delete(item);
+    return false;
+}
+
+static bool add_end(writing *w, cJSON *list, bool there, const bg__end *end)
+{
+    return add_value(w, list, &end->address, there ? sizeof end->address : 0) &&
+           add_value(w, list, &end->bytes, there ? sizeof end->bytes : 0);
+}
+
+/* In the order of value_names in debug/cli/recapture. */
+static bool add_values(writing *w, cJSON *list, const bg__node *node)
+{
+    bg__end source = {0}, destination = {0};
+    bg__parameter parameter;
+    bool good = true;
+
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel:
+        for (int i = 0; good && bg__node_parameter(node, i, &parameter); i++)
+            good = add_value(w, list, parameter.value, parameter.bytes);
+        return good;
+    case cudaGraphNodeTypeMemcpy:
+        good = bg__copy_end(node, BG__SOURCE, &source);
+        return add_end(w, list, good, &source) &&
+               add_end(w, list, bg__copy_end(node, BG__DESTINATION, &destination), &destination);
+    case cudaGraphNodeTypeMemset:
+        good = bg__fill_end(node, &destination);
+        return add_end(w, list, good, &destination) && add_value(w, list, &node->of.fill.value, sizeof(unsigned));
+    case cudaGraphNodeTypeMemAlloc:
+        return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
+    default: return true;
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+static bool add_launch(cJSON *row, const bg__node *node)
+{
+    const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
+    char text[120];
+
+    if (node->type != cudaGraphNodeTypeKernel || !node->known)
+        return true;
+    snprintf(text, sizeof text, "%u %u %u %u %u %u %u", launch->gridDimX, launch->gridDimY, launch->gridDimZ,
+             launch->blockDimX, launch->blockDimY, launch->blockDimZ, launch->sharedMemBytes);
+    return cJSON_AddStringToObject(row, "launch", text) != NULL;
+}
+
+static bool add_site(cJSON *row, bg_site site)
+{
+    return site.file == NULL || (cJSON_AddStringToObject(row, "file", site.file) != NULL &&
+                                 cJSON_AddNumberToObject(row, "line", site.line) != NULL);
+}
+
+static bool fill_node(writing *w, cJSON *row, const bg__node *node)
+{
+    const char *work = node->kernel != NULL ? node->kernel->name : NULL;
+    cJSON *values;
+
+    if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL ||
+        (work != NULL && cJSON_AddStringToObject(row, "work", work) == NULL) ||
+        (node->parent >= 0 && cJSON_AddNumberToObject(row, "parent", (double)node->parent) == NULL) ||
+        (node->call != NULL &&
+         (cJSON_AddStringToObject(row, "call", node->call->name) == NULL || !add_site(row, node->call->site))))
+        return false;
+    values = cJSON_AddArrayToObject(row, "values");
+    return values != NULL && add_launch(row, node) && (!node->known || add_values(w, values, node));
+}
+
+/* Of the edges, whatever their order. */
+static bg_status hash_edges(cudaGraph_t graph, uint64_t *hash)
+{
+    bg__layout layout = {0};
+    char edge[48];
+    bg_status status;
+
+    *hash = 0;
+    BG__TRY(bg__layout_read(&layout, graph));
+    for (size_t i = 0; i < layout.count; i++)
+        for (size_t e = layout.first_edge[i]; e < layout.first_edge[i + 1]; e++) {
+            snprintf(edge, sizeof edge, "%zu %zu", i, layout.edge_to[e]);
+            *hash += bg__text_hash(edge);
+        }
+done:
+    bg__layout_free(&layout);
+    return status;
+}
+
+static bg_status fill_nodes(bg_graph *graph, cudaGraph_t source, cJSON *line, size_t *count)
+{
+    bg__nodes nodes = {.node = NULL};
+    writing w = {.nodes = &nodes};
+    char edges[24];
+    uint64_t hash;
+    cJSON *list;
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__memory_ids_begin(&w.ids, graph, &nodes, write_owner));
+    BG__TRY(hash_edges(source, &hash));
+    snprintf(edges, sizeof edges, "%016llx", (unsigned long long)hash);
+    list = cJSON_AddArrayToObject(line, "nodes");
+    if (list == NULL || cJSON_AddStringToObject(line, "edges", edges) == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
+    for (size_t i = 0; i < nodes.count; i++)
+        if (!fill_node(&w, bg__json_add_object(list), &nodes.node[i]))
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
+    *count = nodes.count;
+done:
+    if (status != BG_OK)
+        cJSON_DeleteItemFromObjectCaseSensitive(line, "nodes");
+    bg__memory_ids_end(&w.ids);
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------- */
+
+static bg__values *create_values(size_t nodes)
+{
+    bg__values *values = calloc(1, sizeof *values + nodes * sizeof *values->updated);
+    if (values != NULL)
+        values->nodes = nodes;
+    return values;
+}
+
+bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made)
+{
+    bg__values *values = NULL;
+    cJSON *line = NULL;
+    size_t nodes = 0;
+
+    if (out.file < 0)
+        return NULL;
+    pthread_mutex_lock(&out.lock);
+    line = cJSON_CreateObject();
+    if (cJSON_AddNumberToObject(line, "graph", (double)out.graphs) == NULL ||
+        cJSON_AddStringToObject(line, "name", bg__graph_name(graph)) == NULL ||
+        (made != NULL && !add_site(line, bg__stack_site(made)))) {
+        cJSON_Delete(line);
+        line = NULL;
+    } else if (fill_nodes(graph, source, line, &nodes) != BG_OK) {
+        bg__warn("--attach: what %s holds is not compared: %s", bg__graph_name(graph), bg_last_error());
+    }
+    write_line(line);
+    values = create_values(nodes);
+    if (values != NULL)
+        values->number = out.graphs;
+    out.graphs++;
+    pthread_mutex_unlock(&out.lock);
+    cJSON_Delete(line);
+    return values;
+}
+
+void bg__values_updated(bg__values *values, long node)
+{
+    cJSON *line;
+    bool known;
+
+    if (values == NULL)
+        return;
+    known = node >= 0 && (size_t)node < values->nodes;
+    if (values->all || (known && values->updated[node]))
+        return;
+    if (known)
+        values->updated[node] = true;
+    else
+        values->all = true;
+    line = cJSON_CreateObject();
+    if (cJSON_AddNumberToObject(line, "updated", (double)values->number) == NULL ||
+        (known && cJSON_AddNumberToObject(line, "node", (double)node) == NULL)) {
+        cJSON_Delete(line);
+        line = NULL;
+    }
+    pthread_mutex_lock(&out.lock);
+    write_line(line);
+    pthread_mutex_unlock(&out.lock);
+    cJSON_Delete(line);
+}
+
+void bg__values_renamed(const bg__values *values, const char *name)
+{
+    cJSON *line;
+
+    if (values == NULL)
+        return;
+    line = cJSON_CreateObject();
+    if (cJSON_AddNumberToObject(line, "renamed", (double)values->number) == NULL ||
+        cJSON_AddStringToObject(line, "name", name) == NULL) {
+        cJSON_Delete(line);
+        line = NULL;
+    }
+    pthread_mutex_lock(&out.lock);
+    write_line(line);
+    pthread_mutex_unlock(&out.lock);
+    cJSON_Delete(line);
+}
+
+void bg__values_free(bg__values *values)
+{
+    free(values);
+}

@@ -1,0 +1,204 @@
+#include "memory_ids.h"
+
+#include <breakgraph/attach.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/memory/owners.h"
+#include "debug/attach/report/names.h"
+#include "debug/check/node_pointers.h"
+
+/* All that were told, for as long as the process lives. */
+typedef struct told {
+    size_t owner;
+    bool lost;
+    UT_hash_handle hh;
+    char id[];
+} told;
+static told *all;
+
+/* ---- the process's own memory ----------------------------------------------------------------------------------- */
+
+/* An address of the host differs in each run. Low ones count as numbers: programs that do not move lie there. */
+static bg_status read_mappings(bg__spans *host)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bg_status status = BG_OK;
+
+    while (maps != NULL && getline(&line, &room, maps) > 0) {
+        char *dash;
+        uintptr_t begin = strtoull(line, &dash, 16);
+        uintptr_t end = *dash == '-' ? strtoull(dash + 1, NULL, 16) : 0;
+        if (begin > UINT32_MAX && begin < end)
+            BG__TRY(bg__spans_add(host, begin, end));
+    }
+done:
+    free(line);
+    if (maps != NULL)
+        (void)fclose(maps);
+    return status;
+}
+
+bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes, bg__memory_id_tell *tell)
+{
+    bg_status status;
+
+    *ids = (bg__memory_ids){.tell = tell};
+    BG__TRY(bg__nodes_notes(graph, &ids->notes));
+    BG__TRY(bg__nodes_own_memory(nodes, &ids->own));
+    BG__TRY(read_mappings(&ids->host));
+done:
+    return status;
+}
+
+void bg__memory_ids_end(bg__memory_ids *ids)
+{
+    bg__allocations_free(&ids->own);
+    bg__spans_free(&ids->host);
+}
+
+/* ---- what an address is in -------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    size_t offset;
+    char id[96], text[400];
+    const char *stack; /* of the call that allocated it; NULL: unknown */
+    uintptr_t base;    /* of the allocation that the driver gave out */
+    size_t bytes;      /* 0: it is none */
+} place;
+
+static bool describe_named(uintptr_t address, place *p)
+{
+    char name[BG_ATTACH_NAME_BYTES];
+
+    if (!bg__name_find(address, name, &p->offset))
+        return false;
+    snprintf(p->id, sizeof p->id, "name %s", name);
+    snprintf(p->text, sizeof p->text, "%s", name);
+    return true;
+}
+
+static bool describe_own(const bg__allocations *own, uintptr_t address, place *p)
+{
+    const bg__allocation *found = bg__allocations_find(own, address);
+
+    if (found == NULL)
+        return false;
+    snprintf(p->id, sizeof p->id, "node %llu", found->id);
+    snprintf(p->text, sizeof p->text, "memory of the graph's allocation node %llu", found->id);
+    p->offset = address - found->base;
+    return true;
+}
+
+/* Of which nobody has seen the call, such as a variable of a module: the size is all that another run has, too. */
+static void describe_bytes(uintptr_t address, uintptr_t base, size_t bytes, place *p)
+{
+    snprintf(p->id, sizeof p->id, "bytes %zu", bytes);
+    snprintf(p->text, sizeof p->text, "memory of %zu bytes", bytes);
+    p->offset = address - base;
+}
+
+/* "allocation #2 (4096 bytes) at make_buffers+0x14 in program" */
+static bool describe_made(uintptr_t address, place *p)
+{
+    bg__made_memory owner;
+    bg_site site;
+    char line[24] = "";
+
+    if (!bg__owners_find(address, &owner))
+        return false;
+    p->base = owner.base;
+    p->bytes = owner.bytes;
+    if (owner.made == NULL) {
+        describe_bytes(address, owner.base, owner.bytes, p);
+        return true;
+    }
+    site = bg__stack_site(owner.made);
+    if (site.line > 0)
+        snprintf(line, sizeof line, ":%d", site.line);
+    p->stack = bg__stack_text(owner.made);
+    snprintf(p->id, sizeof p->id, "made %016" PRIx64 " %lu", bg__text_hash(p->stack), owner.ordinal);
+    snprintf(p->text, sizeof p->text, "allocation #%lu (%zu bytes) at %.300s%s", owner.ordinal, owner.bytes,
+             site.file != NULL ? site.file : "an unknown place", line);
+    p->offset = address - owner.base;
+    return true;
+}
+
+static bool describe_noted(const bg__allocations *notes, uintptr_t address, place *p)
+{
+    const bg__allocation *found = bg__allocations_find(notes, address);
+
+    if (found != NULL)
+        describe_bytes(address, found->base, found->bytes, p);
+    return found != NULL;
+}
+
+static bool describe_host(const bg__spans *host, uintptr_t address, place *p)
+{
+    snprintf(p->id, sizeof p->id, "host");
+    snprintf(p->text, sizeof p->text, "host memory");
+    return bg__spans_overlap(host, address, address + 1);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static const told *find_told(const char *id)
+{
+    size_t length = strlen(id);
+    told *t;
+    HASH_FIND(hh, all, id, length, t);
+    return t;
+}
+
+/* NULL: no host memory. */
+static const told *add_told(const char *id)
+{
+    size_t length = strlen(id);
+    told *t = calloc(1, sizeof *t + length + 1);
+    if (t == NULL)
+        return NULL;
+    memcpy(t->id, id, length);
+    t->owner = HASH_COUNT(all);
+    HASH_ADD_KEYPTR(hh, all, t->id, length, t);
+    if (!t->lost)
+        return t;
+    free(t);
+    return NULL;
+}
+
+static const told *tell(const bg__memory_ids *ids, const place *p)
+{
+    const told *t = add_told(p->id);
+    if (t != NULL)
+        ids->tell(t->owner, p->id, p->text, p->stack != NULL ? p->stack : "",
+                  p->bytes > 0 && bg__blocks_in(p->base, p->bytes));
+    return t;
+}
+
+bool bg__memory_id_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset)
+{
+    const uintptr_t address = (uintptr_t)word;
+    place p = {.offset = 0};
+    const told *t;
+
+    if (!bg__pointer_may_be(word) ||
+        (!describe_named(address, &p) && !describe_own(&ids->own, address, &p) && !describe_made(address, &p) &&
+         !describe_noted(ids->notes, address, &p) && !describe_host(&ids->host, address, &p)))
+        return false;
+    t = find_told(p.id);
+    if (t == NULL)
+        t = tell(ids, &p);
+    if (t == NULL)
+        return false;
+    *owner = t->owner;
+    *offset = p.offset;
+    return true;
+}
