@@ -5,6 +5,7 @@
     with breakgraph.graph("decode"): ...    the same for the graphs that are instantiated in the block
     breakgraph.name_tensor(t, "kv_cache")   findings write the name beside addresses in the tensor
     breakgraph.check()                      checks all graphs now; returns the findings
+    breakgraph.vary("scale", 0.5, 0.25)     0.5; in the second run of check --what=recapture 0.25
 
 Without --attach the names do nothing, so that they may stay in a program, and check() raises an Error. The command puts
 the folder of this file on PYTHONPATH. It needs Python 3.8 and nothing else. docs/attach.md has an example for pytest.
@@ -20,7 +21,7 @@ import sys
 import sysconfig
 import threading
 
-__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor"]
+__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor", "vary"]
 
 _JSON = 1  # BG_JSON
 _NAME_BYTES = 51  # of a name, at most
@@ -261,6 +262,21 @@ def check():
         return Findings(json.loads(ctypes.string_at(text.value).decode()))
     finally:
         _functions().free_text(text)
+
+
+# ---- two runs --------------------------------------------------------------------------------------------------------
+
+
+def vary(name, first, second):
+    """first; in the second run of `breakgraph check --attach --what=recapture` second. The command compares what graphs
+    hold in both runs, and its findings name the value: "with scale=0.25". May be called before CUDA is used."""
+    value = second if os.environ.get("BG_ATTACH_RUN") == "2" else first
+    directory = os.environ.get("BG_REPORT")
+    if directory and "BG_ATTACH_RUN" in os.environ:
+        line = json.dumps({"name": str(name), "value": repr(value)}) + "\n"
+        with open(os.path.join(directory, "varied-%d.jsonl" % os.getpid()), "a") as file:
+            file.write(line)
+    return value
 
 
 # ---- python3 -m breakgraph -------------------------------------------------------------------------------------------

@@ -78,6 +78,8 @@ const bg__variable bg__variables[] = {
      .allowed = "the path of libbreakgraph_tools.so", .text = "what the shim of --attach loads; the command sets it"},
     {"BG_ATTACH_FATAL", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "with --attach: 1 ends the program at the first fault that a check finds (check --fatal)"},
+    {"BG_ATTACH_RUN", "attach", BG__FORM_CHOICE, "1|2", .fallback = "1",
+     .text = "which value breakgraph.vary gives, of two; check --attach --what=recapture sets it"},
     {"BG_ATTACH_ORDERS", "attach", BG__FORM_INTEGER, "N", 0, 1000, .fallback = "0",
      .text =
          "with BG_CHECK=orders: orders of a graph's nodes that are compared, one more than it has branches, then some "

@@ -17,6 +17,7 @@
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
+#include "debug/cli/recapture/recapture.h"
 
 /* Every check, in the order of its start. graph and replay only look. The others run the pass on the host, or replay,
  * additional times: in a start of their own, so that the former see the program as it is. With --attach each has one of
@@ -25,7 +26,7 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, NEVER}, {"poison", 1, 2}, {"orders", NEVER, 3}};
+} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, 1}, {"poison", 1, 2}, {"orders", NEVER, 3}};
 enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
 
 typedef struct checks {
@@ -39,6 +40,7 @@ typedef struct checks {
     bool crashed;     /* a start did that had captured; the other checks may say why */
     bool hung;        /* the last start did; it had captured */
     cli_gathered all; /* reports of all starts */
+    cli_recapture recapture;
 } checks;
 
 /* By a flag. */
@@ -87,7 +89,7 @@ static cli_status choose_checks(checks *c, const cli_arguments *arguments)
         return cli_say(CLI_USAGE,
                        "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
                        "of its replay");
-    return CLI_OK;
+    return cli_recapture_read(&c->recapture, arguments, c->attached && is_chosen(arguments, "recapture"));
 }
 
 static int start_of_kind(const checks *c, const char *kind)
@@ -159,7 +161,8 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     if (kinds[0] == '\0')
         return CLI_OK;
     o->set = set;
-    status = cli_observe(o, &gathered, &end);
+    status = c->attached && strcmp(kinds, "recapture") == 0 ? cli_recapture_observe(&c->recapture, o, &gathered, &end)
+                                                            : cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
         if (is_fatal_end(c, &gathered, &end))
             ended = cli_say(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
@@ -249,6 +252,7 @@ static void print_text(const checks *c)
         printf("; %d note%s", notes, notes == 1 ? "" : "s");
     putchar('\n');
     cli_looked_print(&c->all, c->kinds, begun, c->attached, stdout);
+    cli_recapture_print(&c->recapture, stdout);
     if (rest[0] != '\0')
         printf("not looked at: %s: it needs another start, and the first one ended too early\n", rest);
     print_next(c);
@@ -284,6 +288,7 @@ done:
     cli_place_remove(place);
     free(place);
     cli_gathered_clear(&c.all);
+    cli_recapture_clear(&c.recapture);
     return status;
 }
 
@@ -295,6 +300,8 @@ static const cli_flag flags[] = {
      "or a core file shows the place"},
     {"--orders", .variable = "BG_ATTACH_ORDERS"},
     {"--snapshot-limit", .variable = "BG_ATTACH_SNAPSHOT_LIMIT"},
+    {"--vary", "NAME=A,B", NULL, NULL,
+     "with --attach and --what=recapture: the environment variable NAME is A in the first run, and B in the second"},
     {"--timeout", "SECONDS", NULL, NULL,
      "runs longer than SECONDS are killed, and the node in which a graph hangs is named"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
@@ -308,6 +315,8 @@ static const char more[] =
     "The program is started once for graph and replay, which only look, and once for recapture and poison, which run "
     "the "
     "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
+    "With --attach each check starts it on its own, and recapture two or three times: it compares what the graphs "
+    "hold. "
     "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second start is made "
     "also after a crash. The last lines tell what was "
     "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "

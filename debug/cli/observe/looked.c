@@ -169,12 +169,26 @@ static void print_listed(const cli_gathered *gathered, FILE *out)
     print_count("; ", launches, "replay", " compared\n", out);
 }
 
+/* Of two runs, by the command. */
+static void print_recaptured(const cJSON *check, FILE *out)
+{
+    print_count("looked at: ", cli_number(check, "graphs"), "graph", " of two runs", out);
+    print_count(", ", cli_number(check, "nodes"), "node", "", out);
+    print_count(", ", cli_number(check, "values"), "value", " compared\n", out);
+    if (cli_number(check, "updated") > 0)
+        print_count("not frozen: ", cli_number(check, "updated"), "node",
+                    ", whose parameters the program sets after the instantiation\n", out);
+}
+
 static void print_attached(const cli_gathered *gathered, const char *kind, FILE *out)
 {
     const cJSON *check = find_check(gathered, kind);
 
     if (strcmp(kind, "replay") == 0) {
         print_listed(gathered, out);
+    } else if (strcmp(kind, "recapture") == 0) {
+        if (check != NULL)
+            print_recaptured(check, out);
     } else if (check != NULL) {
         print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
         print_count(", ", cli_number(check, "nodes"), "node", "", out);

@@ -14,6 +14,20 @@ __global__ void add(float *y, const float *x)
         y[i] += x[i];
 }
 
+__global__ void scale(float *y, float factor)
+{
+    int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < FLOATS)
+        y[i] *= factor;
+}
+
+__global__ void blend(blend_inputs in, blend_factor by)
+{
+    int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < in.count)
+        in.y[i] += by.factor;
+}
+
 __global__ void gather(float *y, const float *table, const int *index)
 {
     *y = table[*index];
@@ -51,6 +65,16 @@ cudaError_t launch_wait(const int *flag, int value, int blocks, cudaStream_t str
 const void *add_kernel(void)
 {
     return bgk::function(add);
+}
+
+const void *scale_kernel(void)
+{
+    return bgk::function(scale);
+}
+
+const void *blend_kernel(void)
+{
+    return bgk::function(blend);
 }
 
 const void *gather_kernel(void)

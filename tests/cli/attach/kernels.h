@@ -16,6 +16,19 @@ cudaError_t launch_add(float *y, const float *x, cudaStream_t stream);
 cudaError_t launch_wait(const int *flag, int value, int blocks, cudaStream_t stream);
 /* The same as a node's kernel: its two parameters are y and x. */
 const void *add_kernel(void);
+/* y *= factor: its parameters are y and factor. */
+const void *scale_kernel(void);
+/* y += factor: its parameters are two structs with padding. */
+typedef struct blend_inputs {
+    int count; /* and 4 bytes of padding */
+    float *y;
+    int unused; /* and 4 bytes of padding */
+} blend_inputs;
+typedef struct blend_factor {
+    char kind; /* and 3 bytes of padding */
+    float factor;
+} blend_factor;
+const void *blend_kernel(void);
 /* *y = table[*index]: its parameters are y, table and index. */
 const void *gather_kernel(void);
 /* y = x, for the first `rows` floats: its parameters are y, x and rows. */

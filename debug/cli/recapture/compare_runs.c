@@ -1,0 +1,398 @@
+#include "compare_runs.h"
+
+#include <breakgraph/breakgraph.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "debug/check/value_text.h"
+#include "debug/cli/observe/gathered.h"
+#include "debug/cli/output/json.h"
+#include "node_values.h"
+
+#define FLOW_ADVICE                                                                                                    \
+    "decide on the device; or capture one graph for each case, and choose before each launch: if that is done here, "  \
+    "all is well"
+#define VALUE_ADVICE                                                                                                   \
+    "keep the value in device memory that the kernel reads (in PyTorch: a tensor, not a number of Python), or set "    \
+    "the node's parameters before each launch; if there is a graph for each value, all is well"
+#define POINTER_ADVICE                                                                                                 \
+    "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"
+#define CHANCE_ADVICE                                                                                                  \
+    "if it is meant to change from launch to launch, keep it in device memory that the kernel reads, or set the "      \
+    "node's parameters before each launch"
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void cli_keys_sort(cli_difference_keys *keys)
+{
+    if (keys->count > 0)
+        qsort(keys->list, keys->count, sizeof *keys->list, compare_keys);
+}
+
+static bool has_key(const cli_difference_keys *keys, const char *key)
+{
+    return keys->count > 0 && bsearch(&key, keys->list, keys->count, sizeof *keys->list, compare_keys) != NULL;
+}
+
+void cli_keys_clear(cli_difference_keys *keys)
+{
+    for (size_t i = 0; i < keys->count; i++)
+        free(keys->list[i]);
+    free(keys->list);
+    *keys = (cli_difference_keys){.list = NULL};
+}
+
+/* ---- findings --------------------------------------------------------------------------------------------------- */
+
+/* A pair of graphs. */
+typedef struct comparing {
+    cli_run_comparison *all;
+    const cli_run_graph *graphs[2];
+    cJSON *findings; /* those with a group have it as "group", which is removed at the end */
+    const cJSON *nodes[2];
+    size_t node;
+    bool lost; /* out of host memory */
+} comparing;
+
+/* false: out of host memory, and finding is deleted. */
+static bool add_finding(cJSON *list, const char *kind, const char *severity, const cJSON *node, const char *advice,
+                        const char *message)
+{
+    cJSON *finding = cJSON_CreateObject();
+    if (cJSON_AddStringToObject(finding, "kind", kind) != NULL &&
+        cJSON_AddStringToObject(finding, "severity", severity) != NULL &&
+        cJSON_AddStringToObject(finding, "call", cli_text(node, "call")) != NULL &&
+        cJSON_AddStringToObject(finding, "file", cli_text(node, "file")) != NULL &&
+        cJSON_AddNumberToObject(finding, "line", cli_number(node, "line")) != NULL &&
+        cJSON_AddNullToObject(finding, "address") != NULL &&
+        cJSON_AddStringToObject(finding, "message", message) != NULL &&
+        cJSON_AddStringToObject(finding, "advice", advice) != NULL && cJSON_AddItemToArray(list, finding))
+        return true;
+    cJSON_Delete(finding);
+    return false;
+}
+
+/* Notes that this differs. true: it differs without what was varied, too. */
+static bool note_key(comparing *c, const char *what)
+{
+    cli_run_comparison *all = c->all;
+    char *key = NULL;
+    bool chance;
+
+    all->differences++;
+    if (asprintf(&key, "%zu %zu %s", (size_t)(c->graphs[0] - all->runs[0]->graphs), c->node, what) < 0) {
+        c->lost = true;
+        return false;
+    }
+    chance = all->also_unvaried != NULL && has_key(all->also_unvaried, key);
+    if (all->keys == NULL || BG__GROW(all->keys->list, all->keys->count, all->keys->capacity, "differences") != BG_OK) {
+        c->lost |= all->keys != NULL;
+        free(key);
+        return chance;
+    }
+    all->keys->list[all->keys->count++] = key;
+    return chance;
+}
+
+/* One more node with the difference of a finding. */
+static bool join_group(comparing *c, const char *group)
+{
+    cJSON *finding, *others, *name;
+    cJSON_ArrayForEach(finding, c->findings)
+    {
+        if (strcmp(cli_text(finding, "group"), group) != 0)
+            continue;
+        if (strcmp(cli_text(finding, "call"), cli_text(c->nodes[0], "call")) == 0)
+            return true;
+        others = cJSON_GetObjectItemCaseSensitive(finding, "others");
+        others = others != NULL ? others : cJSON_AddArrayToObject(finding, "others");
+        name = cJSON_CreateString(cli_text(c->nodes[0], "call"));
+        if (name == NULL || !cJSON_AddItemToArray(others, name)) {
+            cJSON_Delete(name);
+            c->lost = true;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Padding differs in each run; what differs only where an input does, is a value. chance: two runs that are alike
+ * differ in it. */
+static bool is_note(const cli_value_difference *d, bool chance)
+{
+    return d->sure == 0 || (d->sure == 1 && chance);
+}
+
+/* What follows from the difference. */
+static const char *consequence(const comparing *c, const cli_value_difference *d, bool chance)
+{
+    if (d->sure == 0 && d->pointer)
+        return "; an allocator gives out that memory, and may have put the same block elsewhere, or it is no address";
+    if (is_note(d, chance))
+        return BG__MAYBE_PADDING;
+    if (chance && c->all->varied)
+        return ", and differs between two runs that are alike, too: a seed, a time or a counter, of which each replay "
+               "uses the value of the capture";
+    if (chance)
+        return ", though nothing was varied: a seed, a time or a counter, of which each replay uses the value of the "
+               "capture";
+    if (d->pointer)
+        return "; each replay uses the memory of the capture";
+    return d->sure == 1 ? "; each replay uses the value of the capture, unless that is padding"
+                        : "; each replay uses the value of the capture";
+}
+
+/* "is 0.5 ... and 0.25": the second side without what both begin with. */
+static const char *second_side(const cli_value_difference *d)
+{
+    static const char *const verbs[] = {"is ", "points to "};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strncmp(d->sides[0], verbs[i], strlen(verbs[i])) == 0 &&
+            strncmp(d->sides[1], verbs[i], strlen(verbs[i])) == 0)
+            return d->sides[1] + (i == 0 ? strlen(verbs[i]) : strlen("points "));
+    return d->sides[1];
+}
+
+static void report_value(void *user, const cli_value_difference *d)
+{
+    comparing *c = user;
+    const bool chance = note_key(c, d->what) || !c->all->varied, note = is_note(d, chance);
+    const char *advice = note ? "" : chance ? CHANCE_ADVICE : d->pointer ? POINTER_ADVICE : VALUE_ADVICE;
+    char message[1600], group[260];
+
+    snprintf(group, sizeof group, "%d %s", chance, d->group);
+    if (note) /* one for all nodes: it is said that something may be overlooked */
+        snprintf(group, sizeof group, "note %d", d->pointer);
+    if (join_group(c, group))
+        return;
+    snprintf(message, sizeof message, "%s %s %s, and %s %s%s", d->what, d->sides[0], c->all->labels[0], second_side(d),
+             c->all->labels[1], consequence(c, d, chance));
+    c->lost |= !add_finding(c->findings, d->pointer ? "unstable-pointer" : "frozen-value", note ? "note" : "warning",
+                            c->nodes[0], advice, message) ||
+               cJSON_AddStringToObject(c->findings->child->prev, "group", group) == NULL;
+}
+
+/* ---- control flow ----------------------------------------------------------------------------------------------- */
+
+/* "node 1 is scale#0 at model.py:7"; or that there is none. */
+static void describe_node(const cli_run_graph *g, size_t index, char text[300])
+{
+    const cJSON *node = index < g->count ? g->nodes[index] : NULL;
+    char line[24] = "";
+
+    if (node == NULL) {
+        snprintf(text, 300, "there is no node %zu", index);
+        return;
+    }
+    if (cli_number(node, "line") > 0)
+        snprintf(line, sizeof line, ":%d", (int)cli_number(node, "line"));
+    snprintf(text, 300, "node %zu is %.100s%s%.120s%s", index,
+             cli_text(node, "call")[0] != '\0' ? cli_text(node, "call") : cli_text(node, "kind"),
+             cli_text(node, "file")[0] != '\0' ? " at " : "", cli_text(node, "file"), line);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What stands at the end of a finding on control flow. */
+static const char *flow_consequence(bool chance)
+{
+    return chance ? "; two runs that are alike differ in that: a replay repeats the nodes of its capture"
+                  : "; a replay repeats the nodes of its capture";
+}
+
+static void report_flow(comparing *c, size_t first)
+{
+    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
+    char sides[2][300], counts[720], message[2200];
+    bool chance;
+
+    c->node = first;
+    chance = note_key(c, "flow") || !c->all->varied;
+    describe_node(g, first, sides[0]);
+    describe_node(h, first, sides[1]);
+    if (g->count == h->count)
+        snprintf(counts, sizeof counts, "other nodes %s than %s", c->all->labels[0], c->all->labels[1]);
+    else
+        snprintf(counts, sizeof counts, "%zu node%s %s, and %zu %s", g->count, plural(g->count), c->all->labels[0],
+                 h->count, c->all->labels[1]);
+    snprintf(message, sizeof message, "the graph has %s; first difference: %s %s, and %s %s%s", counts, sides[0],
+             c->all->labels[0], sides[1], c->all->labels[1], flow_consequence(chance));
+    c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning",
+                            first < g->count ? g->nodes[first] : h->nodes[first], FLOW_ADVICE, message);
+}
+
+static void report_edges(comparing *c)
+{
+    char message[500];
+    c->node = 0;
+    snprintf(message, sizeof message, "the nodes of the graph are the same %s and %s, but wait for others%s",
+             c->all->labels[0], c->all->labels[1], flow_consequence(note_key(c, "edges") || !c->all->varied));
+    c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning", NULL, FLOW_ADVICE, message);
+}
+
+/* The index of the first node that does other work; count of both: none does. */
+static size_t find_other_work(const cli_run_graph *g, const cli_run_graph *h)
+{
+    size_t i = 0;
+    while (i < g->count && i < h->count && cli_node_work(g->nodes[i]) == cli_node_work(h->nodes[i]))
+        i++;
+    return i;
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------- */
+
+/* A node in which NCCL keeps numbers and memory of its own, which differ in every capture. */
+static bool is_collective(const cJSON *node)
+{
+    const char *work = cli_text(node, "work");
+    return strstr(work, "ncclDevKernel") != NULL || strcmp(work, "hostcuda_nccl") == 0;
+}
+
+static void compare_nodes(comparing *c)
+{
+    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
+    const cli_run_process *processes[] = {&c->all->runs[0]->processes[g->process],
+                                          &c->all->runs[1]->processes[h->process]};
+
+    for (size_t i = 0; i < g->count; i++) {
+        c->node = i;
+        c->nodes[0] = g->nodes[i];
+        c->nodes[1] = h->nodes[i];
+        if (g->all || h->all || g->updated[i] || h->updated[i]) {
+            c->all->updated++;
+            continue;
+        }
+        c->all->nodes++;
+        if (!is_collective(g->nodes[i]))
+            c->all->values += cli_node_compare(c->nodes, processes, report_value, c);
+    }
+}
+
+static void compare_graphs(comparing *c)
+{
+    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
+    const size_t first = find_other_work(g, h);
+
+    c->all->graphs++;
+    if (first < g->count || first < h->count) {
+        report_flow(c, first);
+        return;
+    }
+    if (strcmp(cli_text(g->row, "edges"), cli_text(h->row, "edges")) != 0)
+        report_edges(c);
+    compare_nodes(c);
+}
+
+/* Takes the findings. g: of the first run. */
+static bool add_report(cli_run_comparison *all, const cli_run_graph *g, cJSON *findings)
+{
+    cJSON *report = cJSON_CreateObject();
+    cJSON *finding;
+
+    cJSON_ArrayForEach(finding, findings)
+    {
+        cJSON_DeleteItemFromObjectCaseSensitive(finding, "group");
+    }
+    if (cJSON_AddStringToObject(report, "breakgraph", bg_version()) != NULL &&
+        cJSON_AddNumberToObject(report, "report_version", CLI_REPORT_VERSION) != NULL &&
+        cJSON_AddStringToObject(report, "tool", "recapture") != NULL &&
+        cJSON_AddStringToObject(report, "graph", g->name) != NULL &&
+        cJSON_AddNumberToObject(report, "lost", 0) != NULL &&
+        cJSON_AddNumberToObject(report, "rank", all->runs[0]->processes[g->process].rank) != NULL &&
+        cJSON_AddItemToObject(report, "findings", findings)) {
+        if (cJSON_AddItemToArray(all->reports, report))
+            return true;
+        findings = NULL; /* is the report's */
+    }
+    cJSON_Delete(findings);
+    cJSON_Delete(report);
+    return false;
+}
+
+static bool compare_pair(cli_run_comparison *all, const cli_run_graph *g, const cli_run_graph *h)
+{
+    comparing c = {.all = all, .graphs = {g, h}, .findings = cJSON_CreateArray()};
+
+    if (c.findings == NULL)
+        return false;
+    compare_graphs(&c);
+    if (c.findings->child != NULL)
+        return add_report(all, g, c.findings) && !c.lost;
+    cJSON_Delete(c.findings);
+    return !c.lost;
+}
+
+/* ---- graphs that are not compared ------------------------------------------------------------------------------- */
+
+static bool add_not_compared(cli_run_comparison *all, const cli_run_graph *g, const char *why)
+{
+    cJSON *row = cJSON_CreateObject();
+    if (cJSON_AddStringToObject(row, "check", "recapture") != NULL &&
+        cJSON_AddStringToObject(row, "graph", g->name) != NULL && cJSON_AddStringToObject(row, "why", why) != NULL &&
+        cJSON_AddItemToArray(all->not_compared, row))
+        return true;
+    cJSON_Delete(row);
+    return false;
+}
+
+static size_t count_alone(const cli_run *run, uint64_t place)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->count; i++)
+        count += run->graphs[i].pair < 0 && run->graphs[i].place == place;
+    return count;
+}
+
+/* A program may capture a graph when it needs it, which is no fault. */
+static bool tell_alone(cli_run_comparison *all, const cli_run_graph *g)
+{
+    const size_t counts[] = {count_alone(all->runs[0], g->place), count_alone(all->runs[1], g->place)};
+    char why[900], line[24] = "";
+
+    if (cli_number(g->row, "line") > 0)
+        snprintf(line, sizeof line, ":%d", (int)cli_number(g->row, "line"));
+    snprintf(why, sizeof why, "%.300s%s instantiates %zu %s, and %zu %s%s",
+             cli_text(g->row, "file")[0] != '\0' ? cli_text(g->row, "file") : "the program", line, counts[0],
+             all->labels[0], counts[1], all->labels[1],
+             counts[0] > 0 && counts[1] > 0
+                 ? ": which is which is not known; name the graphs, each with a name of its own (docs/attach.md)"
+                 : "");
+    return add_not_compared(all, g, why);
+}
+
+static bool tell_all_alone(cli_run_comparison *all)
+{
+    bool good = true;
+    for (int which = 0; which < 2; which++)
+        for (size_t i = 0; i < all->runs[which]->count && good; i++)
+            if (all->runs[which]->graphs[i].pair < 0)
+                good = tell_alone(all, &all->runs[which]->graphs[i]);
+    return good;
+}
+
+bool cli_runs_compare(cli_run_comparison *all)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < all->runs[0]->count && good; i++) {
+        const cli_run_graph *g = &all->runs[0]->graphs[i], *h;
+        if (g->pair < 0)
+            continue;
+        h = &all->runs[1]->graphs[g->pair];
+        if (g->nodes == NULL || h->nodes == NULL)
+            good = add_not_compared(all, g, "what it holds could not be read");
+        else
+            good = compare_pair(all, g, h);
+    }
+    return good && tell_all_alone(all);
+}

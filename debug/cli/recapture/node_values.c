@@ -1,0 +1,331 @@
+#include "node_values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "debug/check/value_text.h"
+#include "debug/cli/output/json.h"
+
+/* ---- one value -------------------------------------------------------------------------------------------------- */
+
+/* "00..ff@0:3+16,8:4+0" */
+typedef struct value {
+    const char *hex, *owners; /* owners: behind the "@", or "" */
+    size_t bytes;
+    const cli_run_process *process;
+} value;
+
+/* An address: of which memory, and where in it. */
+typedef struct place {
+    const cJSON *owner; /* NULL: the word is a number */
+    unsigned long long offset;
+} place;
+
+static value value_of(const cJSON *text, const cli_run_process *process)
+{
+    const char *hex = cJSON_GetStringValue(text);
+    size_t length;
+
+    hex = hex != NULL ? hex : "";
+    length = strspn(hex, "0123456789abcdef");
+    return (value){hex, hex[length] == '@' ? hex + length + 1 : "", length / 2, process};
+}
+
+static void read_bytes(const value *v, size_t at, size_t count, unsigned char *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        char digits[3] = {v->hex[2 * (at + i)], v->hex[2 * (at + i) + 1], '\0'};
+        to[i] = (unsigned char)strtoul(digits, NULL, 16);
+    }
+}
+
+static place find_place(const value *v, size_t at)
+{
+    const char *text = v->owners;
+    unsigned long long where, owner, offset;
+    int length;
+
+    while (sscanf(text, "%llu:%llu+%llu%n", &where, &owner, &offset, &length) == 3) {
+        if (where == at && owner < v->process->owner_count)
+            return (place){v->process->owners[owner], offset};
+        text += length + (text[length] == ',');
+    }
+    return (place){NULL, 0};
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------------------- */
+
+typedef struct comparing {
+    const value *values[2];
+    const char *what; /* "kernel parameter 2" */
+    cli_value_visit *visit;
+    void *user;
+} comparing;
+
+static void set_what(const comparing *c, size_t at, bool whole, cli_value_difference *d)
+{
+    if (whole)
+        snprintf(d->what, sizeof d->what, "%s", c->what);
+    else
+        snprintf(d->what, sizeof d->what, "%.40s, offset %zu,", c->what, at);
+}
+
+static bool is_same_place(const place *a, const place *b)
+{
+    return a->owner != NULL && b->owner != NULL && a->offset == b->offset &&
+           strcmp(cli_text(a->owner, "id"), cli_text(b->owner, "id")) == 0;
+}
+
+static void write_place(const place *p, const unsigned char *word, char side[CLI_VALUE_SIDE])
+{
+    char text[BG__VALUE_TEXT];
+    if (p->owner == NULL)
+        snprintf(side, CLI_VALUE_SIDE, "is %s", bg__value_text(word, sizeof(uint64_t), true, text, sizeof text));
+    else if (p->offset > 0)
+        snprintf(side, CLI_VALUE_SIDE, "points to byte %llu of %.300s", p->offset, cli_text(p->owner, "text"));
+    else
+        snprintf(side, CLI_VALUE_SIDE, "points to %.300s", cli_text(p->owner, "text"));
+}
+
+/* The first frame that only one of two stacks has. Returns its bytes. */
+static int find_other_frame(const char *stack, const char *other, const char **frame)
+{
+    size_t bytes = strcspn(stack, "\n");
+    while (stack[bytes] != '\0' && strcspn(other, "\n") == bytes && strncmp(stack, other, bytes + 1) == 0) {
+        stack += bytes + 1;
+        other += bytes + 1;
+        bytes = strcspn(stack, "\n");
+    }
+    *frame = stack;
+    return (int)bytes;
+}
+
+/* Functions that allocate are called from several places. */
+static void add_callers(const place p[2], char sides[2][CLI_VALUE_SIDE])
+{
+    for (int i = 0; i < 2; i++) {
+        const size_t used = strlen(sides[i]);
+        const char *frame;
+        int bytes = find_other_frame(cli_text(p[i].owner, "stack"), cli_text(p[1 - i].owner, "stack"), &frame);
+        if (bytes > 0)
+            snprintf(sides[i] + used, CLI_VALUE_SIDE - used, ", for %.*s", bytes, frame);
+    }
+}
+
+static bool is_in_pool(const place *p)
+{
+    return p->owner != NULL && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(p->owner, "pool"));
+}
+
+/* Where an allocator such as PyTorch's puts a block depends on all blocks before. A word of which one run has made an
+ * address may be a number. */
+static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(uint64_t)], bool alone)
+{
+    static const unsigned char null[sizeof(uint64_t)];
+    if (is_in_pool(&p[0]) && is_in_pool(&p[1]))
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (p[i].owner == NULL && !(alone && memcmp(words[i], null, sizeof null) == 0))
+            return 0;
+    return alone ? 2 : 1;
+}
+
+static void tell_places(const comparing *c, size_t at, const place p[2], unsigned char words[2][sizeof(uint64_t)])
+{
+    const bool alone = c->values[0]->bytes == sizeof(uint64_t);
+    cli_value_difference d = {.pointer = true, .sure = sureness_of_places(p, words, alone)};
+
+    set_what(c, at, alone, &d);
+    for (int i = 0; i < 2; i++)
+        write_place(&p[i], words[i], d.sides[i]);
+    if (strcmp(d.sides[0], d.sides[1]) == 0)
+        add_callers(p, d.sides);
+    snprintf(d.group, sizeof d.group, "pointer %d %.100s %.100s", d.sure, cli_text(p[0].owner, "id"),
+             cli_text(p[1].owner, "id"));
+    c->visit(c->user, &d);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t word_of(const unsigned char *bytes, size_t count)
+{
+    uint64_t word = 0;
+    memcpy(&word, bytes, count);
+    return word;
+}
+
+/* What programs count, and the numbers that they compute with, not random bits. */
+static bool is_plausible(const unsigned char *bytes, size_t count)
+{
+    char text[BG__REAL_BYTES];
+    int64_t eight;
+    int32_t four;
+
+    if (bg__real_guess(bytes, count, text))
+        return true;
+    memcpy(&four, bytes, sizeof four);
+    if (count == sizeof four)
+        return four > -(1 << 24) && four < 1 << 24;
+    memcpy(&eight, bytes, sizeof eight);
+    return eight > -(1LL << 40) && eight < 1LL << 40;
+}
+
+static size_t text_length(const unsigned char *bytes, size_t count)
+{
+    char text[BG__REAL_BYTES];
+    return bg__real_guess(bytes, count, text) ? strlen(text) : SIZE_MAX / 4;
+}
+
+static void tell_number(const comparing *c, size_t at, size_t count, const unsigned char *a, const unsigned char *b,
+                        int sure)
+{
+    const unsigned char *const sides[] = {a, b};
+    cli_value_difference d = {.sure = sure};
+    char text[BG__VALUE_TEXT];
+
+    set_what(c, at, count == c->values[0]->bytes, &d);
+    for (int i = 0; i < 2; i++)
+        snprintf(d.sides[i], CLI_VALUE_SIDE, "is %s", bg__value_text(sides[i], count, false, text, sizeof text));
+    snprintf(d.group, sizeof d.group, "number %d %.100s %.100s", sure, d.sides[0], d.sides[1]);
+    c->visit(c->user, &d);
+}
+
+static bool are_plausible(const unsigned char *a, const unsigned char *b, size_t count)
+{
+    return is_plausible(a, count) && is_plausible(b, count);
+}
+
+static int sureness(const unsigned char *a, const unsigned char *b, size_t count)
+{
+    return are_plausible(a, b, count) ? 1 : 0;
+}
+
+/* Eight bytes are one number, or two of four bytes, of which one may be padding: an argument of PyTorch's kernels is a
+ * struct with an empty one in front of a float. */
+static void compare_eight(const comparing *c, size_t at, const unsigned char *a, const unsigned char *b)
+{
+    enum { HALF = 4 };
+    const uint64_t high[] = {word_of(a + HALF, HALF), word_of(b + HALF, HALF)};
+    const bool alone = c->values[0]->bytes == sizeof(uint64_t);
+    const bool extended = (high[0] == 0 || high[0] == UINT32_MAX) && (high[1] == 0 || high[1] == UINT32_MAX);
+
+    if (extended && (alone || are_plausible(a, b, 2 * HALF)))
+        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
+    else if (high[0] == high[1])
+        tell_number(c, at, HALF, a, b, sureness(a, b, HALF));
+    else if (are_plausible(a + HALF, b + HALF, HALF) && text_length(a + HALF, HALF) + text_length(b + HALF, HALF) <=
+                                                            text_length(a, 2 * HALF) + text_length(b, 2 * HALF))
+        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, alone ? 2 : 1);
+    else if (word_of(a, HALF) == word_of(b, HALF) && !are_plausible(a, b, 2 * HALF))
+        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, 0);
+    else
+        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : sureness(a, b, 2 * HALF));
+}
+
+/* An empty struct is a parameter of one byte that is never set. */
+static bool is_unset_byte(const comparing *c, const unsigned char *a, const unsigned char *b)
+{
+    return c->values[0]->bytes == 1 && (a[0] > 1 || b[0] > 1);
+}
+
+/* What is left behind the words. */
+static void compare_rest(const comparing *c, size_t at, size_t count, const unsigned char *a, const unsigned char *b)
+{
+    const bool alone = count == c->values[0]->bytes;
+
+    if (memcmp(a, b, count) == 0 || is_unset_byte(c, a, b))
+        return;
+    if (count == sizeof(int) || (alone && count < sizeof(int)))
+        tell_number(c, at, count, a, b, alone ? 2 : sureness(a, b, sizeof(int)));
+    else if (count > sizeof(int) && memcmp(a, b, sizeof(int)) != 0)
+        tell_number(c, at, sizeof(int), a, b, sureness(a, b, sizeof(int)));
+    else
+        tell_number(c, at, count, a, b, 0);
+}
+
+/* ---- all values of a node --------------------------------------------------------------------------------------- */
+
+static void compare_value(const comparing *c)
+{
+    const value *a = c->values[0], *b = c->values[1];
+    size_t rest;
+
+    for (size_t at = 0; at < a->bytes && at < b->bytes; at += sizeof(uint64_t)) {
+        unsigned char words[2][sizeof(uint64_t)];
+        const place places[] = {find_place(a, at), find_place(b, at)};
+        rest = (a->bytes < b->bytes ? a->bytes : b->bytes) - at;
+        rest = rest < sizeof(uint64_t) ? rest : sizeof(uint64_t);
+        read_bytes(a, at, rest, words[0]);
+        read_bytes(b, at, rest, words[1]);
+        if (is_same_place(&places[0], &places[1]))
+            continue;
+        if (places[0].owner != NULL || places[1].owner != NULL)
+            tell_places(c, at, places, words);
+        else if (rest < sizeof(uint64_t))
+            compare_rest(c, at, rest, words[0], words[1]);
+        else if (memcmp(words[0], words[1], rest) != 0)
+            compare_eight(c, at, words[0], words[1]);
+    }
+}
+
+/* What the values of a node are, in the order in which debug/attach/checks/graph_values.c writes them. */
+static const char *value_name(const char *kind, int index, char text[CLI_VALUE_WHAT])
+{
+    static const char *const copy[] = {"the node's source", "the node's length", "the node's destination",
+                                       "the node's length"};
+    static const char *const fill[] = {"the node's destination", "the node's length", "the node's value"};
+
+    if (strcmp(kind, "memcpy") == 0 && index < 4)
+        return copy[index];
+    if (strcmp(kind, "memset") == 0 && index < 3)
+        return fill[index];
+    if (strcmp(kind, "allocation") == 0)
+        return "the node's size";
+    snprintf(text, CLI_VALUE_WHAT, "kernel parameter %d", index);
+    return text;
+}
+
+static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
+{
+    static const char *const names[] = {
+        "gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z", "dynamic shared memory"};
+    const char *a = cli_text(nodes[0], "launch"), *b = cli_text(nodes[1], "launch");
+    const value four = {.bytes = sizeof(unsigned)};
+    comparing c = {.values = {&four, &four}, .visit = of->visit, .user = of->user};
+    size_t count = 0;
+
+    for (; count < sizeof names / sizeof *names && *a != '\0' && *b != '\0'; count++) {
+        char *ends[2];
+        const unsigned x = (unsigned)strtoul(a, &ends[0], 10), y = (unsigned)strtoul(b, &ends[1], 10);
+        c.what = names[count];
+        if (x != y)
+            tell_number(&c, 0, sizeof x, (const unsigned char *)&x, (const unsigned char *)&y, 2);
+        a = ends[0];
+        b = ends[1];
+    }
+    return count;
+}
+
+size_t cli_node_compare(const cJSON *const nodes[2], const cli_run_process *const processes[2], cli_value_visit *visit,
+                        void *user)
+{
+    comparing c = {.visit = visit, .user = user};
+    const cJSON *a = cJSON_GetObjectItemCaseSensitive(nodes[0], "values");
+    const cJSON *b = cJSON_GetObjectItemCaseSensitive(nodes[1], "values");
+    size_t count = 0;
+    char text[CLI_VALUE_WHAT];
+
+    a = a != NULL ? a->child : NULL;
+    b = b != NULL ? b->child : NULL;
+    for (int i = 0; a != NULL && b != NULL; i++, a = a->next, b = b->next) {
+        const value first = value_of(a, processes[0]), second = value_of(b, processes[1]);
+        c.values[0] = &first;
+        c.values[1] = &second;
+        c.what = value_name(cli_text(nodes[0], "kind"), i, text);
+        compare_value(&c);
+        count++;
+    }
+    return count + compare_launch(nodes, &c);
+}

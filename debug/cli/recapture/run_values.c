@@ -1,0 +1,228 @@
+#include "run_values.h"
+
+#include <breakgraph/breakgraph.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "debug/cli/observe/gather.h"
+#include "debug/cli/output/json.h"
+#include "debug/cli/output/place.h"
+
+/* ---- one line --------------------------------------------------------------------------------------------------- */
+
+static const cJSON *member(const cJSON *row, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(row, name);
+}
+
+static bool has_number(const cJSON *row, const char *name)
+{
+    return cJSON_IsNumber(member(row, name));
+}
+
+/* How many processes of the run are like the one of row. */
+static size_t count_alike(const cli_run *run, const char *key)
+{
+    size_t count = 0, length = strlen(key);
+    for (size_t i = 0; i < run->process_count; i++)
+        count += strncmp(run->processes[i].key, key, length) == 0;
+    return count;
+}
+
+static bool add_process(cli_run *run, const cJSON *row)
+{
+    cli_run_process added = {.rank = has_number(row, "rank") ? (int)cli_number(row, "rank") : -1};
+    char key[72];
+
+    if (added.rank >= 0)
+        snprintf(key, sizeof key, "rank %d ", added.rank);
+    else
+        snprintf(key, sizeof key, "%.60s ", cli_text(row, "program"));
+    snprintf(added.key, sizeof added.key, "%s%zu", key, count_alike(run, key));
+    if (BG__GROW(run->processes, run->process_count, run->process_capacity, "processes") != BG_OK)
+        return false;
+    run->processes[run->process_count++] = added;
+    return true;
+}
+
+static bool add_owner(cli_run_process *process, const cJSON *row)
+{
+    const size_t number = (size_t)cli_number(row, "owner");
+
+    if (number != process->owner_count)
+        return false;
+    if (BG__GROW(process->owners, process->owner_count, process->owner_capacity, "owners") != BG_OK)
+        return false;
+    process->owners[process->owner_count++] = row;
+    return true;
+}
+
+static bool fill_nodes(cli_run_graph *graph, const cJSON *list)
+{
+    const cJSON *node;
+
+    graph->nodes = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(cJSON *));
+    graph->updated = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(bool));
+    if (graph->nodes == NULL || graph->updated == NULL)
+        return false;
+    cJSON_ArrayForEach(node, list)
+    {
+        graph->nodes[graph->count++] = node;
+    }
+    return true;
+}
+
+static bool add_graph(cli_run *run, const cJSON *row)
+{
+    cli_run_graph *added;
+
+    if (BG__GROW(run->graphs, run->count, run->capacity, "graphs") != BG_OK)
+        return false;
+    added = &run->graphs[run->count++];
+    *added = (cli_run_graph){.process = run->process_count - 1, .name = cli_text(row, "name"), .row = row, .pair = -1};
+    return member(row, "nodes") == NULL || fill_nodes(added, member(row, "nodes"));
+}
+
+/* The graph of that number in the process that is read. */
+static cli_run_graph *find_graph(const cli_run *run, double number)
+{
+    for (size_t i = run->count; i > 0; i--)
+        if (run->graphs[i - 1].process == run->process_count - 1 &&
+            cli_number(run->graphs[i - 1].row, "graph") == number)
+            return &run->graphs[i - 1];
+    return NULL;
+}
+
+/* place: in the list of the graph's own nodes; those of child graphs are not in that. */
+static void set_updated(const cli_run_graph *graph, double place)
+{
+    double at = 0;
+    for (size_t i = 0; i < graph->count; i++) {
+        if (has_number(graph->nodes[i], "parent"))
+            continue;
+        if (at++ == place)
+            graph->updated[i] = true;
+    }
+}
+
+static bool add_line(cli_run *run, const cJSON *row)
+{
+    cli_run_graph *graph;
+
+    if (has_number(row, "process"))
+        return add_process(run, row);
+    if (run->process_count == 0)
+        return false;
+    if (has_number(row, "owner"))
+        return add_owner(&run->processes[run->process_count - 1], row);
+    if (has_number(row, "graph"))
+        return add_graph(run, row);
+    if (has_number(row, "updated")) {
+        graph = find_graph(run, cli_number(row, "updated"));
+        if (graph != NULL && has_number(row, "node"))
+            set_updated(graph, cli_number(row, "node"));
+        else if (graph != NULL)
+            graph->all = true;
+        return graph != NULL;
+    }
+    graph = find_graph(run, cli_number(row, "renamed"));
+    if (graph != NULL)
+        graph->name = cli_text(row, "name");
+    return graph != NULL;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static bool is_jsonl(const struct dirent *entry, const char *start)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return strncmp(entry->d_name, start, strlen(start)) == 0 && end != NULL && strcmp(end, ".jsonl") == 0;
+}
+
+static int is_values(const struct dirent *entry)
+{
+    return is_jsonl(entry, "values-");
+}
+
+static int is_varied(const struct dirent *entry)
+{
+    return is_jsonl(entry, "varied-");
+}
+
+/* A process that was killed may have left a part of a line. */
+static cli_status read_lines(cli_run *run, const char *path, bool (*take)(cli_run *run, const cJSON *row))
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(path, false, &bytes), *end;
+
+    if (text == NULL)
+        return cli_say(CLI_UNREADABLE, "%s", bg_last_error());
+    for (char *at = text; *at != '\0'; at = end + (*end == '\n')) {
+        cJSON *row;
+        end = strchrnul(at, '\n');
+        row = cJSON_ParseWithLength(at, (size_t)(end - at));
+        if (row != NULL && cJSON_AddItemToArray(run->lines, row))
+            run->cut |= !take(run, row);
+        else
+            run->cut = true;
+    }
+    free(text);
+    return CLI_OK;
+}
+
+static cli_status read_values(void *user, const char *path)
+{
+    return read_lines(user, path, add_line);
+}
+
+/* What several processes vary alike is there once. */
+static bool add_varied(cli_run *run, const cJSON *row)
+{
+    const cJSON *known;
+    char text[160];
+    cJSON *item;
+
+    snprintf(text, sizeof text, "%.60s=%.80s", cli_text(row, "name"), cli_text(row, "value"));
+    cJSON_ArrayForEach(known, run->varied)
+    {
+        if (strcmp(cJSON_GetStringValue(known), text) == 0)
+            return true;
+    }
+    item = cJSON_CreateString(text);
+    return item != NULL && cJSON_AddItemToArray(run->varied, item);
+}
+
+static cli_status read_varied(void *user, const char *path)
+{
+    return read_lines(user, path, add_varied);
+}
+
+cli_status cli_run_read(cli_run *run, const char *directory)
+{
+    cli_status status;
+
+    run->lines = cJSON_CreateArray();
+    run->varied = cJSON_CreateArray();
+    if (run->lines == NULL || run->varied == NULL)
+        return cli_say(CLI_FAILED, "out of host memory");
+    status = cli_each_file(directory, is_values, read_values, run);
+    return status == CLI_OK ? cli_each_file(directory, is_varied, read_varied, run) : status;
+}
+
+void cli_run_clear(cli_run *run)
+{
+    for (size_t i = 0; i < run->process_count; i++)
+        free(run->processes[i].owners);
+    for (size_t i = 0; i < run->count; i++) {
+        free(run->graphs[i].nodes);
+        free(run->graphs[i].updated);
+    }
+    free(run->processes);
+    free(run->graphs);
+    cJSON_Delete(run->lines);
+    cJSON_Delete(run->varied);
+    *run = (cli_run){.lines = NULL};
+}

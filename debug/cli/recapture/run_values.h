@@ -1,0 +1,54 @@
+/* What the graphs of a program held in one of its runs: the files values-PID.jsonl, which
+ * debug/attach/checks/graph_values.h describes. */
+#ifndef BG_CLI_RUN_VALUES_H
+#define BG_CLI_RUN_VALUES_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "debug/cli/output/exits.h"
+
+typedef struct cli_run_process {
+    char key[96];         /* equal in both runs: its program, or rank, and which of those it is */
+    int rank;             /* -1: none */
+    const cJSON **owners; /* by their numbers; NULL: there is none of that number */
+    size_t owner_count, owner_capacity;
+} cli_run_process;
+
+typedef struct cli_run_graph {
+    size_t process;
+    const char *name;
+    const cJSON *row;
+    const cJSON **nodes; /* NULL: the graph could not be read */
+    size_t count;
+    bool *updated;  /* of each node: the program has set it after the instantiation */
+    bool all;       /* the program has updated the graph */
+    uint64_t place; /* hash of its process, name and place in the program (pairs.c) */
+    uint64_t shape; /* and of what its nodes do */
+    long pair;      /* index in the other run; -1: none */
+} cli_run_graph;
+
+typedef struct cli_run {
+    cJSON *lines; /* of all files */
+    cli_run_process *processes;
+    size_t process_count, process_capacity;
+    cli_run_graph *graphs; /* of one process after the other, in the order of their instantiations */
+    size_t count, capacity;
+    bool cut;      /* a file could not be read, or not to its end */
+    cJSON *varied; /* "scale=0.5" of breakgraph.vary, a list */
+} cli_run;
+
+/* Starts zeroed; clear it also after a failure. */
+cli_status cli_run_read(cli_run *run, const char *directory);
+void cli_run_clear(cli_run *run);
+
+/* What a node does, whatever its values: equal in two runs where it does the same. */
+uint64_t cli_node_work(const cJSON *node);
+
+/* Pairs the graphs of two runs: those of the same process, name and place in the program, in their order. What could be
+ * paired in more than one way has no pair. */
+void cli_run_pair(cli_run *a, cli_run *b);
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/bash
+# check --attach --what=recapture: a program that knows nothing of breakgraph runs twice, and what its graphs hold is compared.
+. "$(dirname "$0")/lib.sh"
+. tests/cli/attach/build.sh
+
+breakgraph=$OUT/breakgraph
+# recapture ARG...: without the command that is proposed next.
+recapture() { "$breakgraph" check --attach --what=recapture "$@" 2>&1; }
+
+# ---- the command line ----
+
+refused() { expect "attach-recapture-$1" 2 "$2" "$breakgraph" check "${@:3}" -- true; }
+refused no-attach 'vary needs --attach and --what=recapture, which runs the program twice' --what=recapture --vary=A=1,2
+refused no-recapture 'vary needs --attach and --what=recapture' --attach --vary=A=1,2
+refused twice 'vary is given twice: .*; vary one at a time' --attach --what=recapture --vary=A=1,2 --vary=B=1,2
+for wrong in A A= A=1 =1,2 A=1,2,3 ,; do
+    refused "wrong-$wrong" "vary=$wrong: write --vary=NAME=A,B" --attach --what=recapture --vary=$wrong
+done
+refused equal 'vary=A=1,1: both values are the same' --attach --what=recapture --vary=A=1,1
+refused own 'vary=BG_CHECK=off,replay: BG_CHECK is not a variable of the program' --attach --what=recapture --vary=BG_CHECK=off,replay
+refused own-loader 'LD_PRELOAD is not a variable of the program' --attach --what=recapture --vary=LD_PRELOAD=a,b
+
+if [ "$DEVICE" != host ]; then
+    skip attach-recapture "the record of a GPU has its own (make gpu-check PART=attach)"
+    exit $bad
+fi
+if ! build_program frozen; then
+    fail attach-recapture "tests/cli/attach/frozen.c does not build"
+    exit $bad
+fi
+
+# ---- what graphs hold ----
+
+# found CASE VARY PATTERN: the one finding matches, and with the same input the twin's graphs are equal.
+found()
+{
+    expect "attach-recapture-$1" 1 "^warning $3" recapture "--vary=$2" -- "$work/frozen" "$1"
+    grep -q '^check recapture: 1 finding' "$work/log" || fail "attach-recapture-$1" "not one finding"
+    expect "attach-recapture-$1-correct" 0 '^check recapture: 0 findings' recapture "--vary=$2" -- "$work/frozen" "$1" correct
+}
+half='0.5 .as integer 1056964608. with SCALE=0.5, and 0.25 .as integer 1048576000. with SCALE=0.25; each replay uses the value of the capture$'
+found scalar SCALE=0.5,0.25 "\\[frozen-value\\] scale#0 at launch_scale\\+.* in frozen: kernel parameter 1 is $half"
+found structs SCALE=0.5,0.25 "\\[frozen-value\\] blend#0 at structs\\+.*: kernel parameter 1, offset 4, is $half"
+found pointer REQUEST=0,1 '\[unstable-pointer\] add#0 at pointer\+.*: kernel parameter 1 points to allocation #0 \(4096 bytes\) at make_buffer\+.*, for pointer\+.* with REQUEST=0, and to allocation #0 .*, for pointer\+.* with REQUEST=1; each replay uses the memory of the capture$'
+found flow TWICE=0,1 '\[frozen-control-flow\] scale#0 at launch_scale\+.*: the graph has 1 node with TWICE=0, and 2 with TWICE=1; first difference: there is no node 1 with TWICE=0, and node 1 is scale#0 at launch_scale\+.* with TWICE=1; a replay repeats'
+found order ORDER=0,1 '\[frozen-control-flow\]: the nodes of the graph are the same with ORDER=0 and with ORDER=1, but wait for others; a replay repeats'
+found many SCALE=0.5,0.25 "\\[frozen-value\\] scale#0, scale#1, scale#2, scale#3 and 6 more at launch_scale\\+.*: kernel parameter 1 is $half"
+
+# Nothing differs: the program copies its input into device memory, or nothing of it changes.
+expect attach-recapture-equal 0 '^equal: all that was compared, with SCALE=0.5 and with SCALE=0.25. That is right if' recapture \
+    --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar correct
+grep -q '^looked at: 1 graph of two runs, 1 node, 9 values compared$' "$work/log" || fail attach-recapture-equal "what it looked at"
+expect attach-recapture-alike 0 '^equal: all that was compared. To see what depends on an input' recapture -- "$work/frozen" chance correct
+for pointers in pointer flow many; do # addresses are others in each run
+    expect "attach-recapture-alike-$pointers" 0 '^check recapture: 0 findings$' recapture -- "$work/frozen" $pointers
+done
+# Padding differs in each run.
+expect attach-recapture-padding 0 '^check recapture: 0 findings; 1 note$' recapture -- "$work/frozen" structs
+grep -q '^note \[frozen-value\] blend#0, blend#0' "$work/log" && fail attach-recapture-padding "one node is named twice"
+# What the program sets after the instantiation is not frozen.
+expect attach-recapture-set 0 '^not frozen: 1 node, whose parameters the program sets after the instantiation$' recapture \
+    --vary=SCALE=0.5,0.25 -- "$work/frozen" updated
+expect attach-recapture-updated 0 '^not frozen: 2 nodes, whose parameters the program sets' recapture --vary=SCALE=0.5,0.25 -- "$work/frozen" updated correct
+
+# Nothing is varied, and yet it differs; where something is varied, that is not said to be the cause.
+expect attach-recapture-chance 1 '^warning \[frozen-value\] scale#0 .*in the first run, and .* in the second run, though nothing was varied: a seed, a time or a counter' \
+    recapture -- "$work/frozen" chance
+expect attach-recapture-chance-varied 1 '^warning .* with X=1, and .* with X=2, and differs between two runs that are alike, too: a seed' \
+    recapture --vary=X=1,2 -- "$work/frozen" chance
+
+# ---- what cannot be compared ----
+
+# unpaired NAME PATTERN VARY CASE: no graph has a certain pair.
+unpaired()
+{
+    expect "attach-recapture-$1" 14 "^not looked at: recapture of $2" recapture "--vary=$3" -- "$work/frozen" "$4"
+    grep -q "recapture could not look at all graphs of" "$work/log" || fail "attach-recapture-$1" "the reason is missing"
+}
+unpaired some 'graph#0, graph#1, graph#2: instantiate\+.* instantiates 2 with SIZES=2, and 3 with SIZES=3: which is which is not known' SIZES=2,3 sizes
+unpaired first 'graph#0: instantiate\+.* instantiates 1 with ODD=graph, and 0 with ODD=none$' ODD=graph,none odd
+unpaired second 'graph#0: instantiate\+.* instantiates 0 with ODD=none, and 1 with ODD=graph$' ODD=none,graph odd
+expect attach-recapture-none 5 'captures no graph in this run' recapture -- "$work/frozen" odd
+ended() { expect "attach-recapture-$1" "$2" "the $3 run, with ODD=$1, failed: the graphs of two runs are not compared" recapture --timeout=5 "--vary=ODD=$4" -- "$work/frozen" odd; }
+ended crash 7 first crash,graph
+ended crash 7 second graph,crash
+ended hang 8 second graph,hang
+expect attach-recapture-fail 1 'the second run, with ODD=fail, ended with status 5' recapture --vary=ODD=graph,fail -- "$work/frozen" odd
+# A program that finds its own results wrong is compared, too.
+expect attach-recapture-wrong 1 '^warning \[frozen-value\] scale#0 ' recapture --vary=SCALE=0.5,0.25 -- sh -c '"$0" scalar; exit 3' "$work/frozen"
+expect attach-recapture-wrong-equal 1 'the first run, with SCALE=0.5, ended with status 3' recapture --vary=SCALE=0.5,0.25 -- \
+    sh -c '"$0" scalar correct; [ $SCALE = 0.25 ] || exit 3' "$work/frozen"
+grep -q "no findings of recapture, but 'sh' ended with status 3" "$work/log" || fail attach-recapture-wrong-equal "the reason is missing"
+
+expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 18, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
+    --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
+expect attach-recapture-ranks 1 '^warning \[frozen-value\] scale#0 ' recapture --ranks=2 --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
+grep -q '^check recapture: 1 finding$' "$work/log" || fail attach-recapture-ranks "not one finding"
+expect attach-recapture-beside 1 '^check replay, recapture: 1 finding$' recapture --what=replay --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
+grep -q '^looked at: 1 graph, 2 nodes; 1 replay compared$' "$work/log" || fail attach-recapture-beside "what replay looked at"
+
+# ---- values that a program of Python varies itself ----
+
+if ! command -v python3 >/dev/null; then
+    skip attach-recapture-python "there is no python3"
+    exit $bad
+fi
+export LD_LIBRARY_PATH=$PWD/$OUT${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+expect attach-recapture-python 1 "^warning \\[frozen-value\\] memset#0 at .*vary.py:[0-9]+: the node's value is 3 with byte=3, and 5 with byte=5; each" \
+    recapture -- python3 tests/cli/attach/vary.py
+expect attach-recapture-python-constant 0 '^equal: all that was compared, with byte=3 and with byte=5' recapture -- python3 tests/cli/attach/vary.py constant
+expect attach-recapture-python-first 0 '^3$' env PYTHONPATH=python python3 -c 'import breakgraph; print(breakgraph.vary("byte", 3, 5))'
+exit $bad
