@@ -11,10 +11,10 @@ typedef struct bgk_taint {
 } bgk_taint;
 
 /* Adds to *result, in device memory, which begins as {0, ~0}, the bytes that differ between one and other and are not
- * what both began with: of one the bytes of before, or 0xff where before is NULL; of other 0. cudaErrorInvalidValue for
- * bytes = 0. */
-cudaError_t bgk_count_taint(bgk_taint *result, const void *one, const void *other, const void *before, size_t bytes,
-                            cudaStream_t stream);
+ * what both began with: of one the 8 bytes of pattern over and over, of other 0. cudaErrorInvalidValue for bytes = 0.
+ */
+cudaError_t bgk_count_taint(bgk_taint *result, const void *one, const void *other, unsigned long long pattern,
+                            size_t bytes, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

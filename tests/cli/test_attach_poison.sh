@@ -37,8 +37,9 @@ read_unwritten part "add#0 at read_part.* add#0 $reads, kernel parameter 1 of ad
 read_unwritten freed "add#0 at read_part.* add#0 $reads, kernel parameter 1 of add#0"
 read_unwritten chain "add#0 at read_chain.* add#0 $reads, kernel parameter 1 of add#0"
 read_unwritten place "memcpy#0 at read_in_place.* memcpy#0 $reads; up to 4096 bytes"
+read_unwritten struct "sum#0 at read_struct.* sum#0 $reads"
 read_unwritten copy "memcpy#0 at read_copy.* memcpy#0 $reads; up to 2048 bytes"
-# Integers keep what they hold, or are 0.
+# Integers are 0 or 1.
 read_unwritten index 'gather#0 at read_index.* gather#0 reads memory .* kernel parameter 2 of gather#0; up to'
 
 # What nobody reads, and what a graph keeps from launch to launch.

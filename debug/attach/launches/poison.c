@@ -7,7 +7,9 @@
 #include "debug/report/process_report.h"
 #include "launches.h"
 
-enum { LAUNCHES = 3 }; /* of each graph: what unknown numbers are compared with may be 0 before the first */
+enum {
+    LAUNCHES = 3
+}; /* of each graph: in the first one, what a launch reads too early may be another thing without patterns */
 
 static bg_status find_empty(bg__poisoned *p)
 {
@@ -51,7 +53,7 @@ done:
     return status;
 }
 
-static bg_status compare_patterns(const bg__poisoned *p, bg__seen *s)
+static bg_status compare_patterns(bg__poisoned *p, bg__seen *s)
 {
     const bg__runs *r = p->runs;
     bg__digests marked = {0}, clear = {0};
@@ -60,10 +62,11 @@ static bg_status compare_patterns(const bg__poisoned *p, bg__seen *s)
     bg_status status;
 
     BG__TRY(bg__poisoned_rest(p, &p->empty, &compared));
+    BG__TRY(bg__poisoned_run(p, 0, r->order.count));
+    BG__TRY(bg__poisoned_guess(p));
+    BG__TRY(bg__digests_take(&clear, &compared, r->image.page, r->stream));
     BG__TRY(bg__poisoned_run(p, p->cells.count, r->order.count));
     BG__TRY(bg__digests_take(&marked, &compared, r->image.page, r->stream));
-    BG__TRY(bg__poisoned_run(p, 0, r->order.count));
-    BG__TRY(bg__digests_take(&clear, &compared, r->image.page, r->stream));
     BG__TRY(bg__digests_compare(&marked, &clear, &compared, &differing));
     if (differing.count == 0)
         goto done;

@@ -4,10 +4,16 @@
 
 #include "runs.h"
 
+typedef enum bg__cell_kind {
+    BG__CELL_UNKNOWN,
+    BG__CELL_FLOATS,
+    BG__CELL_OTHER /* some that point there are pointers to what is no floating-point number */
+} bg__cell_kind;
+
 /* Memory that is filled as one, from a pointer of a node's to the next. */
 typedef struct bg__cell {
     uintptr_t begin, end;
-    bool floats; /* all that point there are pointers to floating-point numbers */
+    bg__cell_kind kind;
 } bg__cell;
 
 /* In order of their addresses. Starts zeroed. */
@@ -32,11 +38,15 @@ typedef struct bg__poisoned {
 /* Finds what is written: runs the steps, and those that may write floating-point numbers also with patterns there. */
 bg_status bg__poisoned_find_written(bg__poisoned *p);
 
-/* Restores memory, marks the first `marked` cells and clears the others. Marked are cells of numbers by NaN; all others
- * keep what they had: an index, or a number of rows, of -1 would end the program. */
+/* Restores memory, marks the first `marked` cells and clears the others. Cells of floating-point numbers are marked
+ * with NaN; all others with 1 in each 8 bytes: an index, or a number of rows, of -1 would end the program. */
 bg_status bg__poisoned_fill(const bg__poisoned *p, size_t marked);
 /* The same, and runs the first `count` steps. */
 bg_status bg__poisoned_run(const bg__poisoned *p, size_t marked, size_t count);
+uint64_t bg__cell_mark(const bg__cell *cell);
+/* The steps have run with all cells clear: those that hold what looks like floating-point numbers are cells of these,
+ * where nothing says otherwise. */
+bg_status bg__poisoned_guess(bg__poisoned *p);
 /* Adds to compared what is stable, without memory of which the result is not compared. */
 bg_status bg__poisoned_rest(const bg__poisoned *p, const bg__spans *without, bg__spans *compared);
 

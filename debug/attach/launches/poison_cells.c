@@ -8,7 +8,7 @@
 /* What a kernel's parameter points to. */
 typedef struct pointed {
     uintptr_t begin, end;
-    bool floats;
+    bg__element_source source;
 } pointed;
 
 typedef struct pointers {
@@ -25,7 +25,7 @@ static bg_status add_pieces(pointers *all, const bg__pieces *pieces, const bg__s
         if (!bg__spans_overlap(empty, piece->pointer, piece->pointer + 1)) /* 0: before the first one */
             continue;
         BG__TRY(BG__GROW(all->list, all->count, all->capacity, "pointers of nodes"));
-        all->list[all->count++] = (pointed){piece->pointer, piece->end, piece->elements.source == BG__ELEMENTS_CERTAIN};
+        all->list[all->count++] = (pointed){piece->pointer, piece->end, piece->elements.source};
     }
 done:
     return status;
@@ -56,17 +56,18 @@ done:
 }
 
 /* Behind a pointer there may be what it points to, up to the end of the span. */
-static bool holds_floats(const pointers *all, const bg__span *span, uintptr_t begin)
+static bg__cell_kind kind_of(const pointers *all, const bg__span *span, uintptr_t begin)
 {
-    bool found = false;
+    bool certain = false, uncertain = false;
     for (size_t i = 0; i < all->count && all->list[i].begin <= begin; i++) {
         if (all->list[i].begin < span->begin || all->list[i].end <= begin)
             continue;
-        if (!all->list[i].floats)
-            return false;
-        found = true;
+        if (all->list[i].source == BG__ELEMENTS_OTHER)
+            return BG__CELL_OTHER;
+        certain = certain || all->list[i].source == BG__ELEMENTS_CERTAIN;
+        uncertain = uncertain || all->list[i].source != BG__ELEMENTS_CERTAIN;
     }
-    return found;
+    return certain && !uncertain ? BG__CELL_FLOATS : BG__CELL_UNKNOWN;
 }
 
 static bg_status add_cells(bg__cells *cells, const pointers *all, const bg__span *span)
@@ -80,7 +81,7 @@ static bg_status add_cells(bg__cells *cells, const pointers *all, const bg__span
             continue;
         end = end < span->end ? end : span->end;
         BG__TRY(BG__GROW(cells->list, cells->count, cells->capacity, "parts of memory"));
-        cells->list[cells->count++] = (bg__cell){begin, end, holds_floats(all, span, begin)};
+        cells->list[cells->count++] = (bg__cell){begin, end, kind_of(all, span, begin)};
         begin = end;
     }
 done:

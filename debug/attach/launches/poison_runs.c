@@ -1,6 +1,29 @@
 #include "poison.h"
 
-enum { WORD = 8, ALL_BITS = 0xff };
+#include "kernels/library/rows.h"
+
+enum { WORD = 8 };
+
+uint64_t bg__cell_mark(const bg__cell *cell)
+{
+    return cell->kind == BG__CELL_FLOATS ? UINT64_MAX : 1;
+}
+
+static bg_status fill_cell(const bg__cell *cell, bool marked, cudaStream_t stream)
+{
+    const bgk_rows mark = {.target = (void *)cell->begin,
+                           .tail = cell->end - cell->begin,
+                           .pattern = bg__cell_mark(cell),
+                           .kind = BGK_TAIL_PATTERN};
+    bg_status status = BG_OK;
+
+    if (marked)
+        BG__TRY_CUDA(bgk_move_rows(&mark, 1, stream));
+    else
+        BG__TRY_CUDA(cudaMemsetAsync((void *)cell->begin, 0, cell->end - cell->begin, stream));
+done:
+    return status;
+}
 
 static bg_status fill_cells(const bg__poisoned *p, size_t marked)
 {
@@ -8,12 +31,8 @@ static bg_status fill_cells(const bg__poisoned *p, size_t marked)
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed));
-    for (size_t i = 0; i < p->cells.count; i++) {
-        const bg__cell *cell = &p->cells.list[i];
-        if (i >= marked || cell->floats)
-            BG__TRY_CUDA(cudaMemsetAsync((void *)cell->begin, i < marked ? ALL_BITS : 0, cell->end - cell->begin,
-                                         p->runs->stream));
-    }
+    for (size_t i = 0; i < p->cells.count; i++)
+        BG__TRY(fill_cell(&p->cells.list[i], i < marked, p->runs->stream));
 done:
     bg__relax_end(relaxed);
     return status;

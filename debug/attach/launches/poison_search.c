@@ -67,13 +67,11 @@ done:
 static bg_status count_taint(search *s, bgk_taint *found)
 {
     const bgk_taint none = {0, ~0ull};
-    const bg__snapshot *before = &s->p->runs->image.copy;
     cudaStream_t stream = s->p->runs->stream;
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaMemcpyAsync(s->taint, &none, sizeof none, cudaMemcpyHostToDevice, stream));
-    BG__TRY_CUDA(bgk_count_taint(s->taint, s->copy, (const void *)s->cell->begin,
-                                 s->cell->floats ? NULL : bg__snapshot_find(before, s->cell->begin, s->cell->end),
+    BG__TRY_CUDA(bgk_count_taint(s->taint, s->copy, (const void *)s->cell->begin, bg__cell_mark(s->cell),
                                  s->cell->end - s->cell->begin, stream));
     BG__TRY_CUDA(cudaMemcpyAsync(found, s->taint, sizeof *found, cudaMemcpyDeviceToHost, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));

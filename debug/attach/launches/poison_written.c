@@ -196,7 +196,7 @@ static bg_status keep_floats(written_search *f)
         BG__TRY(bg__spans_add_rest(&rest, known.list[i].begin, known.list[i].end, &f->p->empty));
     BG__TRY(bg__cells_take(&cells, &rest, &f->p->runs->nodes));
     for (size_t i = 0; i < cells.count; i++)
-        if (cells.list[i].floats)
+        if (cells.list[i].kind == BG__CELL_FLOATS)
             BG__TRY(bg__spans_add(&f->p->written, cells.list[i].begin, cells.list[i].end));
 done:
     bg__spans_free(&known);

@@ -33,6 +33,12 @@ const void *blend_kernel(void);
 const void *gather_kernel(void);
 /* y = x, for the first `rows` floats: its parameters are y, x and rows. */
 const void *copy_rows_kernel(void);
+/* *y = the sum of x: its parameter is the struct, whose name says nothing of its types. */
+struct sum_of {
+    float *y;
+    const float *x;
+};
+const void *sum_kernel(void);
 
 #ifdef __cplusplus
 }
