@@ -7,9 +7,7 @@
 #include "debug/report/process_report.h"
 #include "launches.h"
 
-enum {
-    LAUNCHES = 3
-}; /* of each graph: in the first one, what a launch reads too early may be another thing without patterns */
+enum { LAUNCHES = 3 }; /* of each graph: the first one may compute what is not there yet */
 
 static bg_status find_empty(bg__poisoned *p)
 {
