@@ -32,16 +32,17 @@ static void note_unrepeatable(const bg__runs *r, const bg__spans *differing)
         bg__spans_bytes(differing), (const void *)differing->list[0].begin);
 }
 
-/* One more run with all cells marked, whose result was another one. */
-static bg_status repeats(const bg__poisoned *p, const bg__spans *compared, const bg__digests *marked, bool *is)
+/* One more run with so many cells marked, whose result was `before`. *is: it is the same one. */
+static bg_status repeats(const bg__poisoned *p, size_t marked, const bg__spans *compared, const bg__digests *before,
+                         bool *is)
 {
     bg__digests again = {0};
     bg__spans differing = {0};
     bg_status status;
 
-    BG__TRY(bg__poisoned_run(p, p->cells.count, p->runs->order.count));
+    BG__TRY(bg__poisoned_run(p, marked, p->runs->order.count));
     BG__TRY(bg__digests_take(&again, compared, p->runs->image.page, p->runs->stream));
-    BG__TRY(bg__digests_compare(marked, &again, compared, &differing));
+    BG__TRY(bg__digests_compare(before, &again, compared, &differing));
     *is = differing.count == 0;
     if (!*is)
         note_unrepeatable(p->runs, &differing);
@@ -68,7 +69,9 @@ static bg_status compare_patterns(bg__poisoned *p, bg__seen *s)
     BG__TRY(bg__digests_compare(&marked, &clear, &compared, &differing));
     if (differing.count == 0)
         goto done;
-    BG__TRY(repeats(p, &compared, &marked, &same));
+    BG__TRY(repeats(p, p->cells.count, &compared, &marked, &same));
+    if (same)
+        BG__TRY(repeats(p, 0, &compared, &clear, &same));
     s->done = true;
     if (same)
         BG__TRY(bg__poisoned_report(p, &compared, &clear, &differing));
@@ -89,36 +92,41 @@ static bool is_seen(const bg__nodes *nodes)
     return false;
 }
 
-static bg_status launch_patterns(bg__poisoned *p, bg__seen *s)
+/* Only where an order is open can a launch differ from its nodes one after the other. */
+static bg_status compare_launch(bg__poisoned *p, bg__seen *s)
 {
     bool found = false;
     bg_status status = BG_OK;
 
-    if (!is_seen(&p->runs->nodes))
+    if (p->runs->ordered)
+        return BG_OK;
+    BG__TRY(bg__poisoned_find_written(p));
+    if (p->cells.count + p->written.count > 0 && !is_seen(&p->runs->nodes))
         BG__TRY(bg__poisoned_launch(p, &found));
     s->done = found;
 done:
     return status;
 }
 
-/* Once for each graph. */
+static void not_looked(const bg__seen *s, const bg__runs *r, const char *why)
+{
+    if (s->launches == 1)
+        bg__process_report_not_checked("poison", bg__graph_name(r->attached->graph), why);
+}
+
 static void count_looked(bg__seen *s, const bg__poisoned *p)
 {
     const bg__runs *r = p->runs;
-    const char *name = bg__graph_name(r->attached->graph), *why = NULL;
+    bool known = bg__blocks_are_known(r->attached->blocks);
 
-    if (s->counted)
-        return;
-    bg__seen_count(s, r);
-    if (!bg__blocks_are_known(r->attached->blocks))
-        why =
-            "no allocator tells which memory is free when it begins: only what it writes before it reads it was filled";
-    else if (is_seen(&r->nodes))
-        why =
-            "its nodes ran with patterns one after the other, but not its launch, which the program would see: it has "
-            "host functions or records events";
-    if (why != NULL)
-        bg__process_report_not_checked("poison", name, why);
+    if (known || p->written.count > 0)
+        bg__seen_count(s, r);
+    if (!known)
+        not_looked(s, r, "no allocator tells which memory is free when it begins");
+    else if (!r->ordered && is_seen(&r->nodes))
+        not_looked(s, r,
+                   "its nodes ran with patterns one after the other, but not its launch, which the program would see: "
+                   "it has host functions or records events");
 }
 
 static bg_status run_patterns(bg__poisoned *p, bg__seen *s)
@@ -126,11 +134,10 @@ static bg_status run_patterns(bg__poisoned *p, bg__seen *s)
     bg_status status;
 
     BG__TRY(find_empty(p));
-    BG__TRY(bg__poisoned_find_written(p));
     if (p->cells.count > 0)
         BG__TRY(compare_patterns(p, s));
-    if (!s->done && p->cells.count + p->written.count > 0)
-        BG__TRY(launch_patterns(p, s));
+    if (!s->done)
+        BG__TRY(compare_launch(p, s));
     count_looked(s, p);
 done:
     return status;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "debug/attach/nodes/reached.h"
+#include "debug/attach/nodes/node_pieces.h"
 #include "node_text.h"
 
 enum { ALL_BITS = 0xff };
@@ -60,23 +60,49 @@ done:
 
 /* ---- the finding ---- */
 
-/* The last step that may write there; NULL: none is known. */
-static bg_status find_writer(const bg__runs *r, uintptr_t address, const bg__node **found)
+typedef struct writer {
+    const bg__node *node; /* NULL: none is known */
+    uintptr_t pointer;    /* that it has */
+} writer;
+
+static void offer(writer *best, const bg__node *node, uintptr_t pointer)
 {
-    bg__spans reached = {0};
+    if (pointer >= best->pointer)
+        *best = (writer){node, pointer};
+}
+
+static bg_status offer_node(writer *best, const bg__node *node, uintptr_t address)
+{
+    bg__pieces pieces = {NULL, 0, 0};
+    bg__end end;
     bg_status status = BG_OK;
 
-    *found = NULL;
-    for (size_t i = r->order.count; i > 0 && *found == NULL; i--) {
-        const bg__node *node = r->order.nodes[r->steps[i - 1]];
-        bg__spans_free(&reached);
-        if (node != NULL)
-            BG__TRY(bg__reached_add(&reached, node));
-        if (bg__spans_overlap(&reached, address, address + 1))
-            *found = node;
-    }
+    if (node->type == cudaGraphNodeTypeKernel)
+        BG__TRY(bg__pieces_take(&pieces, node));
+    for (size_t i = 0; i < pieces.count; i++)
+        if (pieces.list[i].pointer != 0 && pieces.list[i].pointer <= address && address < pieces.list[i].end &&
+            !pieces.list[i].elements.read_only)
+            offer(best, node, pieces.list[i].pointer);
+    if ((node->type == cudaGraphNodeTypeMemset && bg__fill_end(node, &end)) ||
+        (node->type == cudaGraphNodeTypeMemcpy && bg__copy_end(node, BG__DESTINATION, &end)))
+        if (address - (uintptr_t)end.address < end.bytes)
+            offer(best, node, (uintptr_t)end.address);
 done:
-    bg__spans_free(&reached);
+    bg__pieces_free(&pieces);
+    return status;
+}
+
+/* The last step that may write there, of those with the nearest pointer: an allocation may be that of many tensors. */
+static bg_status find_writer(const bg__runs *r, uintptr_t address, const bg__node **found)
+{
+    writer best = {NULL, 0};
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < r->order.count; i++)
+        if (r->order.nodes[r->steps[i]] != NULL)
+            BG__TRY(offer_node(&best, r->order.nodes[r->steps[i]], address));
+done:
+    *found = best.node;
     return status;
 }
 

@@ -149,7 +149,7 @@ done:
 static bg_status prepare(bg__runs *r, bg__seen *s)
 {
     const char *obstacle;
-    bool ordered, fits;
+    bool fits;
     bg_status status;
 
     BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
@@ -159,8 +159,8 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
         goto done;
     }
     BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
-    BG__TRY(is_ordered(&r->order, &ordered));
-    if (ordered && s->check->unordered) {
+    BG__TRY(is_ordered(&r->order, &r->ordered));
+    if (r->ordered && s->check->unordered) {
         s->done = true;
         bg__seen_count(s, r);
         goto done;

@@ -14,6 +14,7 @@ typedef struct bg__runs {
     CUresult answer; /* and what the program gets for it */
     bg__nodes nodes;
     bg__order order;
+    bool ordered; /* it leaves the order of no two nodes open */
     bg__image image;
     size_t *steps;      /* the first order */
     bg__digests result; /* of reach, after it */

@@ -134,6 +134,7 @@ static void read_early(bool correct)
     stream = other;
     copy_rows(&output, &first, FLOATS);
     stream = first_one;
+    copy_rows(&second, &input, FLOATS); /* without an order to the one before */
     wait_for(stream, other);
 }
 
