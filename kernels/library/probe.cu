@@ -37,11 +37,16 @@ __device__ void count_specials(u64 word, shape s, u64 *nan, u64 *inf)
     }
 }
 
+/* The threads of a block add to memory of its own first: thousands that add to one word wait for each other. */
 __global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
 {
+    __shared__ bgk_probe sum;
     size_t words = (bytes + WORD - 1) / WORD, step = (size_t)gridDim.x * blockDim.x;
     u64 digest = 0, nan = 0, inf = 0;
 
+    if (threadIdx.x == 0)
+        sum = bgk_probe{};
+    __syncthreads();
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += step) {
         u64 word = read_word(x, i, bytes);
         digest += bgk_mix(word + bgk_mix(i));
@@ -49,11 +54,19 @@ __global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
             count_specials(word, s, &nan, &inf);
     }
     if (digest != 0)
-        atomicAdd(&result->digest, digest);
+        atomicAdd(&sum.digest, digest);
     if (nan != 0)
-        atomicAdd(&result->nan, nan);
+        atomicAdd(&sum.nan, nan);
     if (inf != 0)
-        atomicAdd(&result->inf, inf);
+        atomicAdd(&sum.inf, inf);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&result->digest, sum.digest);
+        if (sum.nan != 0)
+            atomicAdd(&result->nan, sum.nan);
+        if (sum.inf != 0)
+            atomicAdd(&result->inf, sum.inf);
+    }
 }
 
 /* One block: what it has written is there before *told. */

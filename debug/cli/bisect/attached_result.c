@@ -57,15 +57,23 @@ static void print_node(const cJSON *call)
         printf(":%.0f", cli_number(call, "line"));
 }
 
+/* Lines of Python come first, and under them those of C: of a framework there are very many. */
 static void print_stack(const cJSON *call)
 {
-    const cJSON *line;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(call, "stack"))
+    enum { LINES = 6 };
+    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(call, "stack"), *line;
+    int count = 0, all = cJSON_GetArraySize(stack);
+
+    cJSON_ArrayForEach(line, stack)
     {
+        if (count++ == LINES)
+            break;
         fputs("        ", stdout);
         cli_print(stdout, "%s", cJSON_GetStringValue(line));
         putchar('\n');
     }
+    if (all > LINES)
+        printf("        and %d more (--json has them)\n", all - LINES);
 }
 
 static void print_partner(const cli_bisection *b, const cJSON *call)
