@@ -10,7 +10,7 @@ static const char *obstacle_of(const bg__node *node)
     switch (node->type) {
     case cudaGraphNodeTypeEmpty: return NULL;
     case cudaGraphNodeTypeKernel:
-        if (bg__kernel_waits_for_others(node->kernel->name) != NULL)
+        if (node->kernel != NULL && bg__kernel_waits_for_others(node->kernel->name) != NULL)
             return "it has kernels that wait for other ranks";
         break;
     case cudaGraphNodeTypeMemcpy:
