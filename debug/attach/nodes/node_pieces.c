@@ -21,15 +21,21 @@ typedef struct taking {
 
 /* ---- blocks ---- */
 
-bool bg__memory_is_reached(uintptr_t address, int device)
+bg_status bg__memory_is_reached(uintptr_t address, int device, bool *is)
 {
     struct cudaPointerAttributes a;
     cudaError_t error = cudaPointerGetAttributes(&a, (const void *)address);
+    bg_status status = BG_OK;
 
+    *is = false;
     bg__ignore(error);
-    if (error != cudaSuccess || a.type == cudaMemoryTypeUnregistered || (uintptr_t)a.devicePointer != address)
-        return false;
-    return a.type != cudaMemoryTypeDevice || a.device == device;
+    if (error == cudaErrorInvalidValue) /* CUDA does not know it */
+        return BG_OK;
+    BG__TRY_CUDA(error);
+    if (a.type != cudaMemoryTypeUnregistered && (uintptr_t)a.devicePointer == address)
+        *is = a.type != cudaMemoryTypeDevice || a.device == device;
+done:
+    return status;
 }
 
 /* A pool that grows by mappings of one range of addresses has tensors across them. */
@@ -67,10 +73,14 @@ static bg_status add_pointer(void *user, const bg__held *held)
     const bg__kernel *kernel = t->node->kernel;
     bg__piece piece = {.begin = held->address, .pointer = held->address};
     bg__allocation block;
-    bg_status status = BG_OK;
+    bool reached;
+    bg_status status;
 
     BG__TRY(bg__pointer_find(&t->driver, held->address, &block));
-    if (block.id == 0 || !bg__memory_is_reached(held->address, t->device))
+    if (block.id == 0)
+        return BG_OK;
+    BG__TRY(bg__memory_is_reached(held->address, t->device, &reached));
+    if (!reached)
         return BG_OK;
     BG__TRY(widen(t, held->address, &block));
     piece.block = block.base;

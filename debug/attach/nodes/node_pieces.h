@@ -23,8 +23,8 @@ typedef struct bg__pieces {
 /* Forgets the pieces before. Memory that the current device cannot access is left out. Call bg__pieces_free also after
  * a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node);
-/* Whether kernels on that device can access it at that address: device memory, or pinned host memory. */
-bool bg__memory_is_reached(uintptr_t address, int device);
+/* *is: kernels on that device can access it at that address: device memory, or pinned host memory. Errors: CUDA. */
+bg_status bg__memory_is_reached(uintptr_t address, int device, bool *is);
 void bg__pieces_free(bg__pieces *pieces);
 
 #endif

@@ -15,9 +15,16 @@ enum {
 static bg_status add_end(bg__spans *reach, const bg__end *end, int device)
 {
     uintptr_t begin = (uintptr_t)end->address;
-    if (end->bytes == 0 || !bg__memory_is_reached(begin, device))
+    bool reached;
+    bg_status status = BG_OK;
+
+    if (end->bytes == 0)
         return BG_OK;
-    return bg__spans_add(reach, begin / WORD * WORD, begin + end->bytes);
+    BG__TRY(bg__memory_is_reached(begin, device, &reached));
+    if (reached)
+        BG__TRY(bg__spans_add(reach, begin / WORD * WORD, begin + end->bytes));
+done:
+    return status;
 }
 
 static bg_status add_kernel(bg__spans *reach, const bg__node *node)
@@ -66,12 +73,16 @@ static bg_status add_listed(lists *l, uint64_t word)
 {
     bg__allocation block;
     uintptr_t begin, end;
+    bool reached;
     bg_status status = BG_OK;
 
     if (!bg__pointer_may_be(word) || bg__spans_overlap(l->reach, word, word + 1) || l->asked++ >= ASKED_MAX)
         return BG_OK;
     BG__TRY(bg__pointer_find(&l->driver, word, &block));
-    if (block.id == 0 || !bg__memory_is_reached(word, l->device))
+    if (block.id == 0)
+        return BG_OK;
+    BG__TRY(bg__memory_is_reached(word, l->device, &reached));
+    if (!reached)
         return BG_OK;
     begin = block.base;
     end = block.base + block.bytes;
