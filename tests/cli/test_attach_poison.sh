@@ -14,13 +14,16 @@ if ! build_program poison; then
 fi
 poison() { "$breakgraph" check --attach --what=poison "$@"; }
 
+attached() # CASE...
+{
+    env LD_PRELOAD="$PWD/$OUT/attach/libbreakgraph_attach.so" BG_CHECK=poison BG_ATTACH_DRIVER="$PWD/$OUT/libhostcuda.so" \
+        BG_ATTACH_TOOLS="$PWD/$OUT/attach/libbreakgraph_tools.so" HOSTCUDA_THROUGH_DRIVER=1 "$work/poison" "$@" 2>"$work/errors"
+}
 # unchanged CASE...: the program prints what it prints by itself.
 unchanged()
 {
     "$work/poison" "$@" >"$work/plain"
-    says "attach-poison-$1-output" env LD_PRELOAD="$PWD/$OUT/attach/libbreakgraph_attach.so" BG_CHECK=poison \
-        BG_ATTACH_DRIVER="$PWD/$OUT/libhostcuda.so" BG_ATTACH_TOOLS="$PWD/$OUT/attach/libbreakgraph_tools.so" \
-        HOSTCUDA_THROUGH_DRIVER=1 bash -c "'$work/poison' $* 2>/dev/null" <"$work/plain"
+    says "attach-poison-$1-output" attached "$@" <"$work/plain"
 }
 
 # A program that reads what it has not written, and its twin.
@@ -68,6 +71,20 @@ unchanged early correct
 # A host function is called as often as the program launches.
 expect attach-poison-host 14 "${not}its nodes ran with patterns .* but not its launch" poison -- "$work/poison" host correct
 unchanged host correct
+
+# Where a CUDA call of the tools fails, memory is what it was all the same.
+"$work/poison" chain >"$work/plain"
+HOSTCUDA_FAIL='tools:*@1000000=2' attached chain >/dev/null
+calls=$(sed -n 's/.*there were \([0-9]*\) such calls$/\1/p' "$work/errors")
+changed=
+for ((i = 1; i <= ${calls:-0}; i += 13)); do
+    HOSTCUDA_FAIL="tools:*@$i=2" attached chain | cmp -s - "$work/plain" || changed+=" $i"
+done
+if [ "${calls:-0}" -gt 100 ] && [ -z "$changed" ]; then
+    pass attach-poison-failures
+else
+    fail attach-poison-failures "of ${calls:-no} calls, these change what the program prints:$changed"
+fi
 
 # Temporaries of PyTorch's pools of graphs, whose sizes nobody tells; a tensor that is kept, or that another graph has left there,
 # may hold something.
