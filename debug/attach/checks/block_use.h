@@ -4,6 +4,7 @@
 
 #include "debug/attach/memory/block_table.h"
 #include "block_uses.h"
+#include "debug/memory/spans.h"
 
 typedef enum bg__block_use_kind {
     BG__USES,   /* a node points into the block */
@@ -11,6 +12,8 @@ typedef enum bg__block_use_kind {
     BG__WRITES, /* and writes it */
     BG__TAKES,  /* points there although the block was freed: its memory is another block's */
     BG__OWNS,   /* and the graph's own capture allocated it, in a pool of graphs' own */
+    BG__FINDS,  /* and it was there, in such a pool, before the graph's capture: it may hold what the program puts there
+                 */
 } bg__block_use_kind;
 
 typedef struct bg__block_use {
@@ -29,6 +32,7 @@ struct bg__block_uses {
     size_t nodes;               /* in made */
     bg__block_capture *capture; /* that made the graph; NULL: unknown */
     bool in_pool;               /* some block is of a private pool */
+    bg__spans unknown;          /* addresses of nodes that were in no block that is known, when the node was made */
 };
 
 #endif

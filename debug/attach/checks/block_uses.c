@@ -17,6 +17,7 @@ static bool owns_noted;
 
 static void clear_uses(bg__block_uses *uses)
 {
+    bg__spans_free(&uses->unknown);
     for (size_t i = 0; i < uses->count; i++) {
         bg__block_release(uses->list[i].block);
         free(uses->list[i].text);
@@ -83,7 +84,7 @@ static bg_status add_use(noting *n, const bg__block_use *added)
     BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
     bg__block_hold(added->block);
     uses->list[uses->count++] = *added;
-    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE && added->kind != BG__OWNS;
+    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE && added->kind < BG__OWNS;
 done:
     return status;
 }
@@ -101,6 +102,12 @@ static bool is_judged(const noting *n, const bg__heap_block *b)
 static bool is_own(const noting *n, const bg__heap_block *b)
 {
     return owns_noted && b->pool == BG__POOL_PRIVATE && b->maker != NULL && b->maker == n->uses->capture;
+}
+
+/* Memory of it is not empty when the graph begins, though the graph's own capture may use it again later. */
+static bool is_found(const bg__heap_block *b)
+{
+    return owns_noted && b->pool == BG__POOL_PRIVATE;
 }
 
 static bool is_taken(const noting *n, const bg__heap_block *b)
@@ -145,10 +152,12 @@ static bg_status note_address(void *user, const bg__held *held)
     for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++) {
         bg__block_use u = {
             .block = find_used(n, allocator, held->address), .address = held->address, .alone = held->alone};
-        if (u.block == NULL || (!is_judged(n, u.block) && !is_own(n, u.block)))
+        if (u.block == NULL && allocator == BG__PYTORCH && owns_noted)
+            BG__TRY(bg__spans_add(&n->uses->unknown, held->address, held->address + 1));
+        if (u.block == NULL || (!is_judged(n, u.block) && !is_own(n, u.block) && !is_found(u.block)))
             continue;
         u.call = held->node->call;
-        u.kind = is_own(n, u.block) ? BG__OWNS : kind_of(held);
+        u.kind = is_own(n, u.block) ? BG__OWNS : is_judged(n, u.block) ? kind_of(held) : BG__FINDS;
         u.text = strdup(bg__held_text(held, place, sizeof place));
         status = add_use(n, &u);
         if (status != BG_OK)
@@ -262,7 +271,7 @@ static void find_reused(const bg__block_uses *uses)
 {
     for (size_t i = 0; i < uses->count; i++) {
         bg__heap_block *old = uses->list[i].block;
-        if (old->died == 0 || old->reused || uses->list[i].kind == BG__TAKES || uses->list[i].kind == BG__OWNS)
+        if (old->died == 0 || old->reused || uses->list[i].kind == BG__TAKES || uses->list[i].kind >= BG__OWNS)
             continue;
         for (const bg__heap_block *b = bg__blocks_live(old->allocator); b != NULL && !old->reused; b = b->hh.next)
             old->reused = b->born > old->died && bg__block_overlaps(b, old);
@@ -449,7 +458,7 @@ static uint64_t filled_at(const bg__heap_block *b)
 static void launch_use(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     bg__heap_block *b = u->block;
-    if (b->pool != BG__POOL_PRIVATE || u->kind == BG__TAKES || u->kind == BG__OWNS)
+    if (b->pool != BG__POOL_PRIVATE || u->kind == BG__TAKES || u->kind >= BG__OWNS)
         return;
     if (report != NULL && u->kind != BG__WRITES && b->died != 0 && b->told && b->maker->launched > 0 &&
         b->overwritten > filled_at(b))

@@ -54,7 +54,8 @@ static bg_status add_empty(const bg__block_uses *uses, bg__allocator allocator, 
 
     for (size_t i = 0; i < uses->count; i++) {
         const bg__block_use *u = &uses->list[i];
-        if (u->block->allocator == allocator && is_empty(u))
+        if (u->block->allocator == allocator && is_empty(u) &&
+            !bg__spans_overlap(&uses->unknown, u->block->base, end_of(u->block)))
             BG__TRY(bg__spans_add(&found, u->block->base, end_of(u->block)));
     }
     if (found.count > 0)

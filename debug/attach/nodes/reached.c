@@ -44,7 +44,7 @@ bg_status bg__reached_add(bg__spans *reach, const bg__node *node)
 {
     bg__end end;
     int device;
-    bg_status status;
+    bg_status status = BG_OK;
 
     if (node->type == cudaGraphNodeTypeKernel)
         return add_kernel(reach, node);
