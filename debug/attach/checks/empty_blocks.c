@@ -25,6 +25,12 @@ static uintptr_t end_of(const bg__heap_block *b)
     return end;
 }
 
+/* In a pool of graphs' own a node pointed there when no block was known to be there. */
+static bool is_doubtful(const bg__block_uses *uses, const bg__heap_block *b)
+{
+    return b->pool == BG__POOL_PRIVATE && bg__spans_overlap(&uses->unknown, b->base, end_of(b));
+}
+
 static bool may_hold(const bg__block_use *u)
 {
     return u->block->died != 0 && u->block->pool == BG__POOL_PRIVATE && u->kind != BG__TAKES && u->kind != BG__OWNS;
@@ -54,8 +60,7 @@ static bg_status add_empty(const bg__block_uses *uses, bg__allocator allocator, 
 
     for (size_t i = 0; i < uses->count; i++) {
         const bg__block_use *u = &uses->list[i];
-        if (u->block->allocator == allocator && is_empty(u) &&
-            !bg__spans_overlap(&uses->unknown, u->block->base, end_of(u->block)))
+        if (u->block->allocator == allocator && is_empty(u) && !is_doubtful(uses, u->block))
             BG__TRY(bg__spans_add(&found, u->block->base, end_of(u->block)));
     }
     if (found.count > 0)
