@@ -73,12 +73,13 @@ static void free_if_done(bg__block_capture *capture)
     free(capture);
 }
 
-/* Whether its graph's nodes may point into what is freed now. */
+/* Whether its graph's nodes may point into what is freed now. PyTorch destroys a graph as soon as it is instantiated. */
 static bool is_awaited(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
         return true;
-    return !capture->noted && capture->graph != NULL && bg__blocks_time() - capture->ended < WINDOW;
+    return !capture->noted && (capture->graph != NULL || capture->users > 0) &&
+           bg__blocks_time() - capture->ended < WINDOW;
 }
 
 static bool captures_wait(void)
