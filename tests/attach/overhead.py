@@ -10,6 +10,7 @@ import tempfile
 import time
 
 SMALL, LARGE = 16, 400  # nodes
+TOOL_TURNS = 5
 WAYS = {"plain": None, "listed": "report", "checked": "check"}
 START_TORCH = "import torch; torch.cuda.init()"
 START_DRIVER = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
@@ -23,6 +24,12 @@ ROWS = {
     "400 nodes, cuMemAlloc and cuMemFree before each": {"listed": None, "checked": 1.2},
     "capture and instantiation of 400 nodes": {"listed": None, "checked": None},
 }
+# The tools that launch in the program's place: 400 nodes in two branches, the first three launches, which some look at, and
+# later ones. The largest ratio of a later one; None: there is no limit.
+TOOLS = {"a node outside": (["run", "--break=[200]"], None), "a probe": (["run", "--probe=[200]"], 1.10),
+         "ten probes": (["run", "--probe=[200-209]"], None), "nodes outside": (["run", "--nodes"], None),
+         "shadow": (["run", "--shadow"], None), "orders": (["check", "--what=orders"], None),
+         "poison": (["check", "--what=poison"], None), "timeout": (["check", "--timeout=300"], None)}
 STARTS = {"start and end, cuInit (least)": START_DRIVER, "start and end, PyTorch with CUDA (least)": START_TORCH}
 START_LIMIT = 10  # ms
 
@@ -82,18 +89,49 @@ def measure(path):
         file.write("\n".join("%f" % one for one in found))
 
 
+def measure_tools(path):
+    """The first three launches, each waited for, and the median of later ones, one after the other."""
+    import torch
+
+    x, y, side = torch.zeros(4096, device="cuda"), torch.zeros(4096, device="cuda"), torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        here = torch.cuda.current_stream()
+        side.wait_stream(here)
+        for _ in range(LARGE // 2):
+            x.add_(1)
+        with torch.cuda.stream(side):
+            for _ in range(LARGE // 2):
+                y.add_(1)
+        here.wait_stream(side)
+
+    def each(count):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(count):
+            graph.replay()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - began) / count * 1e6
+
+    first = sum(each(1) for _ in range(3))
+    found = [first, statistics.median(each(20) for _ in range(7))]
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join("%f" % one for one in found))
+
+
 # ---- all processes ---------------------------------------------------------------------------------------------------
 
 def command(way):
     name = os.path.join(os.environ.get("OUT", "build/cuda"), "breakgraph")
+    if way in TOOLS:
+        return [name, TOOLS[way][0][0], "--attach", *TOOLS[way][0][1:], "--"]
     return [name, WAYS[way], "--attach", "--"] if WAYS[way] else []
 
 
-def run_measured(way, folder):
+def run_measured(way, folder, what="--measure"):
     path = os.path.join(folder, "times")
-    done = subprocess.run([*command(way), sys.executable, __file__, "--measure", path], capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0:
+    done = subprocess.run([*command(way), sys.executable, __file__, what, path], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 14):  # a check may have nothing to look at
         sys.exit("overhead: the program fails, %s: exit status %d\n%s%s" % (way, done.returncode, done.stdout, done.stderr))
     with open(path, encoding="ascii") as file:
         return [float(line) for line in file]
@@ -119,13 +157,15 @@ def main():
     if available.returncode != 0:
         print("overhead skipped: there is no PyTorch with a GPU")
         return 0
-    times = {way: [] for way in WAYS}
+    times, tools = {way: [] for way in WAYS}, {way: [] for way in ("plain", *TOOLS)}
     starts = {(what, way): [] for what in STARTS for way in ("plain", "listed")}
     began, bad = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(turns):
             for way in WAYS:
                 times[way].append(run_measured(way, folder))
+            for way in tools if len(tools["plain"]) < TOOL_TURNS else ():
+                tools[way].append(run_measured(way, folder, "--measure-tools"))
             for what, way in starts:
                 starts[what, way].append(time_start(way, STARTS[what]))
     print("Medians (least to greatest) of %d processes each, by turns; replays and captures in microseconds, starts in"
@@ -138,6 +178,13 @@ def main():
             exceeded = limit is not None and ratio > limit
             bad += exceeded
             show(what, way, plain, found, "%.3f" % ratio, None if limit is None else "%.2f" % limit, exceeded)
+    for way, (_, limit) in TOOLS.items():
+        for place, what in enumerate(("the first three launches of 400 nodes, together", "a later replay of 400 nodes")):
+            plain, found = ([run[place] for run in tools[one]] for one in ("plain", way))
+            ratio = statistics.median(found) / statistics.median(plain)
+            exceeded = place == 1 and limit is not None and ratio > limit
+            bad += exceeded
+            show(what, way, plain, found, "%.3f" % ratio, None if place == 0 or limit is None else "%.2f" % limit, exceeded)
     for what in STARTS:
         plain, found = starts[what, "plain"], starts[what, "listed"]
         more = min(found) - min(plain)  # what else the machine does only ever adds
@@ -153,5 +200,7 @@ def main():
 if __name__ == "__main__":
     if "--measure" in sys.argv:
         measure(sys.argv[sys.argv.index("--measure") + 1])
+    elif "--measure-tools" in sys.argv:
+        measure_tools(sys.argv[sys.argv.index("--measure-tools") + 1])
     else:
         sys.exit(main())
