@@ -10,7 +10,7 @@ import tempfile
 import time
 
 SMALL, LARGE = 16, 400  # nodes
-TOOL_TURNS = 5
+TOOL_TURNS = 3
 WAYS = {"plain": None, "listed": "report", "checked": "check"}
 START_TORCH = "import torch; torch.cuda.init()"
 START_DRIVER = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
