@@ -37,7 +37,15 @@ __device__ void count_specials(u64 word, shape s, u64 *nan, u64 *inf)
     }
 }
 
-/* The threads of a block add to memory of its own first: thousands that add to one word wait for each other. */
+/* Of a warp whose lanes all are here. */
+__device__ u64 sum_of_warp(u64 value)
+{
+    for (int offset = warpSize / 2; offset > 0; offset /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+/* A warp adds up, then a block, then all: thousands of threads that add to one word would wait for each other. */
 __global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
 {
     __shared__ bgk_probe sum;
@@ -53,12 +61,14 @@ __global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
         if (s.bits != 0)
             count_specials(word, s, &nan, &inf);
     }
-    if (digest != 0)
+    digest = sum_of_warp(digest);
+    nan = sum_of_warp(nan);
+    inf = sum_of_warp(inf);
+    if (threadIdx.x % warpSize == 0) {
         atomicAdd(&sum.digest, digest);
-    if (nan != 0)
         atomicAdd(&sum.nan, nan);
-    if (inf != 0)
         atomicAdd(&sum.inf, inf);
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicAdd(&result->digest, sum.digest);

@@ -73,7 +73,8 @@ static void free_if_done(bg__block_capture *capture)
     free(capture);
 }
 
-/* Whether its graph's nodes may point into what is freed now. PyTorch destroys a graph as soon as it is instantiated. */
+/* Whether its graph's nodes may point into what is freed now. PyTorch destroys a graph as soon as it is instantiated.
+ */
 static bool is_awaited(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
