@@ -31,8 +31,8 @@ const bg__variable bg__variables[] = {
 
     {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders", .fallback = "off",
      .allowed = "off, or some of graph, replay, recapture, poison, orders with commas between",
-     .text = "graph: bg_check after captures; replay: addresses before replays; recapture: two captures; poison: "
-             "unwritten memory; orders: with --attach, other orders of nodes"},
+     .text = "graph: bg_check after captures; replay: addresses; recapture: two captures; poison: unwritten memory; "
+             "orders: with --attach"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
@@ -82,8 +82,7 @@ const bg__variable bg__variables[] = {
      .text = "which value breakgraph.vary gives, of two; check --attach --what=recapture sets it"},
     {"BG_ATTACH_ORDERS", "attach", BG__FORM_INTEGER, "N", 0, 1000, .fallback = "0",
      .text =
-         "with BG_CHECK=orders: orders of a graph's nodes that are compared, one more than it has branches, then some "
-         "of the seeds 1, 2, ...; 0: two seeds, and at most 64 branches"},
+         "with BG_CHECK=orders: orders that are compared: one more than branches, then seeds 1, 2, ...; 0: two seeds"},
     {"BG_ATTACH_PROBE", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "", .allowed = "nodes as in BG_ATTACH_BREAK",
      .text = "with --attach: count NaN in what these nodes write, within the graph (run --probe)"},
     {"BG_ATTACH_SHADOW", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
