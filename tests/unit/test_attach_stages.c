@@ -1,5 +1,5 @@
 /* In which order the parts of a split graph, and the nodes outside of it, are launched. */
-#include "debug/attach/launches/stages.h"
+#include "debug/attach/split/stages.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "chosen_nodes.h"
-#include "cuts.h"
+#include "debug/attach/split/chosen_nodes.h"
+#include "debug/attach/split/cuts.h"
 #include "debug/report/process_report.h"
-#include "plain_node.h"
+#include "debug/attach/split/plain_node.h"
 
 /* Never NULL but for want of host memory. What cannot be split has no cuts, and is not tried again until it changes. */
 static bg__cuts *make(bg__attached *a)

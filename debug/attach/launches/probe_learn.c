@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chosen_places.h"
+#include "debug/attach/split/chosen_places.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/attach/nodes/reached.h"

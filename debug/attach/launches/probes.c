@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "chosen_nodes.h"
+#include "debug/attach/split/chosen_nodes.h"
 #include "debug/attach/report/found.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
