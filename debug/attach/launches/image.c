@@ -41,6 +41,10 @@ bg_status bg__image_copy(bg__image *image, const bg__spans *blocks, bool *fits, 
     *fits = bg__spans_bytes(blocks) <= (limit > 0 && limit < free_bytes ? limit : free_bytes / 2);
     if (*fits)
         BG__TRY(bg__snapshot_add_all(&image->copy, blocks, stream));
+    for (size_t i = 0; i < image->copy.count; i++)
+        if (image->copy.list[i].generation == 0) /* bg__snapshot_restore would take it for memory that was freed */
+            BG__FAIL(BG_ERROR_UNSUPPORTED, "CUDA does not know the allocation at %p, which could not be restored",
+                     (const void *)image->copy.list[i].begin);
 done:
     return status;
 }
