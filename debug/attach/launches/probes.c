@@ -26,8 +26,9 @@ static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *resul
         BG__TRY_CUDA(cudaDeviceSynchronize());
         bg__probes_read(p);
     }
-    *result = (CUresult)cudaGraphLaunch(p->exec, stream);
-    p->launched += *result == CUDA_SUCCESS;
+    BG__TRY_CUDA(cudaGraphLaunch(p->exec, stream)); /* else the program's own graph is launched */
+    *result = CUDA_SUCCESS;
+    p->launched++;
 done:
     return status;
 }

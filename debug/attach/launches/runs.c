@@ -112,9 +112,10 @@ bg_status bg__runs_launch_graph(bg__runs *r)
 {
     bg_status status = BG_OK;
 
-    r->launched = true;
     r->answer = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
-    if (r->answer == CUDA_SUCCESS)
+    r->launched = r->answer == CUDA_SUCCESS; /* else the program's own launch follows */
+    bg__ignore((cudaError_t)r->answer);
+    if (r->launched)
         BG__TRY_CUDA(cudaStreamSynchronize(r->stream));
 done:
     return status;
