@@ -1,13 +1,16 @@
 #include "changes.h"
 
 #include "kernels/launch.h"
+#include "kernels/words.h"
 
 namespace
 {
 using u64 = unsigned long long;
+using bgk::read_word;
+using bgk::WORD;
 
 constexpr unsigned THREADS = 256, BLOCKS_MAX = 1024;
-constexpr size_t GRANULE = 256, WORD = 8; /* bytes */
+constexpr size_t GRANULE = 256; /* bytes */
 enum kind { NOTHING, NAN_, OTHER_NAN, INFINITE, POSITIVE, NEGATIVE, ODD, KINDS };
 
 /* A format: its bits, those of its fraction, and how far from 1 the exponents of common magnitudes go. */
@@ -60,17 +63,6 @@ __device__ bool may_be_special(u64 word)
     for (int i = 0; i < 4; i++)
         may |= (word >> 16 * i & 0x7c00) == 0x7c00;
     return may;
-}
-
-/* The word at an index; bytes behind the end are 0. */
-__device__ u64 read_word(const void *from, size_t index, size_t bytes)
-{
-    u64 word = 0;
-    if ((index + 1) * WORD <= bytes)
-        return static_cast<const u64 *>(from)[index];
-    for (size_t i = index * WORD; i < bytes; i++)
-        word |= (u64) static_cast<const unsigned char *>(from)[i] << 8 * (i % WORD);
-    return word;
 }
 
 struct counted {

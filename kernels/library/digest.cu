@@ -2,24 +2,16 @@
 
 #include "kernels/launch.h"
 #include "kernels/mix.h"
+#include "kernels/words.h"
 
 namespace
 {
 using u64 = unsigned long long;
+using bgk::read_word;
+using bgk::WORD;
 
 constexpr unsigned THREADS = 128;
-constexpr size_t BLOCKS_MAX = 4096, WORD = 8;
-
-/* The word at an index; bytes behind the end are 0. */
-__device__ u64 read_word(const void *from, size_t index, size_t bytes)
-{
-    u64 word = 0;
-    if ((index + 1) * WORD <= bytes)
-        return static_cast<const u64 *>(from)[index];
-    for (size_t i = index * WORD; i < bytes; i++)
-        word |= (u64) static_cast<const unsigned char *>(from)[i] << 8 * (i % WORD);
-    return word;
-}
+constexpr size_t BLOCKS_MAX = 4096;
 
 /* The sum of what each word is mixed with its place to: the order of the threads does not matter. */
 __global__ void digest_pages(u64 *digests, const void *x, size_t bytes, size_t page)

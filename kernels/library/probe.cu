@@ -2,28 +2,20 @@
 
 #include "kernels/launch.h"
 #include "kernels/mix.h"
+#include "kernels/words.h"
 
 namespace
 {
 using u64 = unsigned long long;
+using bgk::read_word;
+using bgk::WORD;
 
 constexpr unsigned THREADS = 256, BLOCKS_MAX = 256;
-constexpr size_t WORD = 8;
 
 /* The bits of a format's elements and of their fraction. */
 struct shape {
     int bits, fraction;
 };
-
-__device__ u64 read_word(const void *from, size_t index, size_t bytes)
-{
-    u64 word = 0;
-    if ((index + 1) * WORD <= bytes)
-        return static_cast<const u64 *>(from)[index];
-    for (size_t i = index * WORD; i < bytes; i++)
-        word |= (u64) static_cast<const unsigned char *>(from)[i] << 8 * (i % WORD);
-    return word;
-}
 
 /* The bytes behind the end are 0, and count as no special number. */
 __device__ void count_specials(u64 word, shape s, u64 *nan, u64 *inf)
