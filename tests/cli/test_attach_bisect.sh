@@ -119,6 +119,13 @@ expect attach-bisect-state 1 '^culprit' bisect --state=state.json -- ./order joi
 expect attach-bisect-other-state 10 'belongs to another command' in_work "$breakgraph" bisect --state=state.json -- ./order join
 sed 's/"node":[^,]*,//' "$work/state.json" >"$work/damaged.json"
 expect attach-bisect-damaged 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
+for change in 's/"node":[^,]*/"node":-1/' 's/"after":[^]]*]/"after":[-1]/' 's/"node":/"behind":-1,"node":/' \
+    's/"node":/"behind":1000000,"node":/'; do
+    tr -d '\n\t' <"$work/state.json" | sed "$change" >"$work/damaged.json"
+    expect "attach-bisect-damaged $change" 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
+done
+tr -d '\n\t' <"$work/state.json" >"$work/damaged.json"
+expect attach-bisect-undamaged 1 '^culprit' bisect --state=damaged.json -- ./order join
 
 # ---- JSON ----------------------------------------------------------------------------------------------------------
 if command -v python3 >/dev/null; then

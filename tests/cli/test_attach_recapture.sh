@@ -13,7 +13,7 @@ refused() { expect "attach-recapture-$1" 2 "$2" "$breakgraph" check "${@:3}" -- 
 refused no-attach 'vary needs --attach and --what=recapture, which runs the program twice' --what=recapture --vary=A=1,2
 refused no-recapture 'vary needs --attach and --what=recapture' --attach --vary=A=1,2
 refused twice 'vary is given twice: .*; vary one at a time' --attach --what=recapture --vary=A=1,2 --vary=B=1,2
-for wrong in A A= A=1 =1,2 A=1,2,3 ,; do
+for wrong in A,B=1,2 A A= A=1 =1,2 A=1,2,3 ,; do
     refused "wrong-$wrong" "vary=$wrong: write --vary=NAME=A,B" --attach --what=recapture --vary=$wrong
 done
 refused equal 'vary=A=1,1: both values are the same' --attach --what=recapture --vary=A=1,1

@@ -2,6 +2,7 @@
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,10 +127,31 @@ static bool is_call_name(const char *name)
     return name[0] != '\0' && strpbrk(name, ",!*@ \t\n") == NULL;
 }
 
-static bool is_node(const cJSON *call)
+/* Whole numbers from 0 on, below a limit. */
+static bool is_place(const cJSON *place, int limit)
 {
-    return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(call, "node")) && is_text(call, "graph") &&
-           cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(call, "after"));
+    return cJSON_IsNumber(place) && place->valuedouble == place->valueint && place->valueint >= 0 &&
+           place->valueint < limit;
+}
+
+static bool are_places(const cJSON *list, int limit)
+{
+    const cJSON *place;
+    cJSON_ArrayForEach(place, list)
+    {
+        if (!is_place(place, limit))
+            return false;
+    }
+    return cJSON_IsArray(list);
+}
+
+/* Its place in its graph, those that it waits for, and the call that it must come behind, once that is known. */
+static bool is_node(const cJSON *call, int calls)
+{
+    const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
+    return is_place(cJSON_GetObjectItemCaseSensitive(call, "node"), INT_MAX) && is_text(call, "graph") &&
+           are_places(cJSON_GetObjectItemCaseSensitive(call, "after"), INT_MAX) &&
+           (behind == NULL || is_place(behind, calls));
 }
 
 static bool are_calls(const cli_bisection *b, const cJSON *calls)
@@ -137,24 +159,11 @@ static bool are_calls(const cli_bisection *b, const cJSON *calls)
     const cJSON *call;
     cJSON_ArrayForEach(call, calls)
     {
-        if (!(b->attached ? is_node(call) : is_call_name(cli_text(call, "name"))) || !is_text(call, "op") ||
-            !is_text(call, "file"))
+        if (!(b->attached ? is_node(call, cJSON_GetArraySize(calls)) : is_call_name(cli_text(call, "name"))) ||
+            !is_text(call, "op") || !is_text(call, "file"))
             return false;
     }
     return cJSON_IsArray(calls);
-}
-
-/* Places of calls. */
-static bool are_places(const cJSON *list, int calls)
-{
-    const cJSON *place;
-    cJSON_ArrayForEach(place, list)
-    {
-        if (!cJSON_IsNumber(place) || place->valuedouble != place->valueint || place->valueint < 0 ||
-            place->valueint >= calls)
-            return false;
-    }
-    return cJSON_IsArray(list);
 }
 
 /* The calls are known before a trial is kept. */

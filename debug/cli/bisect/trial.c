@@ -218,8 +218,10 @@ static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg
     cli_status status = CLI_OK;
 
     if (value == NULL)
-        return cli_say(CLI_FAILED, "the list of eager ops cannot be kept: out of host memory, or the directory for "
-                                   "temporary files cannot be written; set TMPDIR");
+        return cli_say(CLI_FAILED,
+                       "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot "
+                       "be written; set TMPDIR",
+                       b->attached ? "nodes" : "eager ops");
     *verdict = BG_GOOD;
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {

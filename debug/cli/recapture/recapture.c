@@ -35,7 +35,8 @@ static cli_status split(cli_recapture *r, const char *given)
         return cli_say(CLI_FAILED, "out of host memory");
     sign = strchr(r->name, '=');
     comma = sign != NULL ? strchr(sign, ',') : NULL;
-    if (sign == NULL || sign == r->name || comma == NULL || strchr(comma + 1, ',') != NULL)
+    if (sign == NULL || sign == r->name || memchr(r->name, ',', (size_t)(sign - r->name)) != NULL || comma == NULL ||
+        strchr(comma + 1, ',') != NULL)
         return cli_say(
             CLI_USAGE,
             "--vary=%s: write --vary=NAME=A,B: a variable of the environment, and its values in the two runs", given);
