@@ -8,7 +8,7 @@ if [ "$DEVICE" = cuda ]; then
     skip attach-beside "tests/attach runs such programs on a GPU"
     exit 0
 fi
-if ! build_program orders || ! build_program stepped; then
+if ! build_program orders || ! build_program stepped || ! build_program beside; then
     fail attach-beside "tests/cli/attach does not build"
     exit $bad
 fi
@@ -44,6 +44,28 @@ expect attach-probe-many 0 'graph#0/add#0, .*: 600 launches' run --probe='add#0'
 expect attach-probe-nobody 14 "'flash_\*' matches no node" run --probe='flash_*' --strict -- "$work/orders" read correct
 expect attach-probe-memory-nodes 14 'not looked at: probe of graph#0: it has memory nodes' \
     run --probe='*' --strict -- "$work/orders" memory-nodes
+
+# Correct programs whose memory a host function, another node, another thread or the host uses, too: what they print stays, and
+# nothing is found. What cannot be run again is named.
+for case in host gap page threads captures; do
+    "$work/beside" $case >"$work/plain"
+    for tool in "check --what=orders" "check --what=poison" "run --shadow" "run --probe=*"; do
+        name="attach-beside-$case ${tool#* --}"
+        set -f
+        # shellcheck disable=SC2086
+        HOSTCUDA_SEED=1 "$breakgraph" ${tool%% *} --attach ${tool#* } -- sh -c 'exec "$@" >"$0"' "$work/found" "$work/beside" $case \
+            >"$work/log" 2>&1
+        set +f
+        if cmp -s "$work/plain" "$work/found" && ! grep -Eq '(warning|fault|note) \[' "$work/log"; then
+            pass "$name"
+        else
+            fail "$name" "a finding, or other output"
+        fi
+    done
+done
+expect attach-beside-host-left 0 'not looked at: shadow of graph#0: it has host functions' run --shadow -- "$work/beside" host
+expect attach-beside-page-left 14 'not looked at: orders of graph#0: it copies into pageable host memory' \
+    "$breakgraph" check --attach --what=orders -- "$work/beside" page
 
 expect attach-beside-two 2 'with --attach, --probe and --shadow exclude each other' run --shadow --probe='*' -- "$work/orders"
 expect attach-shadow-calls 2 'with --attach, --shadow takes no value' run --shadow=calls -- "$work/orders"

@@ -191,6 +191,11 @@ static void report_difference(const bg__probes *p, const bg__probe *probe)
         probe->call->name, probe->end - probe->begin, (const void *)probe->begin);
 }
 
+static bool is_comparable(const bg__probes *p, const bg__probe *probe)
+{
+    return !p->partial && !probe->mixed;
+}
+
 static void read_launch(bg__probes *p, const bgk_probe *row)
 {
     bool nan = false, differs = false;
@@ -198,10 +203,10 @@ static void read_launch(bg__probes *p, const bgk_probe *row)
         bg__probe *probe = &p->list[i];
         if (row[i].nan > 0 && !nan)
             report_nan(p, probe, &row[i]);
-        if (p->read == 0 && row[i].digest != probe->alone.digest && !differs)
+        if (p->read == 0 && is_comparable(p, probe) && row[i].digest != probe->alone.digest && !differs)
             report_difference(p, probe);
         nan |= row[i].nan > 0;
-        differs |= row[i].digest != probe->alone.digest;
+        differs |= is_comparable(p, probe) && row[i].digest != probe->alone.digest;
         probe->changes += p->read > 0 && row[i].digest != probe->last.digest;
         probe->nan += row[i].nan > 0;
         probe->inf += row[i].inf > 0;
@@ -212,6 +217,10 @@ static void read_launch(bg__probes *p, const bgk_probe *row)
 void bg__probes_read(bg__probes *p)
 {
     unsigned long long told = __atomic_load_n(told_of(p), __ATOMIC_ACQUIRE); /* the device writes it, behind its row */
+    if (told - p->read > BG__PROBE_ROWS) {
+        p->lost += told - BG__PROBE_ROWS - p->read;
+        p->read = told - BG__PROBE_ROWS;
+    }
     for (; p->read < told; p->read++)
         read_launch(p, p->ring + p->read % BG__PROBE_ROWS * p->count);
 }
@@ -229,7 +238,8 @@ void bg__probes_list(const bg__probes *p)
         cJSON_AddStringToObject(row, "graph", bg__graph_name(p->attached->graph));
         cJSON_AddStringToObject(row, "node", probe->call->name);
         cJSON_AddStringToObject(row, "range", range);
-        cJSON_AddNumberToObject(row, "launches", (double)p->read);
+        cJSON_AddNumberToObject(row, "launches", (double)(p->read - p->lost));
+        cJSON_AddNumberToObject(row, "not_read", (double)(p->launched - p->read + p->lost));
         cJSON_AddNumberToObject(row, "changes", (double)probe->changes);
         cJSON_AddNumberToObject(row, "nan", (double)probe->nan);
         cJSON_AddNumberToObject(row, "inf", (double)probe->inf);

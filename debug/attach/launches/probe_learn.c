@@ -10,7 +10,7 @@
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/attach/nodes/reached.h"
 
-enum { PAGE = 64 };
+enum { PAGE = 64, RANGES_MAX = 8 };
 
 /* The one floating-point type that the kernel's name has for what lies there. */
 static int format_of(const bg__node *node, uintptr_t address, bg__pieces *pieces)
@@ -30,14 +30,14 @@ static int format_of(const bg__node *node, uintptr_t address, bg__pieces *pieces
     return format;
 }
 
-static bg_status add_range(bg__probes *p, const bg__node *node, uintptr_t begin, uintptr_t end)
+static bg_status add_range(bg__probes *p, const bg__node *node, bg__span range, bool mixed)
 {
-    bg__probe probe = {.call = node->call, .begin = begin, .end = end};
+    bg__probe probe = {
+        .node = node->handle, .call = node->call, .begin = range.begin, .end = range.end, .mixed = mixed};
     bg__pieces pieces = {NULL, 0, 0};
     bg_status status;
 
-    probe.node = node->handle;
-    probe.format = format_of(node, begin, &pieces);
+    probe.format = mixed ? BGK_NO_FLOATS : format_of(node, range.begin, &pieces);
     BG__TRY(BG__GROW(p->list, p->count, p->capacity, "probes"));
     p->list[p->count++] = probe;
 done:
@@ -45,24 +45,35 @@ done:
     return status;
 }
 
-/* What changed in each block, as one range. */
-static bg_status add_ranges(bg__probes *p, const bg__node *node, const bg__spans *reach, const bg__spans *changed)
+/* What changed in a block: a probe for each range, or one for many. */
+static bg_status add_ranges(bg__probes *p, const bg__node *node, const bg__spans *changed)
 {
+    bg__span all = {0, 0};
+    bg_status status = BG_OK;
+
+    if (changed->count > RANGES_MAX) {
+        all = (bg__span){changed->list[0].begin, changed->list[changed->count - 1].end};
+        return add_range(p, node, all, true);
+    }
+    for (size_t i = 0; i < changed->count; i++)
+        BG__TRY(add_range(p, node, changed->list[i], false));
+done:
+    return status;
+}
+
+static bg_status add_blocks(bg__probes *p, const bg__node *node, const bg__spans *reach, const bg__spans *changed)
+{
+    bg__spans block = {0};
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < reach->count; i++) {
-        uintptr_t begin = reach->list[i].end, end = 0;
-        for (size_t k = 0; k < changed->count; k++) {
-            const bg__span *span = &changed->list[k];
-            if (span->begin < reach->list[i].begin || span->begin >= reach->list[i].end)
-                continue;
-            begin = span->begin < begin ? span->begin : begin;
-            end = span->end > end ? span->end : end;
-        }
-        if (begin < end)
-            BG__TRY(add_range(p, node, begin, end));
+        const bg__spans one = {.list = &reach->list[i], .count = 1};
+        bg__spans_free(&block);
+        BG__TRY(bg__spans_add_common(&block, changed, &one));
+        BG__TRY(add_ranges(p, node, &block));
     }
 done:
+    bg__spans_free(&block);
     return status;
 }
 
@@ -99,7 +110,7 @@ static bg_status run_chosen(bg__probes *p, bg__runs *r, size_t step)
     BG__TRY(bg__serial_run(&r->order, &step, 1, r->stream));
     BG__TRY(bg__digests_take(&after, &reach, PAGE, r->stream));
     BG__TRY(bg__digests_compare(&before, &after, &reach, &changed));
-    BG__TRY(add_ranges(p, node, &reach, &changed));
+    BG__TRY(add_blocks(p, node, &reach, &changed));
     BG__TRY(digest_alone(p, from, r->stream));
 done:
     bg__digests_free(&before);
@@ -136,6 +147,7 @@ bg_status bg__probes_learn(bg__probes *p, bg__runs *r)
 {
     bg_status status, restored;
 
+    p->partial = bg__serial_leaves_out(&r->nodes);
     BG__TRY(bg__image_restore(&r->image, r->stream));
     status = learn(p, r);
 done:

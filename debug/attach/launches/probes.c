@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "debug/attach/split/chosen_nodes.h"
+#include "debug/attach/captures/captures.h"
 #include "debug/attach/report/found.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
@@ -22,7 +23,9 @@ static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *resul
     bg_status status = BG_OK;
 
     bg__probes_read(p);
-    if (p->launched - p->read >= BG__PROBE_ROWS) { /* the ring has no room for another one */
+    bg__runs_enter_launch();
+    if (p->launched - p->read >= BG__PROBE_ROWS &&
+        !bg__captures_are_open()) { /* the ring is full; to wait breaks captures */
         BG__TRY_CUDA(cudaDeviceSynchronize());
         bg__probes_read(p);
     }
@@ -30,6 +33,7 @@ static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *resul
     *result = CUDA_SUCCESS;
     p->launched++;
 done:
+    bg__runs_leave_launch();
     return status;
 }
 

@@ -13,6 +13,7 @@ typedef struct bg__probe {
     const bg__call *call;
     uintptr_t begin, end;
     int format;      /* as of bgk_probe_memory */
+    bool mixed;      /* other nodes may write between what this one does: only its digest is told */
     bgk_probe alone; /* where the nodes ran one after the other, from the memory of the first launch */
     bgk_probe last;  /* of the last launch that was read */
     unsigned long long changes, nan, inf; /* launches with another digest than the one before; with such numbers */
@@ -26,6 +27,8 @@ typedef struct bg__probes {
     bgk_probe *results;   /* in device memory, and behind them the count of turns */
     bgk_probe *ring;      /* in the host's, BG__PROBE_ROWS for each, and behind it the count of those that are there */
     unsigned long long launched, read; /* launches */
+    unsigned long long lost;           /* of those read, whose rows later ones had overwritten */
+    bool partial;                      /* the nodes one after the other did not do all that a launch does */
 } bg__probes;
 
 /* Adds the ranges that the chosen nodes write, by running the nodes of runs one after the other. Restores memory. */

@@ -159,6 +159,10 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
         leave_out(s, r, obstacle);
         goto done;
     }
+    if (s->check->complete && bg__serial_leaves_out(&r->nodes)) {
+        leave_out(s, r, "it has host functions, which run only where the program launches it");
+        goto done;
+    }
     BG__TRY(bg__order_take(&r->order, r->attached->source, &r->nodes));
     BG__TRY(is_ordered(&r->order, &r->ordered));
     if (r->ordered && s->check->unordered) {
@@ -180,23 +184,58 @@ done:
     return status;
 }
 
+static pthread_rwlock_t looking = PTHREAD_RWLOCK_INITIALIZER;
+
+void bg__runs_enter_launch(void)
+{
+    pthread_rwlock_rdlock(&looking);
+}
+
+void bg__runs_leave_launch(void)
+{
+    pthread_rwlock_unlock(&looking);
+}
+
+static void look_at(bg__runs *r, bg__seen *s)
+{
+    char hidden = bg__fail_hide();
+
+    s->launches++;
+    if (prepare(r, s) != BG_OK)
+        leave_out(s, r, bg_last_error());
+    bg__found_tell(r->attached->report, &r->attached->told);
+    bg__fail_unhide(hidden);
+}
+
+/* false: it fails, and the program makes the launch itself, and gets the error. */
+static bool launch_plain(bg__runs *r)
+{
+    r->answer = (CUresult)cudaGraphLaunch((cudaGraphExec_t)r->attached->exec, r->stream);
+    bg__ignore((cudaError_t)r->answer);
+    return r->answer == CUDA_SUCCESS;
+}
+
 bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check)
 {
     bg__runs runs = {.attached = a, .stream = stream != NULL ? stream : cudaStreamLegacy};
     bg__seen *s = a->kept;
-    char hidden;
+    bool looks;
 
     if (s == NULL)
         s = a->kept = calloc(1, sizeof *s);
-    if (s == NULL || s->done || s->launches >= check->launches || bg__captures_are_open())
+    if (s == NULL)
         return false;
     s->check = check;
-    s->launches++;
-    hidden = bg__fail_hide();
-    if (prepare(&runs, s) != BG_OK)
-        leave_out(s, &runs, bg_last_error());
-    bg__found_tell(a->report, &a->told);
-    bg__fail_unhide(hidden);
+    looks = !s->done && s->launches < check->launches && !bg__captures_are_open();
+    if (looks)
+        pthread_rwlock_wrlock(&looking);
+    else
+        bg__runs_enter_launch();
+    if (looks)
+        look_at(&runs, s);
+    if (!runs.launched && s->own == NULL)
+        runs.launched = launch_plain(&runs);
+    bg__runs_leave_launch();
     free_runs(&runs);
     *result = runs.answer;
     return runs.launched;

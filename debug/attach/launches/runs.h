@@ -40,13 +40,18 @@ struct bg__runs_check {
     const char *name; /* "orders" */
     int launches;     /* of each graph: it looks at the first ones */
     bool whole;       /* all that the nodes reach is copied, also what earlier launches did not write */
+    bool complete;    /* the runs must do all that a launch does: graphs with host functions are left out */
     bool unordered;   /* graphs that leave no order open need no look */
     /* The first order has been run twice. look restores memory, unless it sets runs->launched. */
     bg_status (*look)(bg__runs *runs, bg__seen *seen);
     void (*drop)(void *own); /* frees seen->own; NULL: it has none */
 };
-/* For bg__launcher.launch. A graph that cannot be looked at, or whose look fails, is named once, and left alone from
- * then on. */
+/* While one thread runs the nodes of a launch, and restores memory, no other may launch: its work would be undone. All
+ * launches are made between these two, but what the program launches outside of graphs. */
+void bg__runs_enter_launch(void);
+void bg__runs_leave_launch(void);
+/* For bg__launcher.launch: also launches the graph, unless the check has something of its own to launch (seen->own). A
+ * graph that cannot be looked at, or whose look fails, is named once, and left alone from then on. */
 bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, const bg__runs_check *check);
 /* Launches the program's own graph in the place of the program's launch, and waits. */
 bg_status bg__runs_launch_graph(bg__runs *runs);

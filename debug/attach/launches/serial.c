@@ -2,11 +2,14 @@
 
 #include <string.h>
 
+#include "debug/attach/nodes/node_pieces.h"
 #include "debug/graph/node_copy.h"
 #include "debug/graph/waits.h"
 
 static const char *obstacle_of(const bg__node *node)
 {
+    bg__end end;
+
     switch (node->type) {
     case cudaGraphNodeTypeEmpty: return NULL;
     case cudaGraphNodeTypeKernel:
@@ -14,6 +17,9 @@ static const char *obstacle_of(const bg__node *node)
             return "it has kernels that wait for other ranks";
         break;
     case cudaGraphNodeTypeMemcpy:
+        if (bg__copy_end(node, BG__DESTINATION, &end) && bg__memory_is_pageable(end.address))
+            return "it copies into pageable host memory, which would not be restored";
+        break;
     case cudaGraphNodeTypeMemset:
     case cudaGraphNodeTypeHost:
     case cudaGraphNodeTypeGraph:
@@ -35,6 +41,14 @@ const char *bg__serial_obstacle(const bg__nodes *nodes)
             return obstacle;
     }
     return NULL;
+}
+
+bool bg__serial_leaves_out(const bg__nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].type == cudaGraphNodeTypeHost)
+            return true;
+    return false;
 }
 
 static bool is_left_out(const bg__node *node)

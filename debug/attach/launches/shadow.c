@@ -40,7 +40,7 @@ done:
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"shadow", INT_MAX, .look = look};
+    static const bg__runs_check check = {"shadow", INT_MAX, .complete = true, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 

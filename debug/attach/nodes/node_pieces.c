@@ -38,6 +38,14 @@ done:
     return status;
 }
 
+bool bg__memory_is_pageable(const void *address)
+{
+    struct cudaPointerAttributes about;
+    cudaError_t error = cudaPointerGetAttributes(&about, address);
+    bg__ignore(error);
+    return error != cudaSuccess || about.type == cudaMemoryTypeUnregistered;
+}
+
 /* A pool that grows by mappings of one range of addresses has tensors across them. */
 static bg_status widen(const taking *t, uintptr_t address, bg__allocation *block)
 {

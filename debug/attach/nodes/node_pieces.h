@@ -25,6 +25,8 @@ typedef struct bg__pieces {
 bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node);
 /* *is: kernels on that device can access it at that address: device memory, or pinned host memory. Errors: CUDA. */
 bg_status bg__memory_is_reached(uintptr_t address, int device, bool *is);
+/* Whether it is host memory that CUDA does not know. */
+bool bg__memory_is_pageable(const void *address);
 void bg__pieces_free(bg__pieces *pieces);
 
 #endif

@@ -3,6 +3,8 @@
 #include <cudaTypedefs.h>
 #include <string.h>
 
+#include "debug/attach/nodes/node_pieces.h"
+
 static struct {
     PFN_cuCtxGetCurrent_v4000 current;
     PFN_cuLaunchKernel_v4000 launch;
@@ -120,19 +122,11 @@ cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream)
 /* ---- what cannot be launched ------------------------------------------------------------------------------------ */
 
 /* CUDA would read it at the call, and not when the stream comes there; or wait for it. */
-static bool is_pageable(const void *address)
-{
-    struct cudaPointerAttributes about;
-    cudaError_t error = cudaPointerGetAttributes(&about, address);
-    bg__ignore(error);
-    return error != cudaSuccess || about.type == cudaMemoryTypeUnregistered;
-}
-
 static const char *why_no_copy(const bg__node *node)
 {
     for (int which = BG__SOURCE; which <= BG__DESTINATION; which++) {
         bg__end end;
-        if (bg__copy_end(node, which, &end) && is_pageable(end.address))
+        if (bg__copy_end(node, which, &end) && bg__memory_is_pageable(end.address))
             return "outside of a graph, CUDA copies from and to pageable host memory during the call";
     }
     return NULL;

@@ -48,6 +48,11 @@ static int print_probes(const cJSON *report)
                 cli_number(row, "launches"), cli_number(row, "launches") == 1 ? "" : "es", cli_number(row, "nan"),
                 cli_number(row, "inf"), cli_number(row, "changes"), cli_number(row, "changes") == 1 ? "" : "s",
                 cli_text(row, "digest"));
+        if (cli_number(row, "not_read") > 0)
+            fprintf(stderr,
+                    "    %.0f more were not read: they had not ended with the program, or came while a stream "
+                    "captured\n",
+                    cli_number(row, "not_read"));
         count++;
     }
     return count;
