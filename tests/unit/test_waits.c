@@ -12,8 +12,7 @@ static void test_that_wait(void **state)
     static const char *const names[] = {
         "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
         "void ncclSymkDevKernel_AllReduce_AGxLL_R_f16(ncclSymkDevWorkArgs)",
-        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, "
-        "__nv_bfloat16*, int, int)",
+        "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, vllm::RankSignals)",
         "void tensorrt_llm::kernels::oneShotAllReduceKernel<half, 4, true>(tensorrt_llm::kernels::AllReduceParams)",
         "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(int)1, __half, 8, true>()",
         "void at::native::two_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**, unsigned long)",
