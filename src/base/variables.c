@@ -92,7 +92,8 @@ const bg__variable bg__variables[] = {
              "device's free memory"},
     {"BG_ATTACH_BREAK", "attach", BG__FORM_NODES, "PATTERNS", .fallback = "",
      .allowed = "nodes like flash_*, graph#0/scale#3, graph#0/[12-55] or model.py:31, '!' before a pattern to leave it "
-                "in the graph, commas between; or @FILE, a readable file of such patterns",
+                "in the graph, '^' to launch it before all that it does not depend on, commas between; or @FILE, a "
+                "readable file of such patterns",
      .text = "with --attach: launch these nodes outside of their graphs (run --break): \"flash_*\", \"graph#0/[12]\""},
 
     {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
@@ -325,12 +326,12 @@ bool bg__variable_nodes(const char *value)
         size_t length, slash = 0;
         value += strspn(value, " \n\t");
         length = strcspn(value, ",\n");
-        if (length == 1 && *value == '!')
+        if (length == 1 && (*value == '!' || *value == '^'))
             return false;
         for (size_t i = 0; i < length; i++)
             if (value[i] == '/')
                 slash = i + 1;
-        slash += value[slash] == '!';
+        slash += value[slash] == '!' || value[slash] == '^';
         if (slash < length && value[slash] == '[' && !is_index(value + slash, length - slash))
             return false;
         value += length;

@@ -37,6 +37,17 @@ splits attach-break-but chain "$(ran 11 12 66)" --break='*,!mix#2'
 splits attach-break-nodes chain "$(ran 12 12 72)" --nodes
 printf 'mix#1\n[3-4]\n' >"$work/list"
 splits attach-break-file chain "$(ran 3 12 18)" --break="@$work/list"
+# Before all that it does not depend on: an order that the graph allows, which shows a missing wait in each start.
+if build_cuda order; then
+    for pattern in '^combine#7' '*,^combine#7'; do
+        expect "attach-break-first $pattern" 1 '^wrong' env HOSTCUDA_SEED=0 "$breakgraph" run --attach --break="$pattern" -- "$work/order" join
+        expect "attach-break-first-allowed $pattern" 0 '^right' "$breakgraph" run --attach --break="$pattern" -- "$work/order" correct
+    done
+    expect attach-break-first-other 0 '^right' "$breakgraph" run --attach --break='*,^combine#6' -- "$work/order" join
+    expect attach-break-first-not 0 '^right' "$breakgraph" run --attach --break='*,^combine#7,!combine#7,combine#7' -- "$work/order" join
+else
+    fail attach-break-first "tests/cli/attach/order.cu does not build"
+fi
 if python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
     line=$(grep -n '# here' tests/cli/attach/nodes.py | cut -d: -f1)
     expect attach-break-place 0 '^graph#0: 1 of [0-9]* nodes ran outside' "$breakgraph" run --attach --break="nodes.py:$line" -- \
@@ -134,7 +145,7 @@ done
 [ $swept = no ] || pass attach-break-sweep
 
 # ---- arguments -----------------------------------------------------------------------------------------------------
-for wrong in '[5' '[]' '[3-1]' 'graph#0/[x]' '!' 'mix,[-2]' "@$work/none"; do
+for wrong in '[5' '[]' '[3-1]' 'graph#0/[x]' '!' '^' '^[x]' 'mix,[-2]' "@$work/none"; do
     expect "attach-break-bad $wrong" 2 "'--break=.*': allowed are nodes like" "$breakgraph" run --attach --break="$wrong" -- "$split"
 done
 expect attach-break-no-attach 2 '^breakgraph run: --break needs --attach' "$breakgraph" run --break=mix -- "$split"

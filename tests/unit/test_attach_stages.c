@@ -9,7 +9,7 @@ enum { NODES = 12 };
 /* A graph of empty nodes, where edge[i][k] leads from the i-th to the k-th. */
 typedef struct shape {
     bool edge[NODES][NODES];
-    bool outside[NODES];
+    bool outside[NODES], first[NODES];
     cudaGraph_t graph;
     bg__layout layout;
     bg__stages stages;
@@ -30,7 +30,7 @@ static void find(shape *s, const bg__ties *ties)
         EXPECT_CUDA(cudaGraphAddEmptyNode(&nodes[i], s->graph, before, count));
     }
     EXPECT_OK(bg__layout_read(&s->layout, s->graph));
-    EXPECT_OK(bg__stages_find(&s->stages, &s->layout, s->outside, ties, &s->possible));
+    EXPECT_OK(bg__stages_find(&s->stages, &s->layout, s->outside, s->first, ties, &s->possible));
 }
 
 static void end(shape *s)
@@ -70,6 +70,59 @@ static void test_random(void **state)
             assert_int_equal(s.stages.stage[i], wanted_stage(&s, i));
         end(&s);
     }
+}
+
+static bool is_ahead(const shape *s, int node)
+{
+    bool is = s->first[node];
+    for (int k = node + 1; k < NODES; k++)
+        is = is || (s->edge[node][k] && is_ahead(s, k));
+    return is;
+}
+
+/* What the first depend on comes before all else, as early as without them. */
+static void test_first(void **state)
+{
+    const bg__ties none = {.tie = NULL};
+    (void)state;
+
+    srand(8);
+    for (int turn = 0; turn < 200; turn++) {
+        shape s = {.graph = NULL};
+        size_t last = 0;
+        for (int i = 0; i < NODES; i++) {
+            s.outside[i] = rand() % 2 == 0;
+            s.first[i] = s.outside[i] && rand() % 3 == 0;
+            for (int k = i + 1; k < NODES; k++)
+                s.edge[i][k] = rand() % 4 == 0;
+        }
+        find(&s, &none);
+        assert_true(s.possible);
+        for (int i = 0; i < NODES; i++) {
+            assert_int_equal(s.stages.ahead[i], is_ahead(&s, i));
+            if (is_ahead(&s, i) && s.stages.stage[i] > last)
+                last = s.stages.stage[i];
+        }
+        for (int i = 0; i < NODES; i++) {
+            size_t wanted = wanted_stage(&s, i);
+            if (!is_ahead(&s, i) && wanted < last)
+                wanted = last + (last % 2 != s.outside[i]);
+            assert_int_equal(s.stages.stage[i], wanted);
+        }
+        end(&s);
+    }
+}
+
+/* Of two that wait for each other, one cannot come before the other. */
+static void test_first_and_tie(void **state)
+{
+    struct bg__tie pair = {0, 3};
+    shape s = {.edge[0][1] = true, .edge[3][4] = true, .outside[1] = true, .first[1] = true};
+    (void)state;
+
+    find(&s, &(bg__ties){.tie = &pair, .count = 1});
+    assert_false(s.possible);
+    end(&s);
 }
 
 /* 0 -> 1 (outside) -> 2, and 3 beside: 2 and 3 wait for each other, so both are behind 1. */
@@ -112,9 +165,8 @@ static void test_impossible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_tie),
-        cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_first),      cmocka_unit_test(test_first_and_tie),
+        cmocka_unit_test(test_tie),    cmocka_unit_test(test_impossible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A pattern is a node, or GRAPH/NODE, where a node is a name (scale, scale#3, flash_*), an index ([12], [12-55]), or a
- * line of its stack (model.py:31). */
+ * line of its stack (model.py:31). '!' before it: not these; '^': these, and before all that they do not depend on. */
 #include "chosen_nodes.h"
 
 #include <stdatomic.h>
@@ -68,19 +68,20 @@ static bool matches(const char *pattern, size_t length, const bg__candidate *nod
     return false;
 }
 
-bool bg__chosen(const bg__candidate *node)
+bg__choice bg__chosen(const bg__candidate *node)
 {
     bg__globs at = {.list = chosen.list};
-    bool is = chosen.list[strspn(chosen.list, " ")] == '!';
+    bg__choice choice = chosen.list[strspn(chosen.list, " ")] == '!' ? BG__CHOSEN : BG__NOT_CHOSEN;
 
     atomic_store(&chosen.asked, true);
     for (size_t i = 0; bg__globs_next(&at); i++) {
-        if (!matches(at.text, at.length, node))
+        bool first = at.text[0] == '^';
+        if (!matches(at.text + first, at.length - first, node))
             continue;
         atomic_store(&chosen.met[i], true);
-        is = !at.negate;
+        choice = at.negate ? BG__NOT_CHOSEN : first ? BG__CHOSEN_FIRST : BG__CHOSEN;
     }
-    return is;
+    return choice;
 }
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */

@@ -18,7 +18,10 @@ typedef struct bg__candidate {
     const char *stack; /* of who made it, a line each; NULL: unknown */
 } bg__candidate;
 
-/* Whether the last pattern that matches chooses it. */
-bool bg__chosen(const bg__candidate *node);
+/* FIRST: by a pattern with '^' before it. */
+typedef enum bg__choice { BG__NOT_CHOSEN, BG__CHOSEN, BG__CHOSEN_FIRST } bg__choice;
+
+/* What the last pattern that matches says of it. */
+bg__choice bg__chosen(const bg__candidate *node);
 
 #endif

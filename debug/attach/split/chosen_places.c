@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "chosen_nodes.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/graph/waits.h"
 #include "debug/memory/allocate.h"
@@ -12,24 +11,24 @@
 /* ---- what is chosen --------------------------------------------------------------------------------------------- */
 
 /* A node in a child graph has the name of its kernel, without a number. */
-static bool is_chosen_inside(const char *graph, const bg__node *node)
+static bg__choice choice_inside(const char *graph, const bg__node *node)
 {
     const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = NULL;
     size_t bytes = name != NULL ? bg__kernel_short_name(name, &begin) : 0;
     char text[256];
 
     if (bytes == 0)
-        return false;
+        return BG__NOT_CHOSEN;
     snprintf(text, sizeof text, "%.*s", (int)bytes, begin);
     return bg__chosen(&(bg__candidate){.graph = graph, .name = text, .index = SIZE_MAX});
 }
 
-bool bg__node_is_chosen(const char *graph, const bg__node *node)
+bg__choice bg__node_choice(const char *graph, const bg__node *node)
 {
     const bg__stack *stack;
 
     if (node->parent >= 0)
-        return is_chosen_inside(graph, node);
+        return choice_inside(graph, node);
     stack = bg__node_maker(node->handle);
     return bg__chosen(&(bg__candidate){.graph = graph,
                                        .name = node->call != NULL ? node->call->name : "",
@@ -169,7 +168,7 @@ void bg__places_note_whole(const bg__places *places, bg_report *report, const ch
 
 /* Of a place: its node, or where that has a child graph, all that is in there. */
 typedef struct found_place {
-    bool chosen;
+    bg__choice choice;
     const char *why; /* NULL: it can be cut */
 } found_place;
 
@@ -178,12 +177,13 @@ static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cu
     for (size_t i = 0; i < cuts->nodes.count; i++) {
         const bg__node *node = &cuts->nodes.node[i], *outer = node;
         const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__plain_not(node);
+        bg__choice choice = bg__node_choice(bg__graph_name(a->graph), node);
         while (outer->parent >= 0)
             outer = &cuts->nodes.node[outer->parent];
         if (why != NULL)
             list[outer->place].why = why;
-        if (bg__node_is_chosen(bg__graph_name(a->graph), node))
-            list[outer->place].chosen = true;
+        if (choice > list[outer->place].choice)
+            list[outer->place].choice = choice;
     }
 }
 
@@ -195,12 +195,13 @@ bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__cuts
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(p->outside, layout->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(p->first, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(list, layout->count, "nodes"));
     look_at_nodes(list, a, cuts);
     BG__TRY(find_ties(&p->ties, cuts, layout));
     for (size_t i = 0; i < layout->count; i++) {
         const bg__node *node = bg__nodes_find(&cuts->nodes, layout->nodes[i]);
-        if (!list[i].chosen || node == NULL)
+        if (list[i].choice == BG__NOT_CHOSEN || node == NULL)
             continue;
         p->chosen++;
         if (list[i].why == NULL && is_tied(&p->ties, i))
@@ -208,6 +209,7 @@ bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__cuts
         if (list[i].why != NULL)
             add_staying(staying_list, list[i].why, node->call);
         p->outside[i] = list[i].why == NULL;
+        p->first[i] = p->outside[i] && list[i].choice == BG__CHOSEN_FIRST;
         p->count += p->outside[i];
     }
     if (!a->own) /* else all stays */
@@ -220,6 +222,7 @@ done:
 void bg__places_free(bg__places *p)
 {
     free(p->outside);
+    free(p->first);
     free(p->ties.tie);
     *p = (bg__places){.outside = NULL};
 }

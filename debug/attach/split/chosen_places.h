@@ -2,14 +2,16 @@
 #ifndef BG_ATTACH_CHOSEN_PLACES_H
 #define BG_ATTACH_CHOSEN_PLACES_H
 
+#include "chosen_nodes.h"
 #include "cuts.h"
 #include "stages.h"
 
 /* Whether patterns choose the node. In a child graph it has the name of its kernel, without a number. */
-bool bg__node_is_chosen(const char *graph, const bg__node *node);
+bg__choice bg__node_choice(const char *graph, const bg__node *node);
 
 typedef struct bg__places {
     bool *outside; /* of each place */
+    bool *first;   /* of those, which come before all that they do not depend on */
     size_t chosen; /* by patterns; some of them cannot be cut */
     size_t count;  /* places that are outside */
     bg__ties ties; /* kernels that wait for each other */

@@ -56,12 +56,13 @@ done:
     return status;
 }
 
-static bg_status add_nodes(bg__cuts *cuts, const bg__stages *stages, size_t stage)
+static bg_status add_nodes(bg__cuts *cuts, const bg__stages *stages, size_t stage, bool ahead)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < cuts->flat.count; i++) {
         const bg__step_node *node = &cuts->flat.nodes[i];
-        if (stages->stage[node->outer] != stage || node->node->type == cudaGraphNodeTypeEmpty)
+        if (stages->stage[node->outer] != stage || stages->ahead[node->outer] != ahead ||
+            node->node->type == cudaGraphNodeTypeEmpty)
             continue;
         BG__TRY(add_cut(cuts, NULL, node->node));
         cuts->outside++;
@@ -82,10 +83,12 @@ static bg_status add_stages(bg__cuts *cuts, cudaGraph_t source, const bg__layout
 {
     bg_status status = BG_OK;
     for (size_t stage = 0; stage <= stages->last; stage++) {
-        if (stage % 2 != 0)
-            BG__TRY(add_nodes(cuts, stages, stage));
-        else if (has_stage(stages, stage))
+        if (stage % 2 != 0) {
+            BG__TRY(add_nodes(cuts, stages, stage, true));
+            BG__TRY(add_nodes(cuts, stages, stage, false));
+        } else if (has_stage(stages, stage)) {
             BG__TRY(add_part(cuts, source, layout, stages, stage));
+        }
     }
     BG__TRY_CUDA(cudaEventCreateWithFlags(&cuts->ended, cudaEventDisableTiming));
 done:
@@ -107,7 +110,7 @@ static bg_status split(bg__cuts *cuts, const bg__attached *a, bg__layout *layout
     }
     if (places->count == 0)
         return BG_OK;
-    BG__TRY(bg__stages_find(&stages, layout, places->outside, &places->ties, &possible));
+    BG__TRY(bg__stages_find(&stages, layout, places->outside, places->first, &places->ties, &possible));
     if (possible)
         BG__TRY(add_stages(cuts, a->source, layout, &stages));
     else

@@ -32,6 +32,33 @@ static void raise_along_edges(bg__stages *s, const bg__layout *layout, const boo
     }
 }
 
+static void mark_ahead(bg__stages *s, const bg__layout *layout, const bool *first)
+{
+    for (size_t i = s->count; i-- > 0;) {
+        size_t place = s->order[i];
+        s->ahead[place] = first[place];
+        for (size_t e = layout->first_edge[place]; e < layout->first_edge[place + 1]; e++)
+            s->ahead[place] = s->ahead[place] || s->ahead[layout->edge_to[e]];
+    }
+}
+
+/* false: nothing that is not ahead is before what is. */
+static bool raise_behind(bg__stages *s)
+{
+    size_t last = 0;
+    bool raised = false;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (s->ahead[i] && s->stage[i] > last)
+            last = s->stage[i];
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->ahead[i] && s->stage[i] < last) {
+            s->stage[i] = last;
+            raised = true;
+        }
+    return raised;
+}
+
 /* false: all ties hold. */
 static bool raise_ties(bg__stages *s, const bg__ties *ties)
 {
@@ -44,21 +71,27 @@ static bool raise_ties(bg__stages *s, const bg__ties *ties)
     return raised;
 }
 
-bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside, const bg__ties *ties, bool *possible)
+bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside, const bool *first,
+                          const bg__ties *ties, bool *possible)
 {
+    bool raised;
     bg_status status;
 
     s->count = layout->count;
     BG__TRY(BG__ALLOCATE(s->order, s->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->stage, s->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->ahead, s->count, "nodes"));
     BG__TRY(bg__layout_in_order(layout, note_place, &(ordering){s, 0}));
+    mark_ahead(s, layout, first);
     do {
         raise_along_edges(s, layout, outside);
         s->last = 0;
         for (size_t i = 0; i < s->count; i++)
             s->last = s->stage[i] > s->last ? s->stage[i] : s->last;
         *possible = s->last <= 2 * s->count + 2; /* else they push each other up without end */
-    } while (*possible && raise_ties(s, ties));
+        raised = raise_ties(s, ties);
+        raised = raise_behind(s) || raised;
+    } while (*possible && raised);
 done:
     return status;
 }
@@ -67,5 +100,6 @@ void bg__stages_free(bg__stages *s)
 {
     free(s->order);
     free(s->stage);
+    free(s->ahead);
     *s = (bg__stages){0};
 }

@@ -9,6 +9,7 @@
 typedef struct bg__stages {
     size_t *order; /* places, as bg__layout_in_order visits them */
     size_t *stage; /* of each place */
+    bool *ahead;   /* of each place: it is one of the first, or one of these depends on it */
     size_t count;  /* of places */
     size_t last;   /* stage */
 } bg__stages;
@@ -21,11 +22,12 @@ typedef struct bg__ties {
     size_t count, capacity;
 } bg__ties;
 
-/* outside: of each place. Every path of the graph leads from a stage to the same one or a later one, and none leaves a
- * part and comes back. Uses up the layout. *possible: no order keeps all ties. Call bg__stages_free also after a
- * failure. Errors: OUT_OF_MEMORY. */
-bg_status bg__stages_find(bg__stages *stages, bg__layout *layout, const bool *outside, const bg__ties *ties,
-                          bool *possible);
+/* outside, first: of each place; the first are outside. Every path of the graph leads from a stage to the same one or a
+ * later one, and none leaves a part and comes back. No stage of what is not ahead is before one of what is. Uses up the
+ * layout. *possible: false where no order keeps all ties. Call bg__stages_free also after a failure. Errors:
+ * OUT_OF_MEMORY. */
+bg_status bg__stages_find(bg__stages *stages, bg__layout *layout, const bool *outside, const bool *first,
+                          const bg__ties *ties, bool *possible);
 void bg__stages_free(bg__stages *stages);
 
 #endif
