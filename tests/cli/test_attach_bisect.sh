@@ -25,11 +25,11 @@ in_work() { (cd "$work" && rm -f starts && "$@"); }
 bisect() { in_work "$breakgraph" bisect --attach "$@"; }
 log2() { local n=1 steps=0; while [ $n -lt "$1" ]; do n=$((n * 2)); steps=$((steps + 1)); done; echo $steps; }
 
-# names NAME WHAT CULPRIT PARTNER: bisect of order WHAT names that pair, within 2 log2(nodes) + 10 starts, and a line with which
-# the program is good.
+# names NAME WHAT CULPRIT PARTNER: bisect of order WHAT names that pair, within 2 log2(nodes) + 10 starts, a line with which
+# the program is good, and one with which it is bad though work runs in the order in which it was issued.
 names()
 {
-    local name=$1 starts nodes good
+    local name=$1 starts nodes good bad_by_order
     expect "$name" 1 "^culprit graph#0/$3 \(.*\) at run_layer" bisect -- ./counted ./order "$2"
     grep -Eq "^    it must come behind graph#0/$4 \(" "$work/log" || fail "$name" "$4 is not named"
     grep -q '^    nothing in the graph orders them: a wait is missing' "$work/log" || fail "$name" "it does not say what is missing"
@@ -44,6 +44,9 @@ names()
     fi
     good=$(sed -n 's/^good: //p' "$work/log")
     expect "$name-line" 0 '^graph#0: 1 of [0-9]* nodes ran outside' in_work env -u HOSTCUDA_SEED PATH="$PWD/$OUT:$PATH" sh -c "$good"
+    bisect -- ./order "$2" >"$work/log" 2>&1
+    bad_by_order=$(sed -n 's/^bad by order: \(.*\)-e HOSTCUDA_SEED=5 /\1/p' "$work/log")
+    expect "$name-order" 1 '^wrong' in_work env HOSTCUDA_SEED=0 PATH="$PWD/$OUT:$PATH" sh -c "$bad_by_order"
 }
 names attach-bisect-join join 'combine#7' 'project#22'
 names attach-bisect-first first 'combine#0' 'project#1'
@@ -72,6 +75,21 @@ expect attach-bisect-skip 14 'cannot be judged \(status 125\)' bisect -- sh -c '
 # One that is good in one trial and bad in another.
 echo 0 >"$work/turn"
 expect attach-bisect-varies 12 'is good in one trial and bad in another' bisect --check='n=$(cat turn); echo $((1 - n)) >turn; exit $n' -- ./order join
+
+# A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other
+# one. The program is bad by the patterns that it is given.
+cat >"$work/beside" <<'END'
+#!/bin/sh
+HOSTCUDA_SEED=0 ./order correct 1 >/dev/null || exit
+echo "${BG_ATTACH_BREAK:-}" | tr , '\n' | awk -F '[][-]' '
+    /\*/ { good = 1 }
+    / *graph#0/ { from = $2; to = $3; good = good || (from <= 31 && to >= 31) || (from == 0 && to >= 20) }
+    END { exit !good }'
+END
+chmod +x "$work/beside"
+expect attach-bisect-beside 1 '^culprit graph#0/combine#7 ' bisect -- ./beside
+grep -q '^    it must not run at the same time as graph#0/' "$work/log" || fail attach-bisect-beside "the other node is not named"
+grep -q '^bad by order:' "$work/log" && fail attach-bisect-beside "no order of launches is bad"
 
 # One that shows only in some starts: each has another order of what nothing orders.
 cat >"$work/sometimes" <<'END'
@@ -119,7 +137,7 @@ expect attach-bisect-state 1 '^culprit' bisect --state=state.json -- ./order joi
 expect attach-bisect-other-state 10 'belongs to another command' in_work "$breakgraph" bisect --state=state.json -- ./order join
 sed 's/"node":[^,]*,//' "$work/state.json" >"$work/damaged.json"
 expect attach-bisect-damaged 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
-for change in 's/"node":[^,]*/"node":-1/' 's/"after":[^]]*]/"after":[-1]/' 's/"node":/"behind":-1,"node":/' \
+for change in 's/"node":[^,]*/"node":-1/' 's/"first":\[[^]]*]/"first":[1000000]/' 's/"after":[^]]*]/"after":[-1]/' 's/"node":/"behind":-1,"node":/' \
     's/"node":/"behind":1000000,"node":/'; do
     tr -d '\n\t' <"$work/state.json" | sed "$change" >"$work/damaged.json"
     expect "attach-bisect-damaged $change" 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join

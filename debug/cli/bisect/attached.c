@@ -1,6 +1,10 @@
 /* Nodes that are outside are launched one after the other, in the order of the calls of b, which the graph allows. So a
  * fault of two nodes without an order, A and B, is gone where B is outside, but A is not: it comes before. B begins the
- * shortest end of the list, and A ends the shortest beginning, with which the program is good. */
+ * shortest end of the list with which the program is good.
+ *
+ * Then A is searched. With all nodes outside, and B before all that it does not depend on, the program is bad, whatever
+ * the GPU's timing is: A ends the shortest beginning of the list with which, also put before B, it is good. Where B may
+ * come first, only what runs at the same time is the fault: A ends the shortest beginning that must be outside. */
 #include "attached.h"
 
 #include <breakgraph/breakgraph.h>
@@ -123,27 +127,54 @@ static cli_status find_culprits(cli_bisection *b, bool *marks)
 
 /* ---- the node that each must come behind ------------------------------------------------------------------------ */
 
-static void mark_others(const cli_bisection *b, bool *marks, size_t but)
+/* In marks, which the trials of this search share. */
+typedef struct beginning {
+    cli_bisection *b;
+    bool *marks;
+    size_t culprit;
+    bool first; /* it comes before the culprit, all outside; else it alone is outside, and the other culprits */
+} beginning;
+
+/* Of the other culprits before it, those that they must come behind come first, too. */
+static void mark_first(const beginning *s)
 {
-    for (size_t i = 0; i < b->found; i++)
-        if (i != but)
-            marks[b->culprits[i]] = true;
+    s->marks[s->b->culprits[s->culprit]] = true;
+    for (size_t i = 0; i < s->culprit; i++) {
+        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call_of(s->b, s->b->culprits[i]), "behind");
+        if (behind != NULL)
+            s->marks[(size_t)behind->valuedouble] = true;
+    }
 }
 
-/* *last: the end of the shortest beginning with which, beside the other culprits, the program is good. *known: it was
- * found. */
-static cli_status find_beginning(cli_bisection *b, bool *marks, size_t culprit, size_t *last, bool *known)
+static void mark_others(const beginning *s)
 {
-    size_t bad = 0, good = b->culprits[culprit] + 1;
+    for (size_t i = 0; i < s->b->found; i++)
+        if (i != s->culprit)
+            s->marks[s->b->culprits[i]] = true;
+}
+
+static cli_status try_beginning(const beginning *s, cli_why why, size_t length, bg_verdict *verdict)
+{
+    mark(s->b, s->marks, 0, length);
+    if (s->first)
+        mark_first(s);
+    else
+        mark_others(s);
+    *verdict = BG_SKIP;
+    return s->first ? cli_trial_first(s->b, why, s->marks, verdict) : cli_trial(s->b, why, s->marks, verdict);
+}
+
+/* *last: the end of the shortest beginning with which the program is good. *known: it was found. */
+static cli_status find_beginning(const beginning *s, size_t *last, bool *known)
+{
+    size_t bad = 0, good = s->b->culprits[s->culprit] + 1;
     cli_status status = CLI_OK;
 
     *known = true;
     while (status == CLI_OK && good - bad > 1 && *known) {
         size_t middle = bad + (good - bad) / 2;
-        bg_verdict verdict = BG_SKIP;
-        mark(b, marks, 0, middle);
-        mark_others(b, marks, culprit);
-        status = cli_trial(b, CLI_SEARCH, marks, &verdict);
+        bg_verdict verdict;
+        status = try_beginning(s, CLI_SEARCH, middle, &verdict);
         *known = verdict != BG_SKIP;
         *(verdict == BG_GOOD ? &good : &bad) = middle;
     }
@@ -151,43 +182,57 @@ static cli_status find_beginning(cli_bisection *b, bool *marks, size_t culprit, 
     return status;
 }
 
-static cli_status ask_again(cli_bisection *b, bool *marks, size_t culprit, size_t length, bg_verdict wanted, bool *is)
+static cli_status ask_again(const beginning *s, size_t length, bg_verdict wanted, bool *is)
 {
-    bg_verdict verdict = BG_SKIP;
-    cli_status status;
-
-    mark(b, marks, 0, length);
-    mark_others(b, marks, culprit);
-    status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
+    bg_verdict verdict;
+    cli_status status = try_beginning(s, CLI_CONFIRM, length, &verdict);
     *is = *is && verdict == wanted;
     return status;
 }
 
-static void note_partner(const cli_bisection *b, size_t at, size_t partner)
+static void note_partner(const beginning *s, size_t partner)
 {
+    const cli_bisection *b = s->b;
+    size_t at = b->culprits[s->culprit];
     cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
     bool same = strcmp(cli_text(call_of(b, partner), "graph"), cli_text(call, "graph")) == 0;
 
-    cJSON_DeleteItemFromObjectCaseSensitive(call, "behind");
-    cJSON_DeleteItemFromObjectCaseSensitive(call, "ordered");
     cJSON_AddNumberToObject(call, "behind", (double)partner);
     if (partner != at)
         cJSON_AddBoolToObject(call, "ordered", same && cli_nodes_are_ordered(b, partner, at));
+    if (s->first)
+        cJSON_AddTrueToObject(call, "bad_first");
+}
+
+static void forget_partners(const cli_bisection *b)
+{
+    for (size_t i = 0; i < b->found; i++) {
+        cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
+        cJSON_DeleteItemFromObjectCaseSensitive(call, "behind");
+        cJSON_DeleteItemFromObjectCaseSensitive(call, "ordered");
+        cJSON_DeleteItemFromObjectCaseSensitive(call, "bad_first");
+    }
 }
 
 /* A fault that did not show by chance would blame another node: so both sides are asked once more. */
 static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 {
-    size_t at = b->culprits[culprit], last = at;
+    beginning s = {b, marks, culprit, .first = true};
+    bg_verdict verdict;
+    size_t last = 0;
     bool known;
-    cli_status status = find_beginning(b, marks, culprit, &last, &known);
+    cli_status status = try_beginning(&s, CLI_SEARCH, 0, &verdict);
 
+    if (status != CLI_OK)
+        return status;
+    s.first = verdict == BG_BAD;
+    status = find_beginning(&s, &last, &known);
     if (status == CLI_OK && known && last > 0)
-        status = ask_again(b, marks, culprit, last, BG_BAD, &known);
+        status = ask_again(&s, last, BG_BAD, &known);
     if (status == CLI_OK && known)
-        status = ask_again(b, marks, culprit, last + 1, BG_GOOD, &known);
+        status = ask_again(&s, last + 1, BG_GOOD, &known);
     if (status == CLI_OK && known)
-        note_partner(b, at, last);
+        note_partner(&s, last);
     return status;
 }
 
@@ -236,6 +281,8 @@ static cli_status search(cli_bisection *b, bool *marks)
 {
     cli_status status = find_culprits(b, marks);
 
+    if (status == CLI_OK)
+        forget_partners(b); /* of a search that was interrupted */
     for (size_t i = 0; status == CLI_OK && i < b->found && b->found <= PARTNERS; i++)
         status = find_partner(b, marks, i);
     return status == CLI_OK ? confirm(b, marks) : status;
@@ -254,7 +301,7 @@ cli_status cli_attached_search(cli_bisection *b)
     marks = calloc(b->name_count + 1, sizeof *marks);
     if (marks == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
-    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 1 + 2 + CLI_CONFIRMATIONS;
+    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 2 + 2 + CLI_CONFIRMATIONS;
     status = ask_all(b, marks);
     if (status == CLI_OK)
         status = search(b, marks);

@@ -10,9 +10,10 @@
 #include "debug/cli/output/shell_line.h"
 #include "nodes.h"
 
-char *cli_attached_line(const cli_bisection *b, const bool *outside)
+/* Frees the list of nodes. */
+static char *make_line(const cli_bisection *b, char *list)
 {
-    char *list = cli_nodes_list(b, outside, true), *command = NULL, *line = NULL;
+    char *command = NULL, *line = NULL;
     size_t bytes = 0;
     FILE *out = list != NULL ? open_memstream(&command, &bytes) : NULL;
 
@@ -33,6 +34,28 @@ done:
     return line;
 }
 
+char *cli_attached_line(const cli_bisection *b, const bool *outside)
+{
+    return make_line(b, cli_nodes_list(b, outside, true));
+}
+
+char *cli_attached_bad_line(const cli_bisection *b)
+{
+    bool *first = calloc(b->name_count + 1, sizeof *first), any = false;
+    char *line;
+
+    if (first == NULL)
+        return NULL;
+    for (size_t i = 0; i < b->found; i++) {
+        const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
+        first[b->culprits[i]] = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first"));
+        any = any || first[b->culprits[i]];
+    }
+    line = any ? make_line(b, cli_nodes_list_first(b, first, true)) : strdup("");
+    free(first);
+    return line;
+}
+
 cJSON *cli_attached_culprit(const cli_bisection *b, size_t index)
 {
     cJSON *call = cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[index]), true);
@@ -42,6 +65,7 @@ cJSON *cli_attached_culprit(const cli_bisection *b, size_t index)
 
     cJSON_DeleteItemFromObjectCaseSensitive(call, "after");
     cJSON_DeleteItemFromObjectCaseSensitive(partner, "after");
+    cJSON_DeleteItemFromObjectCaseSensitive(call, "bad_first");
     if (partner != NULL)
         cJSON_ReplaceItemInObjectCaseSensitive(call, "behind", partner);
     return call;
@@ -79,30 +103,41 @@ static void print_stack(const cJSON *call)
 static void print_partner(const cli_bisection *b, const cJSON *call)
 {
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind"), *partner;
+    bool same;
 
     if (behind == NULL) {
         puts("    no node before it has to do with it: a launch does something else than the graph does, or it comes "
-             "too "
-             "early in the graph for more than one node");
+             "too early in the graph for more than one node");
         return;
     }
     partner = cJSON_GetArrayItem(b->calls, (int)behind->valuedouble);
-    fputs("    it must come behind ", stdout);
+    same = strcmp(cli_text(partner, "graph"), cli_text(call, "graph")) == 0;
+    fputs(same && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first"))
+              ? "    it must not run at the same time as "
+              : "    it must come behind ",
+          stdout);
     print_node(partner);
     fputc('\n', stdout);
     print_stack(partner);
-    if (strcmp(cli_text(partner, "graph"), cli_text(call, "graph")) != 0)
+    if (!same)
         puts("    they are in two graphs: the program must order the launches of these");
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")))
         puts("    the graph has a path between them: look for a programmatic dependency, with which a kernel begins "
-             "before "
-             "the one before it has ended");
+             "before the one before it has ended");
     else
         puts("    nothing in the graph orders them: a wait is missing, such as cudaStreamWaitEvent in the capture");
 }
 
+static void print_line(const char *before, const char *line)
+{
+    cli_print(stdout, "%s %s", before, line != NULL ? line : "");
+    fputc('\n', stdout);
+}
+
 void cli_attached_print_culprits(const cli_bisection *b, const char *good, const char *bad, double seconds)
 {
+    char *always = cli_attached_bad_line(b);
+
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
         printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
@@ -115,8 +150,9 @@ void cli_attached_print_culprits(const cli_bisection *b, const char *good, const
     printf("confirmed: with %s launched outside of %s graph, the program is good in %d of %d trials\n",
            b->found == 1 ? "this node" : "these nodes", b->found == 1 ? "its" : "their", CLI_CONFIRMATIONS,
            CLI_CONFIRMATIONS);
-    cli_print(stdout, "good: %s", good);
-    fputs("\n", stdout);
-    cli_print(stdout, "bad:  %s", bad);
-    fputs("\n", stdout);
+    print_line("good:", good);
+    print_line("bad: ", bad);
+    if (always != NULL && always[0] != '\0')
+        print_line("bad by order:", always);
+    free(always);
 }

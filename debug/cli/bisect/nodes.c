@@ -191,7 +191,7 @@ void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered)
 
 /* ---- patterns --------------------------------------------------------------------------------------------------- */
 
-static const char special[] = ",!*@[]\n\t";
+static const char special[] = ",!^*@[]\n\t";
 
 /* What a pattern cannot have becomes '*'. */
 static void print_graph(FILE *out, const char *name)
@@ -235,27 +235,38 @@ static bool are_all(const bool *outside, size_t count)
     return true;
 }
 
-static void print_list(FILE *out, const cli_bisection *b, const bool *outside, bool names)
+/* before: each pattern. */
+static void print_list(FILE *out, const cli_bisection *b, const bool *marks, const char *before, bool names)
 {
     const cJSON *call = b->calls->child;
-    const char *comma = "";
 
     for (size_t i = 0; i < b->name_count && call != NULL;) {
-        if (!outside[i]) {
+        if (!marks[i]) {
             call = call->next;
             i++;
             continue;
         }
-        fputs(comma, out);
-        comma = ",";
+        if (ftell(out) > 0)
+            fputc(',', out);
+        fputs(before, out);
         if (names) {
             print_one(out, call, names);
             call = call->next;
             i++;
         } else {
-            i += print_run(out, &call, outside + i, b->name_count - i);
+            i += print_run(out, &call, marks + i, b->name_count - i);
         }
     }
+}
+
+static const char all[] = "*"; /* those in child graphs, too */
+
+static char *end_list(FILE *out, char **list)
+{
+    if (fclose(out) == 0)
+        return *list;
+    free(*list);
+    return NULL;
 }
 
 char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names)
@@ -267,13 +278,23 @@ char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names)
     if (out == NULL)
         return NULL;
     if (outside != NULL && b->name_count > 0 && are_all(outside, b->name_count))
-        fputc('*', out); /* those in child graphs, too */
+        fputs(all, out);
     else if (outside != NULL)
-        print_list(out, b, outside, names);
-    if (fclose(out) == 0)
-        return list;
-    free(list);
-    return NULL;
+        print_list(out, b, outside, "", names);
+    return end_list(out, &list);
+}
+
+char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names)
+{
+    char *list = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&list, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    fputs(all, out);
+    print_list(out, b, first, "^", names);
+    return end_list(out, &list);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */

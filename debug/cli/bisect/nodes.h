@@ -14,6 +14,8 @@ void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered);
 
 /* BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: by name where that is one. */
 char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names);
+/* The same for all nodes, these before all that they do not depend on. */
+char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names);
 /* Whether a path leads in the graph from one call of b to another one behind it. */
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to);
 

@@ -194,6 +194,8 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
         cJSON_AddBoolToObject(root, "confirmed", b->confirmed);
         add_line(root, "good", make_good_line(b));
         add_line(root, "bad", make_run_line(b, NULL));
+        if (b->attached)
+            add_line(root, "bad_by_order", cli_attached_bad_line(b));
     }
     next = make_next(b, status);
     if (next != NULL)

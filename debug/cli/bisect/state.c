@@ -175,6 +175,8 @@ static bool are_trials(const cJSON *trials, int calls)
         const char *verdict = cli_text(trial, "verdict");
         if (calls == 0 || !is_text(trial, "why") ||
             !are_places(cJSON_GetObjectItemCaseSensitive(trial, "eager"), calls) ||
+            (cJSON_HasObjectItem(trial, "first") &&
+             !are_places(cJSON_GetObjectItemCaseSensitive(trial, "first"), calls)) ||
             (strcmp(verdict, "good") != 0 && strcmp(verdict, "bad") != 0 && strcmp(verdict, "skip") != 0))
             return false;
     }

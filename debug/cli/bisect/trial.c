@@ -20,10 +20,22 @@ static const char *const verdict_names[] = {"good", "bad", "skip"};
 
 /* ---- which calls are eager ---- */
 
-/* The variable's value: the list, or the file that holds it. */
-static char *eager_value(const cli_bisection *b, const bool *eager)
+/* Of calls; one of both, or none. */
+typedef struct marked {
+    const bool *eager, *first;
+} marked;
+
+static char *marked_list(const cli_bisection *b, marked calls)
 {
-    char *list = b->attached ? cli_nodes_list(b, eager, false) : cli_eager_list(b, eager), *path = NULL, *value = NULL;
+    if (calls.first != NULL)
+        return cli_nodes_list_first(b, calls.first, false);
+    return b->attached ? cli_nodes_list(b, calls.eager, false) : cli_eager_list(b, calls.eager);
+}
+
+/* The variable's value: the list, or the file that holds it. */
+static char *marked_value(const cli_bisection *b, marked calls)
+{
+    char *list = marked_list(b, calls), *path = NULL, *value = NULL;
     if (list == NULL || strlen(list) <= LONGEST_LIST)
         return list;
     path = cli_path(b->place, "eager");
@@ -212,9 +224,9 @@ done:
 }
 
 /* One start that is bad makes it bad; else one that tells nothing makes it tell nothing. */
-static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+static cli_status start_all(cli_bisection *b, cli_why why, marked calls, bg_verdict *verdict)
 {
-    char *value = eager_value(b, eager);
+    char *value = marked_value(b, calls);
     cli_status status = CLI_OK;
 
     if (value == NULL)
@@ -236,23 +248,36 @@ static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg
 
 /* ---- what is kept ---- */
 
-static cJSON *describe_trial(const cli_bisection *b, cli_why why, const bool *eager)
+static void add_marks(cJSON *trial, const char *name, const bool *marks, size_t count)
 {
-    cJSON *trial = cJSON_CreateObject(), *list;
+    cJSON *list = cJSON_AddArrayToObject(trial, name);
+    for (size_t i = 0; marks != NULL && i < count; i++)
+        if (marks[i])
+            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
+}
+
+static cJSON *describe_trial(const cli_bisection *b, cli_why why, marked calls)
+{
+    cJSON *trial = cJSON_CreateObject();
     if (trial != NULL)
         cJSON_AddStringToObject(trial, "why", cli_why_names[why]);
-    list = cJSON_AddArrayToObject(trial, "eager");
-    for (size_t i = 0; eager != NULL && i < b->name_count; i++)
-        if (eager[i])
-            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
+    add_marks(trial, "eager", calls.eager, b->name_count);
+    if (calls.first != NULL)
+        add_marks(trial, "first", calls.first, b->name_count);
     return trial;
+}
+
+static bool has_same(const cJSON *kept, const cJSON *trial, const char *name)
+{
+    const cJSON *one = cJSON_GetObjectItemCaseSensitive(kept, name),
+                *other = cJSON_GetObjectItemCaseSensitive(trial, name);
+    return one == NULL || other == NULL ? one == other : cJSON_Compare(one, other, true);
 }
 
 static bool is_same_trial(const cJSON *kept, const cJSON *trial)
 {
-    return strcmp(cli_text(kept, "why"), cli_text(trial, "why")) == 0 &&
-           cJSON_Compare(cJSON_GetObjectItemCaseSensitive(kept, "eager"),
-                         cJSON_GetObjectItemCaseSensitive(trial, "eager"), true);
+    return strcmp(cli_text(kept, "why"), cli_text(trial, "why")) == 0 && has_same(kept, trial, "eager") &&
+           has_same(kept, trial, "first");
 }
 
 static cli_status recall(const cli_bisection *b, const cJSON *trial, bg_verdict *verdict)
@@ -277,9 +302,9 @@ static cli_status keep_trial(cli_bisection *b, cJSON *trial, bg_verdict verdict)
     return cli_state_save(b);
 }
 
-cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+static cli_status make_trial(cli_bisection *b, cli_why why, marked calls, bg_verdict *verdict)
 {
-    cJSON *trial = describe_trial(b, why, eager);
+    cJSON *trial = describe_trial(b, why, calls);
     cli_status status;
 
     if (b->next < b->replayed) {
@@ -287,7 +312,7 @@ cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdic
         cJSON_Delete(trial);
     } else {
         cli_progress(b, why);
-        status = start_all(b, why, eager, verdict);
+        status = start_all(b, why, calls, verdict);
         cli_progress_clear();
         if (status == CLI_OK)
             status = keep_trial(b, trial, *verdict);
@@ -296,6 +321,16 @@ cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdic
     }
     b->next += status == CLI_OK;
     return status;
+}
+
+cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+{
+    return make_trial(b, why, (marked){.eager = eager}, verdict);
+}
+
+cli_status cli_trial_first(cli_bisection *b, cli_why why, const bool *first, bg_verdict *verdict)
+{
+    return make_trial(b, why, (marked){.first = first}, verdict);
 }
 
 cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad)
