@@ -16,21 +16,11 @@ static bool has_ended(const bg__watched *w)
 
 static void free_watched(bg__watched *w)
 {
-    if (w->last != NULL)
-        BG__RELEASE(cudaEventDestroy(w->last));
     bg__marked_free(&w->marked);
     bg__marked_node_free(&w->self);
     free(w->name);
     free(w->graph);
     free(w);
-}
-
-static bool is_waited_for(const bg__watched *w)
-{
-    for (const bg__watched *other = bg__watched_list; other != NULL; other = other->next)
-        if (other->after == w)
-            return true;
-    return false;
 }
 
 /* Of those that are gone, what no launch writes any more. */
@@ -41,7 +31,7 @@ static void sweep(void)
     pthread_mutex_lock(&bg__watched_lock);
     for (bg__watched **at = &bg__watched_list; *at != NULL;) {
         bg__watched *w = *at;
-        if (!w->gone || !has_ended(w) || w->place > 0 || is_waited_for(w)) {
+        if (!w->gone || !has_ended(w) || w->place > 0) {
             at = &w->next;
             continue;
         }
@@ -57,13 +47,9 @@ static void sweep(void)
     }
 }
 
-/* CUDA runs launches of one executable graph one after the other: so must those of its copies. */
 static void add_watched(bg__watched *w)
 {
     pthread_mutex_lock(&bg__watched_lock);
-    for (bg__watched *other = bg__watched_list; other != NULL && w->after == NULL; other = other->next)
-        if (other->gone && w->key != NULL && other->key == w->key && !has_ended(other))
-            w->after = other;
     w->next = bg__watched_list;
     bg__watched_list = w;
     pthread_mutex_unlock(&bg__watched_lock);
@@ -103,7 +89,6 @@ bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what
         goto done;
     if (status != BG_OK)
         snprintf(w->why, sizeof w->why, "%s", bg_last_error());
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&w->last, cudaEventDisableTiming));
     add_watched(w);
     *why = w->why[0] != '\0' ? w->why : NULL;
     *watched = w;
@@ -137,21 +122,10 @@ static void write_mark(bg__watched *w, size_t word, uint32_t value, cudaStream_t
         w->broken = fill(at, value, 1, stream) != CUDA_SUCCESS;
 }
 
-static void wait_for_older(bg__watched *w, cudaStream_t stream)
-{
-    if (w->after == NULL)
-        return;
-    bg__ignore(cudaStreamWaitEvent(stream, w->after->last, 0));
-    pthread_mutex_lock(&bg__watched_lock);
-    w->after = NULL;
-    pthread_mutex_unlock(&bg__watched_lock);
-}
-
 void bg__watched_begin(bg__watched *w, cudaStream_t stream)
 {
     const uint32_t number = atomic_load(&w->launched) + 1;
 
-    wait_for_older(w, stream);
     write_mark(w, BG__MARK_BEGUN, number, stream);
     if (!w->broken)
         atomic_store(&w->launched, number);
@@ -180,7 +154,6 @@ cudaError_t bg__watched_run(bg__watched *w, cudaStream_t stream)
 void bg__watched_end(bg__watched *w, cudaStream_t stream)
 {
     write_mark(w, BG__MARK_ENDED, atomic_load(&w->launched), stream);
-    bg__ignore(cudaEventRecord(w->last, stream));
 }
 
 cudaError_t bg__watched_launch(bg__watched *w, cudaStream_t stream)

@@ -15,11 +15,9 @@ struct bg__watched {
     bg__marked marked;
     bg__marked_node self; /* of what is no graph: its call; name NULL: none */
     char why[256];        /* it is followed as a whole; "": node by node */
-    cudaEvent_t last;     /* behind its last launch */
     _Atomic uint32_t launched;
     atomic_bool broken; /* marks cannot be written */
     bool gone;          /* the program launches it no more */
-    bg__watched *after; /* one of the same key that may still run when this one is launched first */
     /* Of the thread. */
     uint32_t begun, ended; /* as it saw them last */
     size_t nodes;          /* that had ended */

@@ -96,6 +96,9 @@ seeds=3 everywhere copies 8
 seeds=3 everywhere fills 7
 seeds='0 3' everywhere child 3
 seeds='0 1' everywhere streams 8
+seeds='1 3' everywhere set-streams 1
+seeds='1 3' everywhere disabled 1
+seeds='0 3' everywhere owner 3
 seeds=0 everywhere cooperative 3
 seeds=0 everywhere set 12
 seeds=0 everywhere update 12
@@ -108,6 +111,14 @@ splits attach-break-host-function copies "$(ran 1 8 6)" --break='host function'
 splits attach-break-child child "$(ran 9 12 54)" --break=turn
 splits attach-break-update update "$(ran 1 12 6)" '--break=[4]'
 splits attach-break-set set "$(ran 1 12 6)" '--break=[2]'
+
+# Another device is current at a launch, or the stream is of another one.
+for flag in --nodes --break=mix --shadow '--probe=*'; do
+    HOSTCUDA_DEVICES=2 expect "attach-break-device $flag" 0 '^launch 6: ' "$breakgraph" run --attach "$flag" -- "$split" device
+    diff <(HOSTCUDA_DEVICES=2 "$split" device) <(grep '^launch' "$work/log") >/dev/null || fail "attach-break-device $flag" "the program computes something else"
+    HOSTCUDA_DEVICES=2 expect "attach-break-other-device $flag" 0 '^launch 6: ' "$breakgraph" run --attach "$flag" -- "$split" other-device
+    diff <(HOSTCUDA_DEVICES=2 "$split" other-device) <(grep '^launch' "$work/log") >/dev/null || fail "attach-break-other-device $flag" "the program computes something else"
+done
 
 # ---- cuts that cannot be made --------------------------------------------------------------------------------------
 splits attach-break-pageable pageable '^note \[not-split\] memcpy#0 .* stays in' --nodes
@@ -123,7 +134,7 @@ if grep -q 'not-split' "$work/log"; then fail attach-break-silent "all that was 
 
 # ---- calls that fail -----------------------------------------------------------------------------------------------
 splits attach-break-no-clone forks '^breakgraph: --break: graph#0 is launched as it is' '--break=mix#1' -e HOSTCUDA_FAIL='tools:cudaGraphInstantiateWithFlags@1=cudaErrorMemoryAllocation'
-splits attach-break-no-event forks '^breakgraph: --break: graph#0 is launched as it is' '--break=mix#1' -e HOSTCUDA_FAIL='tools:cudaEventCreateWithFlags@2=cudaErrorMemoryAllocation'
+splits attach-break-no-event forks "$(ran 1 8 6)" '--break=mix#1' -e HOSTCUDA_FAIL='tools:cudaEventCreateWithFlags@2=cudaErrorMemoryAllocation'
 splits attach-break-launch-again forks "$(ran 1 8 6)" '--break=mix#1' -e HOSTCUDA_FAIL='tools:cuLaunchKernel@1=cudaErrorUnknown'
 both='tools:cuLaunchKernel@1=cudaErrorLaunchOutOfResources,tools:cuLaunchKernel@2=cudaErrorLaunchOutOfResources'
 expect attach-break-launch-fails 3 'graph#0 was not launched to its end, and the launch fails: cudaErrorLaunchOutOfResources' \

@@ -18,6 +18,7 @@ typedef struct bg__attached bg__attached;
 
 /* What is done in place of the launches of the program's graphs: at most one thing in a process (bg__book_use). */
 typedef struct bg__launcher {
+    const char *name; /* of what is done, as reports have it */
     /* With the graph's lock. true: the graph has been launched, and the program gets *result; false: it is launched as
      * it is. */
     bool (*launch)(bg__attached *a, cudaStream_t stream, CUresult *result);
@@ -25,6 +26,8 @@ typedef struct bg__launcher {
     void (*drop)(void *kept);
     /* Before drop, and when the program ends: reports what is known by then. Makes no call of CUDA. NULL: nothing. */
     void (*end)(bg__attached *a);
+    /* What it launches is not the program's executable graph, and may still run when launch returns. */
+    bool queues;
 } bg__launcher;
 
 struct bg__attached {
@@ -62,6 +65,10 @@ struct bg__attached {
     _Atomic size_t cut;              /* so many */
     _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */
     void *kept;                      /* what the process's launcher has of it; NULL: nothing */
+    /* In place of its launches (in_place.h). */
+    cudaEvent_t ended; /* recorded behind the last one; NULL: there was none */
+    bool launched;     /* it has been recorded */
+    bool left;         /* a launch was the program's own, which has been told */
 };
 
 /* From now on, before the first graph. */

@@ -4,6 +4,7 @@
  * its destruction waits for that of the executable graph. */
 #include "book.h"
 #include "attached.h"
+#include "in_place.h"
 
 #include <errno.h>
 #include <math.h>
@@ -176,6 +177,7 @@ static void free_attached(bg__attached *a)
         return;
     catch_up(a);
     drop_kept(a);
+    bg__in_place_free(a);
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
     bg__values_free(a->values);

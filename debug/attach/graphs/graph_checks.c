@@ -1,6 +1,7 @@
 /* What is done with the program's graphs before they are launched, and when the program asks: checks and steps. */
 #include "book.h"
 #include "attached.h"
+#include "in_place.h"
 
 #include <stdlib.h>
 
@@ -108,9 +109,11 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
         bg__blocks_launched(a->graph, a->blocks, NULL);
     else if (bg__book_checks() && check_launch(a) != BG_OK)
         bg__attached_warn(a);
-    answered =
-        !unloaded && !a->stale &&
-        (launcher != NULL ? launcher->launch(a, stream, result) : bg__book_steps() && step_launch(a, stream, result));
+    if (launcher != NULL)
+        answered = unloaded || a->stale ? bg__launch_behind(launcher, a, stream, result)
+                                        : bg__launch_in_place(launcher, a, stream, result);
+    else
+        answered = !unloaded && !a->stale && bg__book_steps() && step_launch(a, stream, result);
     if (!answered || (launcher != NULL && *result == CUDA_SUCCESS)) { /* a stepped one is counted as it begins */
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);

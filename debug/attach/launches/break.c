@@ -26,26 +26,6 @@ static bg__cuts *make(bg__attached *a)
     return cuts;
 }
 
-/* The driver lets no two launches of one executable graph run at once, in whichever streams: neither may those of its
- * parts. */
-static cudaError_t wait_for_last(const bg__cuts *cuts, cudaStream_t stream)
-{
-    cudaError_t error = cuts->launched ? cudaStreamWaitEvent(stream, cuts->ended, 0) : cudaSuccess;
-    if (error == cudaSuccess)
-        return error;
-    bg__ignore(error);
-    return cudaEventSynchronize(cuts->ended);
-}
-
-static cudaError_t record_end(const bg__cuts *cuts, cudaStream_t stream)
-{
-    cudaError_t error = cudaEventRecord(cuts->ended, stream);
-    if (error == cudaSuccess)
-        return error;
-    bg__ignore(error);
-    return cudaEventRecord(cuts->ended, stream);
-}
-
 static cudaError_t launch_cut(const struct bg__cut *cut, cudaStream_t stream)
 {
     return cut->part != NULL ? cudaGraphLaunch(cut->part, stream) : bg__plain_launch(cut->node, stream);
@@ -63,9 +43,9 @@ static cudaError_t insist(const struct bg__cut *cut, cudaStream_t stream)
 }
 
 /* *queued: something was, so that the graph cannot be launched as a whole any more. */
-static cudaError_t launch_cuts(bg__attached *a, bg__cuts *cuts, cudaStream_t stream, bool *queued)
+static cudaError_t launch_cuts(bg__attached *a, const bg__cuts *cuts, cudaStream_t stream, bool *queued)
 {
-    cudaError_t error = wait_for_last(cuts, stream), recorded;
+    cudaError_t error = cudaSuccess;
 
     for (size_t i = 0; i < cuts->count && error == cudaSuccess; i++) {
         const struct bg__cut *cut = &cuts->list[i];
@@ -73,18 +53,13 @@ static cudaError_t launch_cuts(bg__attached *a, bg__cuts *cuts, cudaStream_t str
         *queued = *queued || error == cudaSuccess;
         a->outside += error == cudaSuccess && cut->part == NULL;
     }
-    if (!*queued)
-        return error;
-    recorded = record_end(cuts, stream);
-    cuts->launched = recorded == cudaSuccess;
-    return error != cudaSuccess ? error : recorded;
+    return error;
 }
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    bg__relaxed relaxed;
     cudaError_t error;
-    bg__cuts *cuts;
+    const bg__cuts *cuts;
     bool queued = false;
 
     if (a->kept == NULL)
@@ -92,9 +67,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
     cuts = a->kept;
     if (cuts == NULL || cuts->count == 0)
         return false;
-    relaxed = bg__relax_to_release();
-    error = launch_cuts(a, cuts, stream != NULL ? stream : cudaStreamLegacy, &queued);
-    bg__relax_end(relaxed);
+    error = launch_cuts(a, cuts, stream, &queued);
     bg__ignore(error); /* the program gets it */
     *result = (CUresult)error;
     if (error != cudaSuccess)
@@ -113,7 +86,7 @@ static void drop(void *kept)
 
 bg_status bg__break_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher own = {.launch = launch, .drop = drop};
+    static const bg__launcher own = {.name = "break", .launch = launch, .drop = drop, .queues = true};
     bool wanted;
     bg_status status;
 

@@ -35,7 +35,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
     if (a->kept == NULL && watch(a) != BG_OK)
         return false;
-    *result = (CUresult)bg__watched_launch(a->kept, stream != NULL ? stream : cudaStreamLegacy);
+    *result = (CUresult)bg__watched_launch(a->kept, stream);
     return true;
 }
 
@@ -46,7 +46,7 @@ static void drop(void *kept)
 
 bg_status bg__launch_hangs(const bg__launcher **launcher)
 {
-    static const bg__launcher hangs = {.launch = launch, .drop = drop};
+    static const bg__launcher hangs = {.name = "hang", .launch = launch, .drop = drop, .queues = true};
     bg_status status;
 
     BG__TRY(bg__hangs_begin());

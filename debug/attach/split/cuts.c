@@ -21,6 +21,8 @@ done:
     return status;
 }
 
+enum { NONE = -1 }; /* no stage */
+
 static bg_status destroy_others(cudaGraph_t copy, const bg__layout *layout, const bg__stages *stages, size_t stage)
 {
     bg_status status = BG_OK;
@@ -35,7 +37,8 @@ done:
     return status;
 }
 
-/* No path between two of its nodes leaves the part, so that its edges are all of its order. */
+/* No path between two of its nodes leaves the part, so that its edges are all of its order. NONE: it has no nodes, but
+ * the graph's user objects, which a launch of it keeps until it ends, also where the program destroys the graph. */
 static bg_status add_part(bg__cuts *cuts, cudaGraph_t source, const bg__layout *layout, const bg__stages *stages,
                           size_t stage)
 {
@@ -90,7 +93,8 @@ static bg_status add_stages(bg__cuts *cuts, cudaGraph_t source, const bg__layout
             BG__TRY(add_part(cuts, source, layout, stages, stage));
         }
     }
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&cuts->ended, cudaEventDisableTiming));
+    if (cuts->count > 0 && cuts->list[cuts->count - 1].part == NULL) /* it keeps what the nodes use while they run */
+        BG__TRY(add_part(cuts, source, layout, stages, NONE));
 done:
     return status;
 }
@@ -184,8 +188,6 @@ void bg__cuts_free(bg__cuts *cuts)
     for (size_t i = 0; i < cuts->count; i++)
         if (cuts->list[i].part != NULL)
             BG__RELEASE(cudaGraphExecDestroy(cuts->list[i].part));
-    if (cuts->ended != NULL)
-        BG__RELEASE(cudaEventDestroy(cuts->ended));
     bg__relax_end(relaxed);
     free(cuts->list);
     bg__step_list_free(&cuts->flat);

@@ -14,9 +14,7 @@ typedef struct bg__cuts {
         const bg__node *node;
     } * list;
     size_t count, capacity;
-    size_t outside;    /* nodes that are launched outside of the graph, those of child graphs included */
-    cudaEvent_t ended; /* recorded behind a launch */
-    bool launched;
+    size_t outside;     /* nodes that are launched outside of the graph, those of child graphs included */
     bg__nodes nodes;    /* of the graph */
     bg__step_list flat; /* they, in an order that the dependencies allow */
 } bg__cuts;

@@ -198,6 +198,25 @@ static void allocate(void)
     CUDA(cudaFreeAsync(own, stream));
 }
 
+static unsigned kept = 77;
+static void CUDART_CB use_kept(void *user)
+{
+    host[0] = *static_cast<unsigned *>(user);
+}
+
+static void CUDART_CB drop_kept(void *user)
+{
+    *static_cast<unsigned *>(user) = 0;
+}
+
+/* What its host function uses is the graph's own. */
+static void use_object(void)
+{
+    mix_into(stream, 0, 1, 1);
+    CUDA(cudaLaunchHostFunc(stream, use_kept, &kept));
+    CUDA(cudaMemcpyAsync(buffer(1), host, BYTES, cudaMemcpyHostToDevice, stream));
+}
+
 static cudaGraph_t capture(void (*work)(void))
 {
     cudaGraph_t graph;
@@ -235,6 +254,15 @@ static cudaGraph_t build_fills(void)
     return graph;
 }
 
+static cudaGraph_t build_owner(void)
+{
+    cudaGraph_t graph = capture(use_object);
+    cudaUserObject_t object;
+    CUDA(cudaUserObjectCreate(&object, &kept, drop_kept, 1, cudaUserObjectNoDestructorSync));
+    CUDA(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    return graph;
+}
+
 static cudaGraph_t build(const std::string &what)
 {
     if (what == "forks" || what == "streams")
@@ -253,6 +281,8 @@ static cudaGraph_t build(const std::string &what)
         return capture(collective);
     if (what == "memory")
         return capture(allocate);
+    if (what == "owner")
+        return build_owner();
     if (what == "child")
         return build_parent();
     return capture(chain);
@@ -260,7 +290,7 @@ static cudaGraph_t build(const std::string &what)
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-/* The graph's third kernel adds another number; or all do. */
+/* The graph's third kernel adds another number, or the fifth, or one does not run. */
 static void change(const std::string &what, cudaGraph_t graph, cudaGraphExec_t exec, unsigned launch)
 {
     unsigned *y = buffer(0);
@@ -273,7 +303,7 @@ static void change(const std::string &what, cudaGraph_t graph, cudaGraphExec_t e
     struct cudaKernelNodeParams params;
 
     CUDA(cudaGraphGetNodes(graph, nodes, &count));
-    if (what == "set") {
+    if (what == "set" || what == "set-streams") {
         CUDA(cudaGraphKernelNodeGetParams(nodes[2], &params));
         params.kernelParams = arguments;
         CUDA(cudaGraphExecKernelNodeSetParams(exec, nodes[2], &params));
@@ -282,7 +312,29 @@ static void change(const std::string &what, cudaGraph_t graph, cudaGraphExec_t e
         params.kernelParams = arguments;
         CUDA(cudaGraphKernelNodeSetParams(nodes[4], &params));
         CUDA(cudaGraphExecUpdate(exec, graph, &info));
+    } else if (what == "disabled" && launch >= LAUNCHES / 2) {
+        CUDA(cudaGraphNodeSetEnabled(exec, nodes[launch % 3], launch % 2));
     }
+}
+
+/* Each launch of "streams" and of these in another one: CUDA runs them one after the other. */
+static cudaStream_t stream_of(const std::string &what, unsigned launch)
+{
+    const cudaStream_t streams[] = {side, stream, third};
+    return what == "streams" || what == "set-streams" || what == "disabled" ? streams[launch % 3] : stream;
+}
+
+/* Another device is current, as no launch needs the stream's; or the stream, too, is of another device. */
+static void launch_elsewhere(const std::string &what, cudaGraphExec_t exec)
+{
+    cudaStream_t other;
+    if (what != "device" && what != "other-device")
+        return;
+    CUDA(cudaSetDevice(1));
+    CUDA(cudaStreamCreate(&other));
+    CUDA(cudaGraphLaunch(exec, what == "device" ? stream : other));
+    CUDA(cudaStreamSynchronize(what == "device" ? stream : other));
+    CUDA(cudaSetDevice(0));
 }
 
 static void print_digest(unsigned number)
@@ -324,12 +376,15 @@ int main(int argc, char **argv)
     CUDA(cudaGraphInstantiate(&exec, graph, 0));
     for (unsigned i = 0; i < LAUNCHES; i++) {
         change(what, graph, exec, i);
-        CUDA(cudaGraphLaunch(exec, what != "streams" ? stream : i % 3 == 0 ? side : i % 3 == 1 ? stream : third));
-        if (what != "streams")
+        launch_elsewhere(what, exec);
+        CUDA(cudaGraphLaunch(exec, stream_of(what, i)));
+        if (stream_of(what, 0) == stream && what != "owner")
             print_digest(i);
+        if (what == "owner")
+            break;
     }
-    print_digest(LAUNCHES);
     CUDA(cudaGraphExecDestroy(exec));
     CUDA(cudaGraphDestroy(graph));
+    print_digest(LAUNCHES);
     return 0;
 }

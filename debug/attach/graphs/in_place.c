@@ -1,0 +1,154 @@
+#include "in_place.h"
+
+#include <cudaTypedefs.h>
+
+#include "debug/graph/tools.h"
+#include "debug/report/process_report.h"
+
+/* ---- the device ------------------------------------------------------------------------------------------------- */
+
+static bool is_default(cudaStream_t stream)
+{
+    return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+bg_status bg__on_device_begin(bg__on_device *device, cudaStream_t stream, int *own)
+{
+    PFN_cuCtxGetCurrent_v4000 ask;
+    CUcontext before = NULL;
+    int current;
+    bg_status status = BG_OK;
+
+    device->before = NULL;
+    BG__TRY_CUDA(cudaGetDevice(&current));
+    *own = current;
+    if (!is_default(stream))
+        BG__TRY_CUDA(cudaStreamGetDevice(stream, own));
+    if (*own == current)
+        goto done;
+    BG__TRY(bg__driver_entry("cuCtxGetCurrent", 4000, (void *)&ask));
+    BG__TRY_DRIVER("cuCtxGetCurrent", ask(&before));
+    BG__TRY_CUDA(cudaSetDevice(*own));
+    device->before = before;
+done:
+    return status;
+}
+
+/* The context, not its device: the program may have one of its own. */
+void bg__on_device_end(bg__on_device device)
+{
+    PFN_cuCtxSetCurrent_v4000 set;
+    if (device.before != NULL &&
+        (bg__driver_entry("cuCtxSetCurrent", 4000, (void *)&set) != BG_OK || set(device.before) != CUDA_SUCCESS))
+        bg__warn("--attach: the context that was current before a launch cannot be made current again");
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+/* The driver lets no two launches of one executable graph run at once, in whichever streams: neither may what is
+ * launched in its place, before and after the program has changed it. */
+static cudaError_t wait_for_last(const bg__attached *a, cudaStream_t stream)
+{
+    cudaError_t error = a->launched ? cudaStreamWaitEvent(stream, a->ended, 0) : cudaSuccess;
+    if (error == cudaSuccess)
+        return error;
+    bg__ignore(error);
+    return cudaEventSynchronize(a->ended);
+}
+
+/* What was queued cannot be taken back: so where that fails, it is waited for. */
+static void note_end(bg__attached *a, cudaStream_t stream)
+{
+    cudaError_t error = a->ended != NULL ? cudaSuccess : cudaEventCreateWithFlags(&a->ended, cudaEventDisableTiming);
+
+    if (error == cudaSuccess)
+        error = cudaEventRecord(a->ended, stream);
+    a->launched = error == cudaSuccess;
+    if (!a->launched)
+        error = cudaStreamSynchronize(stream);
+    bg__ignore(error); /* the program's own wait has it, too */
+}
+
+void bg__in_place_free(bg__attached *a)
+{
+    bg__relaxed relaxed;
+    if (a->ended == NULL)
+        return;
+    relaxed = bg__relax_to_release();
+    BG__RELEASE(cudaEventDestroy(a->ended));
+    bg__relax_end(relaxed);
+    a->ended = NULL;
+    a->launched = false;
+}
+
+/* ---- a launch --------------------------------------------------------------------------------------------------- */
+
+static void tell_left(const bg__launcher *launcher, bg__attached *a, const char *why)
+{
+    if (!a->left)
+        bg__process_report_not_checked(launcher->name, bg__graph_name(a->graph), why);
+    a->left = true;
+}
+
+/* In order with what is launched in place. */
+static bool launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is,
+                           CUresult *result)
+{
+    cudaError_t error = wait_for_last(a, stream);
+    bool answered = error != cudaSuccess;
+
+    if (answered)
+        *result = (CUresult)error;
+    else if (!as_it_is)
+        answered = launcher->launch(a, stream, result);
+    if (!answered && (error = cudaGraphLaunch((cudaGraphExec_t)a->exec, stream)) != cudaSuccess)
+        bg__ignore(error); /* the program gets it */
+    if (!answered)
+        *result = (CUresult)error;
+    note_end(a, stream);
+    return true;
+}
+
+static bool launch(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is, CUresult *result)
+{
+    bg__relaxed relaxed;
+    bool answered;
+
+    if (!launcher->queues)
+        return !as_it_is && launcher->launch(a, stream, result);
+    relaxed = bg__relax_to_release();
+    answered = launch_ordered(launcher, a, stream != NULL ? stream : cudaStreamLegacy, as_it_is, result);
+    bg__relax_end(relaxed);
+    return answered;
+}
+
+bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    bg__on_device device;
+    bool answered, as_it_is;
+    int own;
+
+    if (bg__on_device_begin(&device, stream, &own) != BG_OK) {
+        tell_left(launcher, a, bg_last_error());
+        return false;
+    }
+    as_it_is = own != bg__graph_get_facts(a->graph).device;
+    if (as_it_is)
+        tell_left(launcher, a, "it is launched into a stream of another device than that on which it was made");
+    answered = launch(launcher, a, stream, as_it_is, result);
+    bg__on_device_end(device);
+    return answered;
+}
+
+bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
+{
+    bg__on_device device;
+    bool answered;
+    int own;
+
+    if (!a->launched || bg__on_device_begin(&device, stream, &own) != BG_OK)
+        return false;
+    answered = launch(launcher, a, stream, true, result);
+    bg__on_device_end(device);
+    return answered;
+}
