@@ -22,6 +22,7 @@ typedef struct bg__watched_what {
     cudaGraph_t source;   /* NULL: launches are followed as a whole */
     cudaGraphExec_t key;  /* what source was instantiated as; NULL: it is no graph */
     const bg__call *call; /* of what is no graph; NULL: none */
+    uint64_t launches;    /* of it before this copy of source */
 } bg__watched_what;
 
 /* Where a copy of source cannot be made, launches are followed as a whole, and *why says why, which lives as long as

@@ -148,9 +148,9 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
     if (s->behind > 0)
         snprintf(wait, sizeof wait, "%zu wait%s", s->behind, s->behind == 1 ? "s" : "");
     used = (size_t)snprintf(
-        text, bytes, "launch %u of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %s for it",
-        (unsigned)w->marked.marks.words[BG__MARK_BEGUN], w->name, s->others > 0 ? "one of these, such as this" : "this",
-        kind_of(node), s->ended, w->marked.count, wait);
+        text, bytes, "launch %llu of %.60s does not get beyond %s %s: %zu of its %zu nodes ended, %s for it",
+        (unsigned long long)w->earlier + w->marked.marks.words[BG__MARK_BEGUN], w->name,
+        s->others > 0 ? "one of these, such as this" : "this", kind_of(node), s->ended, w->marked.count, wait);
 
     if (s->others > 0 && used < bytes)
         used += (size_t)snprintf(text + used, bytes - used,
@@ -163,19 +163,21 @@ static void describe_stuck(const bg__watched *w, const stuck *s, char *text, siz
 
 static void describe_whole(const bg__watched *w, bool began, char *text, size_t bytes)
 {
-    const unsigned number = (unsigned)w->marked.marks.words[BG__MARK_ENDED] + 1;
+    const unsigned long long number = (unsigned long long)w->earlier + w->marked.marks.words[BG__MARK_ENDED] + 1;
 
     if (w->key == NULL)
-        snprintf(text, bytes, "run %u of %.60s does not end, or what it launched does not", number, w->name);
+        snprintf(text, bytes, "run %llu of %.60s does not end, or what it launched does not", number, w->name);
     else if (!began)
-        snprintf(text, bytes,
-                 "launch %u of %.60s does not begin: what was launched before it in its stream, and is in none of the "
-                 "graphs that are watched, has not ended",
-                 number, w->name);
+        snprintf(
+            text, bytes,
+            "launch %llu of %.60s does not begin: what was launched before it in its stream, and is in none of the "
+            "graphs that are watched, has not ended",
+            number, w->name);
     else if (w->why[0] != '\0')
-        snprintf(text, bytes, "launch %u of %.60s does not end; which node is not known (%s)", number, w->name, w->why);
+        snprintf(text, bytes, "launch %llu of %.60s does not end; which node is not known (%s)", number, w->name,
+                 w->why);
     else
-        snprintf(text, bytes, "launch %u of %.60s does not end, though all of its %zu nodes have", number, w->name,
+        snprintf(text, bytes, "launch %llu of %.60s does not end, though all of its %zu nodes have", number, w->name,
                  w->marked.count);
 }
 

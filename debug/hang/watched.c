@@ -82,6 +82,8 @@ bg_status bg__watched_create(bg__watched **watched, const bg__watched_what *what
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the launches of %s", what->name);
     BG__TRY(describe_self(w, what));
     w->key = what->key;
+    w->earlier = what->launches;
+    w->moved = bg__now_ms();
     if (what->source == NULL && what->key != NULL)
         snprintf(w->why, sizeof w->why, "CUDA cannot copy it");
     status = bg__marked_make(&w->marked, what->graph, what->segment, what->source);

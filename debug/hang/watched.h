@@ -15,6 +15,7 @@ struct bg__watched {
     bg__marked marked;
     bg__marked_node self; /* of what is no graph: its call; name NULL: none */
     char why[256];        /* it is followed as a whole; "": node by node */
+    uint64_t earlier;     /* launches of the same, of another copy */
     _Atomic uint32_t launched;
     atomic_bool broken; /* marks cannot be written */
     bool gone;          /* the program launches it no more */

@@ -324,8 +324,12 @@ bool bg__variable_nodes(const char *value)
 {
     for (; *value != '\0'; value += *value == ',') {
         size_t length, slash = 0;
-        value += strspn(value, " \n\t");
+        const char *end;
+        value += strspn(value, " \n\t\r");
         length = strcspn(value, ",\n");
+        end = value + length;
+        while (length > 0 && strchr(" \t\r", value[length - 1]) != NULL)
+            length--;
         if (length == 1 && (*value == '!' || *value == '^'))
             return false;
         for (size_t i = 0; i < length; i++)
@@ -334,8 +338,7 @@ bool bg__variable_nodes(const char *value)
         slash += value[slash] == '!' || value[slash] == '^';
         if (slash < length && value[slash] == '[' && !is_index(value + slash, length - slash))
             return false;
-        value += length;
-        value += *value == '\n';
+        value = end + (*end == '\n');
     }
     return true;
 }

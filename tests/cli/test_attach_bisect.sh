@@ -76,6 +76,25 @@ expect attach-bisect-skip 14 'cannot be judged \(status 125\)' bisect -- sh -c '
 echo 0 >"$work/turn"
 expect attach-bisect-varies 12 'is good in one trial and bad in another' bisect --check='n=$(cat turn); echo $((1 - n)) >turn; exit $n' -- ./order join
 
+# Names that patterns cannot have; and graphs that have other names in each start.
+ORDER_NAME=' a,b!' expect attach-bisect-name 1 '^culprit  a,b!/combine#7 ' bisect -- ./order join
+grep -q "^good: .*--break='\*a\*b\*/\[31\]' " "$work/log" || fail attach-bisect-name "the line does not have the node"
+expect attach-bisect-names 14 'have other names in this start than in the first one' bisect -- sh -c 'ORDER_NAME=run-$$ exec ./order join'
+
+# A child graph whose nodes do something else outside of it.
+cat >"$work/inside" <<'END'
+#!/bin/sh
+./split child >/dev/null || exit
+echo "${BG_ATTACH_BREAK:-}" | tr , '\n' | awk -F '[][-]' '
+    /\*/ { good = 1 }
+    / *graph#0/ { good = good || ($2 <= 1 && $3 >= 1) }
+    END { exit !good }'
+END
+chmod +x "$work/inside"
+expect attach-bisect-child 1 '^culprit graph#0/child graph#0 ' bisect -- ./inside
+grep -q '^    nodes of the child graph, one after the other' "$work/log" || fail attach-bisect-child "it does not say what is inside"
+grep -q 'come behind' "$work/log" && fail attach-bisect-child "another node is blamed"
+
 # A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other
 # one. The program is bad by the patterns that it is given.
 cat >"$work/beside" <<'END'
@@ -138,7 +157,7 @@ expect attach-bisect-other-state 10 'belongs to another command' in_work "$break
 sed 's/"node":[^,]*,//' "$work/state.json" >"$work/damaged.json"
 expect attach-bisect-damaged 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
 for change in 's/"node":[^,]*/"node":-1/' 's/"first":\[[^]]*]/"first":[1000000]/' 's/"after":[^]]*]/"after":[-1]/' 's/"node":/"behind":-1,"node":/' \
-    's/"node":/"behind":1000000,"node":/'; do
+    's/"node":/"behind":1000000,"node":/' 's/"outside":[^,}]*/"outside":null/' 's/"name":"[^"]*"/"name":{}/'; do
     tr -d '\n\t' <"$work/state.json" | sed "$change" >"$work/damaged.json"
     expect "attach-bisect-damaged $change" 10 'damaged.json is damaged' bisect --state=damaged.json -- ./order join
 done

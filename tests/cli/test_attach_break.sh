@@ -37,6 +37,9 @@ splits attach-break-but chain "$(ran 11 12 66)" --break='*,!mix#2'
 splits attach-break-nodes chain "$(ran 12 12 72)" --nodes
 printf 'mix#1\n[3-4]\n' >"$work/list"
 splits attach-break-file chain "$(ran 3 12 18)" --break="@$work/list"
+printf '\n!mix\r\n\t[0]\r\n' >"$work/list"
+splits attach-break-file-blanks chain "$(ran 7 12 42)" --break="@$work/list"
+expect attach-break-file-relative 0 "$(ran 7 12 42)" sh -c "cd '$work' && '$PWD/$breakgraph' run --attach --break=@list -- sh -c 'cd / && exec $split chain'"
 # Before all that it does not depend on: an order that the graph allows, which shows a missing wait in each start.
 if build_cuda order; then
     for pattern in '^combine#7' '*,^combine#7'; do
@@ -109,6 +112,8 @@ splits attach-break-memcpy copies "$(ran 4 8 24)" --break=memcpy
 splits attach-break-host-function copies "$(ran 1 8 6)" --break='host function'
 # A kernel in a child graph: all of that runs outside.
 splits attach-break-child child "$(ran 9 12 54)" --break=turn
+splits attach-break-child-index child "$(ran 8 12 48)" '--break=[1]'
+splits attach-break-child-not child "$(ran 2 12 12)" --break='*,![1]'
 splits attach-break-update update "$(ran 1 12 6)" '--break=[4]'
 splits attach-break-set set "$(ran 1 12 6)" '--break=[2]'
 
@@ -163,6 +168,7 @@ expect attach-break-no-attach 2 '^breakgraph run: --break needs --attach' "$brea
 expect attach-break-nodes-no-attach 2 '^breakgraph run: --nodes needs --attach' "$breakgraph" run --nodes -- "$split"
 expect attach-break-both 2 'exclude each other' "$breakgraph" run --attach --nodes --break=mix -- "$split"
 expect attach-break-two-lists 2 '@FILE is given alone' "$breakgraph" run --attach --break=mix --break="@$work/list" -- "$split"
+BG_ATTACH_SHADOW=1 expect attach-break-two-tools 5 'break and shadow exclude each other' "$breakgraph" run --attach --strict --break=mix -- "$split"
 for flag in --debug=step --eager-ops=a --check=graph; do
     expect "attach-break-library $flag" 2 "is for programs that use libbreakgraph" "$breakgraph" run --attach $flag -- "$split"
 done

@@ -28,6 +28,7 @@ hangs behind "$kernel"
 hangs grid "$kernel; of its 1048576 blocks 64 fit on the device at once: if they wait for each other, they wait for ever"
 hangs host '^fault \[hang\] host function#0 at capture_wait\+0x[0-9a-f]+ in hang: launch 3 of graph#0 does not get beyond this host function: 1 of its 4 nodes ended, 2 wait for it'
 hangs branch '^fault \[hang\] .*wait_for#0.* launch 3 of graph#0 does not get beyond one of these, such as this kernel: 1 of its 5 nodes ended, 2 wait for it; 1 other waits for no node either: .*'
+hangs set "$kernel"
 hangs before '^fault \[hang\]: launch 3 of graph#0 does not begin: what was launched before it in its stream, .* has not ended'
 hangs whole '^fault \[hang\]: launch 3 of graph#0 does not end; which node is not known \(CUDA cannot copy it\)'
 
@@ -38,6 +39,9 @@ says attach-hangs-same cat "$work/attached" <<<"launched 4"
 expect attach-hangs-elsewhere 8 'at the time limit no graph hung' \
     "$command" check --attach --timeout=4 -- sh -c "'$work/hang' slow; sleep 100"
 ! grep -q '\[hang\]' "$work/log" || fail attach-hangs-elsewhere "a graph that had ended is said to hang"
+
+expect attach-hangs-late 8 'at the time limit no graph hung' check late
+! grep -q '\[hang\]' "$work/log" || fail attach-hangs-late "a launch that waits since half a second is said to hang"
 
 # step runs the nodes alone, and names the one that it waits for.
 step() { COLUMNS=10000 "$command" step --attach --timeout=3 -- "$work/hang" "$1"; }

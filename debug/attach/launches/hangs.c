@@ -13,7 +13,8 @@ static bg_status watch(bg__attached *a)
     const bg__watched_what what = {.graph = a->graph,
                                    .name = bg__graph_name(a->graph),
                                    .source = whole ? NULL : a->source,
-                                   .key = (cudaGraphExec_t)a->exec};
+                                   .key = (cudaGraphExec_t)a->exec,
+                                   .launches = bg__graph_replays(a->graph)};
     const char *why = NULL;
     bg__watched *watched = NULL;
     cudaGraphExec_t copy;

@@ -16,8 +16,14 @@ bg_status bg__launches_begin(void)
     const bg__launcher *launcher = NULL;
     bg_status status = BG_OK;
 
-    for (size_t i = 0; list[i] != NULL; i++)
+    for (size_t i = 0; list[i] != NULL; i++) {
+        const bg__launcher *before = launcher;
         BG__TRY(list[i](&launcher));
+        if (before != NULL && launcher != before)
+            BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
+                     "%s and %s exclude each other, since each launches graphs in the program's place; ask for one",
+                     before->name, launcher->name);
+    }
     if (launcher != NULL)
         bg__book_use(launcher);
 done:

@@ -125,7 +125,7 @@ static bool is_probed(const bg__runs *r, size_t step)
 {
     const bg__node *node = r->order.nodes[step];
     return node != NULL && node->parent < 0 &&
-           bg__node_choice(bg__graph_name(r->attached->graph), node) != BG__NOT_CHOSEN;
+           bg__node_choice(bg__graph_name(r->attached->graph), node, node) != BG__NOT_CHOSEN;
 }
 
 static bg_status learn(bg__probes *p, bg__runs *r)

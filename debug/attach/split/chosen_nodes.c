@@ -71,11 +71,13 @@ static bool matches(const char *pattern, size_t length, const bg__candidate *nod
 bg__choice bg__chosen(const bg__candidate *node)
 {
     bg__globs at = {.list = chosen.list};
-    bg__choice choice = chosen.list[strspn(chosen.list, " ")] == '!' ? BG__CHOSEN : BG__NOT_CHOSEN;
+    bg__choice choice = BG__NOT_CHOSEN;
 
     atomic_store(&chosen.asked, true);
     for (size_t i = 0; bg__globs_next(&at); i++) {
         bool first = at.text[0] == '^';
+        if (i == 0 && at.negate)
+            choice = BG__CHOSEN;
         if (!matches(at.text + first, at.length - first, node))
             continue;
         atomic_store(&chosen.met[i], true);
@@ -99,8 +101,7 @@ static bg_status read_list(const char *variable, const char *value)
     if (bytes > LIST_BYTES)
         BG__FAIL(BG_ERROR_IO, "the list of nodes in %s is larger than %d MiB", value + 1, LIST_BYTES >> 20);
     for (char *c = chosen.list; *c != '\0'; c++)
-        if (*c == '\n')
-            *c = ',';
+        *c = *c == '\n' ? ',' : strchr("\t\r", *c) != NULL ? ' ' : *c;
 done:
     if (status != BG_OK)
         bg__fail_where("%s", variable);

@@ -10,29 +10,19 @@
 
 /* ---- what is chosen --------------------------------------------------------------------------------------------- */
 
-/* A node in a child graph has the name of its kernel, without a number. */
-static bg__choice choice_inside(const char *graph, const bg__node *node)
+bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__node *outer)
 {
-    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = NULL;
-    size_t bytes = name != NULL ? bg__kernel_short_name(name, &begin) : 0;
-    char text[256];
+    const bg__stack *stack = bg__node_maker(outer->handle);
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin = "";
+    size_t bytes = node != outer && name != NULL ? bg__kernel_short_name(name, &begin) : 0;
+    char inner[256];
 
-    if (bytes == 0)
-        return BG__NOT_CHOSEN;
-    snprintf(text, sizeof text, "%.*s", (int)bytes, begin);
-    return bg__chosen(&(bg__candidate){.graph = graph, .name = text, .index = SIZE_MAX});
-}
-
-bg__choice bg__node_choice(const char *graph, const bg__node *node)
-{
-    const bg__stack *stack;
-
-    if (node->parent >= 0)
-        return choice_inside(graph, node);
-    stack = bg__node_maker(node->handle);
+    snprintf(inner, sizeof inner, "%.*s", (int)bytes, begin);
     return bg__chosen(&(bg__candidate){.graph = graph,
-                                       .name = node->call != NULL ? node->call->name : "",
-                                       .index = node->place,
+                                       .name = node != outer        ? inner
+                                               : node->call != NULL ? node->call->name
+                                                                    : "",
+                                       .index = outer->place,
                                        .stack = stack != NULL ? bg__stack_text(stack) : NULL});
 }
 
@@ -177,9 +167,10 @@ static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cu
     for (size_t i = 0; i < cuts->nodes.count; i++) {
         const bg__node *node = &cuts->nodes.node[i], *outer = node;
         const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__plain_not(node);
-        bg__choice choice = bg__node_choice(bg__graph_name(a->graph), node);
+        bg__choice choice;
         while (outer->parent >= 0)
             outer = &cuts->nodes.node[outer->parent];
+        choice = bg__node_choice(bg__graph_name(a->graph), node, outer);
         if (why != NULL)
             list[outer->place].why = why;
         if (choice > list[outer->place].choice)

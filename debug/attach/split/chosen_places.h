@@ -6,8 +6,9 @@
 #include "cuts.h"
 #include "stages.h"
 
-/* Whether patterns choose the node. In a child graph it has the name of its kernel, without a number. */
-bg__choice bg__node_choice(const char *graph, const bg__node *node);
+/* Whether patterns choose the node. outer: itself, or the node of the child graph that it is in: then it has the name
+ * of its kernel, without a number, and the index and the stack of outer. */
+bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__node *outer);
 
 typedef struct bg__places {
     bool *outside; /* of each place */

@@ -197,9 +197,10 @@ static void note_partner(const beginning *s, size_t partner)
     cJSON *call = cJSON_GetArrayItem(b->calls, (int)at);
     bool same = strcmp(cli_text(call_of(b, partner), "graph"), cli_text(call, "graph")) == 0;
 
+    if (partner == at)
+        return; /* what it does alone */
     cJSON_AddNumberToObject(call, "behind", (double)partner);
-    if (partner != at)
-        cJSON_AddBoolToObject(call, "ordered", same && cli_nodes_are_ordered(b, partner, at));
+    cJSON_AddBoolToObject(call, "ordered", same && cli_nodes_are_ordered(b, partner, at));
     if (s->first)
         cJSON_AddTrueToObject(call, "bad_first");
 }

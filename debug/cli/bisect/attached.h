@@ -4,8 +4,8 @@
 
 #include "bisection.h"
 
-/* All trials. FAILED with culprits. Where it was found, each has a member "behind", the call that it must come behind,
- * or itself where there is none, and "ordered", whether the graph says so. */
+/* All trials. FAILED with culprits. Where it was found, each has a member "behind", the call that it must come behind
+ * or not run beside, and "ordered", whether the graph has a path from there. */
 cli_status cli_attached_search(cli_bisection *b);
 
 #endif

@@ -105,6 +105,11 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind"), *partner;
     bool same;
 
+    if (behind == NULL && strcmp(cli_text(call, "op"), "child graph") == 0) {
+        puts("    nodes of the child graph, one after the other, do something else than in the graph: look at them with "
+             "breakgraph check --attach --what=orders");
+        return;
+    }
     if (behind == NULL) {
         puts("    no node before it has to do with it: a launch does something else than the graph does, or it comes "
              "too early in the graph for more than one node");

@@ -173,7 +173,7 @@ static void note_stacks(cli_bisection *b, const cJSON *report)
     }
 }
 
-void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered)
+void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered, bool of_all)
 {
     const cJSON *report;
     int outside = 0;
@@ -183,27 +183,59 @@ void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered)
         note_stacks(b, report);
         outside += list_of(report, "outside") != NULL;
     }
+    if (!of_all)
+        return;
     cJSON_DeleteItemFromObjectCaseSensitive(b->root, "outside");
     cJSON_DeleteItemFromObjectCaseSensitive(b->root, "not_split");
     cJSON_AddNumberToObject(b->root, "outside", outside);
     cJSON_AddNumberToObject(b->root, "not_split", cli_gathered_count(gathered, "not-split", 0));
 }
 
+/* Of a graph in a report; marks NULL: of any. */
+static bool has_node_of(const cli_bisection *b, const char *graph, const bool *marks)
+{
+    size_t i = 0;
+    const cJSON *call;
+    cJSON_ArrayForEach(call, b->calls)
+    {
+        if ((marks == NULL || marks[i]) && strcmp(cli_text(call, "graph"), graph) == 0)
+            return true;
+        i++;
+    }
+    return false;
+}
+
+bool cli_nodes_are_gone(const cli_bisection *b, const cli_gathered *gathered, const bool *marks)
+{
+    const cJSON *report;
+    bool others = false;
+
+    cJSON_ArrayForEach(report, gathered->captured)
+    {
+        const cJSON *outline = list_of(report, "outline");
+        const char *graph = cli_text(outline, "name");
+        if (has_node_of(b, graph, marks))
+            return false;
+        others = others || (cJSON_GetArraySize(list_of(outline, "nodes")) > 0 && !has_node_of(b, graph, NULL));
+    }
+    return others;
+}
+
 /* ---- patterns --------------------------------------------------------------------------------------------------- */
 
-static const char special[] = ",!^*@[]\n\t";
+static const char special[] = ",!^*@[]\n\t\r";
 
-/* What a pattern cannot have becomes '*'. */
+/* What a pattern cannot have becomes '*', and so does a blank at its beginning, which would not count. */
 static void print_graph(FILE *out, const char *name)
 {
     for (const char *c = name; *c != '\0'; c++)
-        fputc(strchr(special, *c) != NULL ? '*' : *c, out);
+        fputc(strchr(special, *c) != NULL || (c == name && *c == ' ') ? '*' : *c, out);
 }
 
 static void print_one(FILE *out, const cJSON *call, bool names)
 {
     const char *name = cli_text(call, "name");
-    if (names && strpbrk(name, special) == NULL && strchr(name, ':') == NULL) {
+    if (names && name[0] != ' ' && strpbrk(name, special) == NULL && strchr(name, ':') == NULL) {
         fputs(name, out);
         return;
     }

@@ -8,9 +8,13 @@
 /* Adds the nodes of all graphs to the calls of b, graph by graph, in an order that the graph allows. NO_MATCH: there is
  * none. */
 cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls);
-/* Notes in the calls of b the stacks of nodes that ran outside of their graph, and in its root of how many
- * graphs there are such nodes ("outside"), and how many notes say which could not ("not_split"). */
-void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered);
+/* Notes in the calls of b the stacks of nodes that ran outside of their graph. of_all: all were asked for; then in its
+ * root, too, of how many graphs there are such nodes ("outside"), and how many notes say which could not ("not_split").
+ */
+void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered, bool of_all);
+/* Whether the program has made graphs of other names than in the first start, and none of those of the marked nodes, so
+ * that no pattern has chosen any of these. */
+bool cli_nodes_are_gone(const cli_bisection *b, const cli_gathered *gathered, const bool *marks);
 
 /* BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: by name where that is one. */
 char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names);

@@ -149,8 +149,8 @@ static bool are_places(const cJSON *list, int limit)
 static bool is_node(const cJSON *call, int calls)
 {
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
-    return is_place(cJSON_GetObjectItemCaseSensitive(call, "node"), INT_MAX) && is_text(call, "graph") &&
-           are_places(cJSON_GetObjectItemCaseSensitive(call, "after"), INT_MAX) &&
+    return is_text(call, "name") && is_place(cJSON_GetObjectItemCaseSensitive(call, "node"), INT_MAX) &&
+           is_text(call, "graph") && are_places(cJSON_GetObjectItemCaseSensitive(call, "after"), INT_MAX) &&
            (behind == NULL || is_place(behind, calls));
 }
 
@@ -181,6 +181,13 @@ static bool are_trials(const cJSON *trials, int calls)
             return false;
     }
     return cJSON_IsArray(trials);
+}
+
+/* Of the trial with all nodes outside, once that is kept. */
+static bool is_count(const cJSON *root, const char *name)
+{
+    const cJSON *count = cJSON_GetObjectItemCaseSensitive(root, name);
+    return count == NULL || is_place(count, INT_MAX);
 }
 
 static cli_status refuse_state(const cli_bisection *b, const char *why)
@@ -214,7 +221,7 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
         return cli_say(CLI_UNREADABLE, "%s has version %g, not %d; --fresh starts over", b->state, version->valuedouble,
                        STATE_VERSION);
     calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
-    if (!are_calls(b, calls) ||
+    if (!are_calls(b, calls) || !is_count(*root, "outside") || !is_count(*root, "not_split") ||
         !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
         return refuse_state(b, "is damaged");
     return CLI_OK;

@@ -182,7 +182,19 @@ static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_
     return status == CLI_OK ? cli_state_name(b) : status;
 }
 
-static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, bg_verdict *verdict)
+/* Where no pattern could choose a node, the trial would tell nothing of those that were asked for. */
+static cli_status note_nodes(cli_bisection *b, cli_why why, const cli_gathered *gathered, marked calls)
+{
+    cli_nodes_note_outside(b, gathered, why == CLI_ALL_EAGER);
+    if (calls.eager == NULL || why == CLI_ALL_EAGER || !cli_nodes_are_gone(b, gathered, calls.eager))
+        return CLI_OK;
+    return cli_bisect_end(b, CLI_UNJUDGED,
+                          "the graphs of '%s' have other names in this start than in the first one, so that none of "
+                          "their nodes can be chosen; give them names (bg_attach_name_next, breakgraph.graph)",
+                          b->argv[0]);
+}
+
+static cli_status start_trial(cli_bisection *b, cli_why why, marked calls, const char *eager, bg_verdict *verdict)
 {
     const char *set[] = {b->attached ? "BG_ATTACH_BREAK" : "BG_EAGER_OPS",
                          eager[0] != '\0' ? eager : NULL,
@@ -214,7 +226,7 @@ static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, 
     if (status == CLI_OK)
         status = observe_trial(b, &o, &gathered);
     if (status == CLI_OK && b->attached && eager[0] != '\0')
-        cli_nodes_note_outside(b, &gathered);
+        status = note_nodes(b, why, &gathered, calls);
     if (status == CLI_OK)
         status = get_verdict(b, why, &gathered, &end, verdict);
     b->runner |= gathered.runner;
@@ -238,7 +250,7 @@ static cli_status start_all(cli_bisection *b, cli_why why, marked calls, bg_verd
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {
         bg_verdict one = BG_SKIP;
-        status = start_trial(b, why, value, &one);
+        status = start_trial(b, why, calls, value, &one);
         if (one != BG_GOOD)
             *verdict = one;
     }

@@ -53,11 +53,25 @@ static cli_status check_list(const cli_arguments *arguments, const char *flag)
     return CLI_OK;
 }
 
+/* Of "@FILE", the file's whole path: the program may change its folder before it begins to use CUDA. */
+static char *whole_path(char *list)
+{
+    char *path = list != NULL && list[0] == '@' ? realpath(list + 1, NULL) : NULL, *whole = NULL;
+
+    if (path == NULL)
+        return list;
+    if (asprintf(&whole, "@%s", path) < 0)
+        whole = NULL;
+    free(path);
+    free(list);
+    return whole;
+}
+
 /* --shadow has set the variable of programs that use the library. */
 static cli_status set_tool(const cli_arguments *arguments, const struct tool *tool)
 {
     const char *value = cli_value(arguments, tool->flag);
-    char *list = tool->list ? join_values(arguments, tool->flag) : strdup(tool->value);
+    char *list = tool->list ? whole_path(join_values(arguments, tool->flag)) : strdup(tool->value);
     bool set;
 
     if (strcmp(tool->flag, "--shadow") == 0 && strcmp(value, "1") != 0) {

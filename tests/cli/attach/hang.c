@@ -4,6 +4,8 @@
  *   host           a host function waits for a lock that the program holds while it waits
  *   before         what is launched before the graph does not end, and is in no graph
  *   behind         a graph waits for the one that hangs, in another stream
+ *   set            the graph is changed before each launch
+ *   late           a graph waits for what is in none, for half a second until the time limit of 3 s
  *   whole          the graph has memory nodes: CUDA cannot copy it
  * slow: the third launch takes a while, and ends. */
 #include "program.h"
@@ -17,6 +19,7 @@ static const char *way;
 static cudaStream_t stream, other;
 static float *x, *y;
 static int *flag;
+static cudaGraph_t captured; /* of "set" */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_lock(void *unused)
@@ -77,7 +80,10 @@ static cudaGraphExec_t capture(void)
         CUDA(cudaFreeAsync(memory, stream));
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
-    CUDA(cudaGraphDestroy(graph));
+    if (is_case(way, "set"))
+        captured = graph;
+    else
+        CUDA(cudaGraphDestroy(graph));
     CUDA(cudaEventDestroy(event));
     return exec;
 }
@@ -93,6 +99,33 @@ static cudaGraphExec_t capture_behind(void)
     CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     CUDA(cudaGraphDestroy(graph));
     return exec;
+}
+
+/* The graph changes before each launch. */
+static void set(cudaGraphExec_t exec)
+{
+    struct cudaKernelNodeParams params;
+    cudaGraphNode_t node;
+    size_t one = 1;
+
+    CUDA(cudaGraphGetRootNodes(captured, &node, &one));
+    CUDA(cudaGraphKernelNodeGetParams(node, &params));
+    CUDA(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+}
+
+static void sleep_long(void *user)
+{
+    (void)user;
+    sleep(100);
+}
+
+/* It waits for half a second when it is killed. */
+static void launch_late(cudaGraphExec_t exec)
+{
+    usleep(2500000);
+    CUDA(cudaLaunchHostFunc(stream, sleep_long, NULL));
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
 }
 
 /* In the third launch the flag is as nobody wants it. */
@@ -121,7 +154,11 @@ int main(int argc, char **argv)
     CUDA(cudaMemset(flag, 1, 1));
     exec = capture();
     behind = capture_behind();
+    if (is_case(way, "late"))
+        launch_late(behind);
     for (int i = 0; i < LAUNCHES; i++) {
+        if (is_case(way, "set"))
+            set(exec);
         if (!is_case(way, "slow"))
             prepare(i);
         CUDA(cudaGraphLaunch(exec, stream));
@@ -131,6 +168,8 @@ int main(int argc, char **argv)
         if (!is_case(way, "slow") && i >= 2)
             (void)pthread_mutex_unlock(&lock);
     }
+    if (captured != NULL)
+        CUDA(cudaGraphDestroy(captured));
     printf("launched %d\n", LAUNCHES);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* A program that knows nothing of breakgraph, in whose graph two branches meet in each of twelve layers. It computes
  * the same without a graph first, and ends with 1 if the graph's result is another one. order WHAT [LAUNCHES]: what is
- * wrong. */
+ * wrong. ORDER_NAME: the graph's name. */
+#include <breakgraph/attach.h>
+
 #include "kernels/device.h"
 #include "kernels/launch.h"
 
@@ -104,6 +106,8 @@ int main(int argc, char **argv)
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     run_layers(what, false);
     CUDA(cudaStreamEndCapture(stream, &graph));
+    if (getenv("ORDER_NAME") != nullptr)
+        (void)bg_attach_name_next(getenv("ORDER_NAME"));
     CUDA(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < launches; i++) {
         CUDA(cudaGraphLaunch(exec, stream));
