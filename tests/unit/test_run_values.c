@@ -67,6 +67,12 @@ static void test_numbers(void **state)
     expect_values("kernel", "\"000000000000e03f\"", "\"9a9999999999b93f\"",
                   "value 2: kernel parameter 0 | is 0.5 (as integer 4602678819172646912) | is 0.1 (as integer "
                   "4591870180066957722)\n");
+    /* 5000000000, and 1.0000001: the upper halves are equal */
+    expect_values("kernel", "\"00f2052a01000000\"", "\"01f2052a01000000\"",
+                  "value 2: kernel parameter 0 | is 5000000000 | is 5000000001\n");
+    expect_values("kernel", "\"9bf2d71a0000f03f\"", "\"35e5af350000f03f\"",
+                  "value 2: kernel parameter 0 | is 1.0000001 (as integer 4607182419250377371) | is 1.0000002 (as "
+                  "integer 4607182419700737333)\n");
     expect_values("memset", "\"0000000000100000@0:0+0\", \"0010000000000000\", \"03000000\"",
                   "\"0000000000200000@0:0+0\", \"0010000000000000\", \"05000000\"",
                   "value 2: the node's value | is 3 | is 5\n");
@@ -89,6 +95,11 @@ static void test_structs(void **state)
                   "1048576000)\n");
     expect_values("kernel", "\"00040000a1b2c3d4a1b2c3d4e5f6a7b8\"", "\"00040000d1e2f3c4a1b2c3d4e5f6a7b8\"",
                   "value 0: kernel parameter 0, offset 4, | is -725372255 | is -1951.088 (as integer -990649647)\n");
+    expect_values("kernel", "\"000000000000000000f2052a01000000\"", "\"0000000000000000005ed0b201000000\"",
+                  "value 1: kernel parameter 0, offset 8, | is 5000000000 | is 7294967296\n");
+    expect_values("kernel", "\"000000000000000005000000\" , \"050000000000803f\"",
+                  "\"000000000000000005000000\" , \"070000000000803f\"",
+                  "value 1: kernel parameter 1, offset 0, | is 5 | is 7\n");
     expect_values("kernel", "\"000000000000000007000000\"", "\"000000000000000009000000\"",
                   "value 1: kernel parameter 0, offset 8, | is 7 | is 9\n");
 }

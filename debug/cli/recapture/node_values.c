@@ -202,6 +202,29 @@ static int sureness(const unsigned char *a, const unsigned char *b, size_t count
     return are_plausible(a, b, count) ? 1 : 0;
 }
 
+static bool are_integers(const unsigned char *a, const unsigned char *b)
+{
+    const int64_t most = 1LL << 40;
+    int64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x > -most && x < most && y > -most && y < most;
+}
+
+/* Numbers that programs write have few digits; padding in front of a float makes a double of many. */
+static bool are_short(const unsigned char *a, const unsigned char *b)
+{
+    enum { SHORT = 14 };
+    return text_length(a, sizeof(double)) <= SHORT && text_length(b, sizeof(double)) <= SHORT;
+}
+
+/* Of eight bytes whose upper halves are equal, and not only a sign: they are one number, rather than a lower half that
+ * differs in front of something else. */
+static bool is_one_number(const unsigned char *a, const unsigned char *b, bool alone)
+{
+    return (are_integers(a, b) || are_short(a, b)) && (alone || !are_plausible(a, b, sizeof(int)));
+}
+
 /* Eight bytes are one number, or two of four bytes, of which one may be padding: an argument of PyTorch's kernels is a
  * struct with an empty one in front of a float. */
 static void compare_eight(const comparing *c, size_t at, const unsigned char *a, const unsigned char *b)
@@ -212,6 +235,8 @@ static void compare_eight(const comparing *c, size_t at, const unsigned char *a,
     const bool extended = (high[0] == 0 || high[0] == UINT32_MAX) && (high[1] == 0 || high[1] == UINT32_MAX);
 
     if (extended && (alone || are_plausible(a, b, 2 * HALF)))
+        tell_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
+    else if (high[0] == high[1] && is_one_number(a, b, alone))
         tell_number(c, at, 2 * HALF, a, b, alone ? 2 : 1);
     else if (high[0] == high[1])
         tell_number(c, at, HALF, a, b, sureness(a, b, HALF));
