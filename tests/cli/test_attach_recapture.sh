@@ -45,6 +45,10 @@ found pointer REQUEST=0,1 '\[unstable-pointer\] add#0 at pointer\+.*: kernel par
 found flow TWICE=0,1 '\[frozen-control-flow\] scale#0 at launch_scale\+.*: the graph has 1 node with TWICE=0, and 2 with TWICE=1; first difference: there is no node 1 with TWICE=0, and node 1 is scale#0 at launch_scale\+.* with TWICE=1; a replay repeats'
 found order ORDER=0,1 '\[frozen-control-flow\]: the nodes of the graph are the same with ORDER=0 and with ORDER=1, but wait for others; a replay repeats'
 found many SCALE=0.5,0.25 "\\[frozen-value\\] scale#0, scale#1, scale#2, scale#3 and 6 more at launch_scale\\+.*: kernel parameter 1 is $half"
+# An empty struct is a byte that nobody has set, too: another one in each run is a note.
+export RUNS=$work/runs
+found byte BYTE=3,5 '\[frozen-value\] fill#0 at byte\+.*: kernel parameter 1 is 0x3 with BYTE=3, and 0x5 with BYTE=5; each replay uses the value of the capture, unless that is padding$'
+grep -q '^check recapture: 0 findings; 1 note$' "$work/log" || fail attach-recapture-byte-correct "no note"
 
 # Nothing differs: the program copies its input into device memory, or nothing of it changes.
 expect attach-recapture-equal 0 '^equal: all that was compared, with SCALE=0.5 and with SCALE=0.25. That is right if' recapture \

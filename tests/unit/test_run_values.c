@@ -60,7 +60,8 @@ static void test_numbers(void **state)
     expect_values("kernel", "\"0000003f\"", "\"0000003f\"", "");
     expect_values("kernel", "\"0000003f\"", "\"0000803e\"",
                   "value 2: kernel parameter 0 | is 0.5 (as integer 1056964608) | is 0.25 (as integer 1048576000)\n");
-    expect_values("kernel", "\"07\", \"0700\"", "\"01\", \"0900\"", "value 2: kernel parameter 1 | is 0x7 | is 0x9\n");
+    expect_values("kernel", "\"07\", \"0700\"", "\"01\", \"0900\"",
+                  "value 1: kernel parameter 0 | is 0x7 | is 0x1\nvalue 2: kernel parameter 1 | is 0x7 | is 0x9\n");
     expect_values("kernel", "\"00\"", "\"01\"", "value 2: kernel parameter 0 | is 0x0 | is 0x1\n");
     expect_values("kernel", "\"0002000000000000\"", "\"0008000000000000\"",
                   "value 2: kernel parameter 0 | is 512 | is 2048\n");

@@ -249,8 +249,8 @@ static void compare_eight(const comparing *c, size_t at, const unsigned char *a,
         tell_number(c, at, 2 * HALF, a, b, alone ? 2 : sureness(a, b, 2 * HALF));
 }
 
-/* An empty struct is a parameter of one byte that is never set. */
-static bool is_unset_byte(const comparing *c, const unsigned char *a, const unsigned char *b)
+/* An empty struct is a parameter of one byte that is never set: it looks like this, and so may a number. */
+static bool may_be_unset_byte(const comparing *c, const unsigned char *a, const unsigned char *b)
 {
     return c->values[0]->bytes == 1 && (a[0] > 1 || b[0] > 1);
 }
@@ -260,9 +260,11 @@ static void compare_rest(const comparing *c, size_t at, size_t count, const unsi
 {
     const bool alone = count == c->values[0]->bytes;
 
-    if (memcmp(a, b, count) == 0 || is_unset_byte(c, a, b))
+    if (memcmp(a, b, count) == 0)
         return;
-    if (count == sizeof(int) || (alone && count < sizeof(int)))
+    if (may_be_unset_byte(c, a, b))
+        tell_number(c, at, count, a, b, 1);
+    else if (count == sizeof(int) || (alone && count < sizeof(int)))
         tell_number(c, at, count, a, b, alone ? 2 : sureness(a, b, sizeof(int)));
     else if (count > sizeof(int) && memcmp(a, b, sizeof(int)) != 0)
         tell_number(c, at, sizeof(int), a, b, sureness(a, b, sizeof(int)));

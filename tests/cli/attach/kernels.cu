@@ -28,6 +28,13 @@ __global__ void blend(blend_inputs in, blend_factor by)
         in.y[i] += by.factor;
 }
 
+__global__ void fill(float *y, unsigned char value)
+{
+    int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < FLOATS)
+        y[i] = value;
+}
+
 __global__ void gather(float *y, const float *table, const int *index)
 {
     *y = table[*index];
@@ -85,6 +92,11 @@ const void *scale_kernel(void)
 const void *blend_kernel(void)
 {
     return bgk::function(blend);
+}
+
+const void *fill_kernel(void)
+{
+    return bgk::function(fill);
 }
 
 const void *gather_kernel(void)
