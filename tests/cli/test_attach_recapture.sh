@@ -84,6 +84,7 @@ unpaired some 'graph#0, graph#1, graph#2: instantiate\+.* instantiates 2 with SI
 unpaired first 'graph#0: instantiate\+.* instantiates 1 with ODD=graph, and 0 with ODD=none$' ODD=graph,none odd
 unpaired second 'graph#0: instantiate\+.* instantiates 0 with ODD=none, and 1 with ODD=graph$' ODD=none,graph odd
 expect attach-recapture-none 5 'captures no graph in this run' recapture -- "$work/frozen" odd
+# ended CASE STATUS RUN VALUES
 ended() { expect "attach-recapture-$1" "$2" "the $3 run, with ODD=$1, failed: the graphs of two runs are not compared" recapture --timeout=5 "--vary=ODD=$4" -- "$work/frozen" odd; }
 ended crash 7 first crash,graph
 ended crash 7 second graph,crash
@@ -94,6 +95,16 @@ expect attach-recapture-wrong 1 '^warning \[frozen-value\] scale#0 ' recapture -
 expect attach-recapture-wrong-equal 1 'the first run, with SCALE=0.5, ended with status 3' recapture --vary=SCALE=0.5,0.25 -- \
     sh -c '"$0" scalar correct; [ $SCALE = 0.25 ] || exit 3' "$work/frozen"
 grep -q "no findings of recapture, but 'sh' ended with status 3" "$work/log" || fail attach-recapture-wrong-equal "the reason is missing"
+# Without --vary both runs are alike, and have no other name; and what is shown is what the run wrote that ended so.
+expect attach-recapture-wrong-alike 1 '^breakgraph check: the second run ended with status 3$' recapture -- sh -c '"$0" chance correct; exit 3' "$work/frozen"
+expect attach-recapture-wrong-first 1 '^  first breaks$' recapture --vary=SCALE=0.5,0.25 -- \
+    sh -c '"$0" scalar correct; [ $SCALE = 0.5 ] || { echo second is fine >&2; exit 0; }; echo first breaks >&2; exit 3' "$work/frozen"
+grep -q '^  second is fine' "$work/log" && fail attach-recapture-wrong-first "the errors of another run"
+expect attach-recapture-wrong-second 1 '^  second breaks$' recapture --vary=SCALE=0.5,0.25 -- \
+    sh -c '"$0" scalar; [ $SCALE = 0.25 ] || { echo first is fine >&2; exit 0; }; echo second breaks >&2; exit 3' "$work/frozen"
+grep -q '^  first is fine' "$work/log" && fail attach-recapture-wrong-second "the errors of another run"
+expect attach-recapture-wrong-third 1 '^  third breaks$' recapture --vary=SCALE=0.5,0.25 -- \
+    sh -c '"$0" scalar; echo >>"$1"; [ $(wc -l <"$1") -lt 3 ] || { echo third breaks >&2; kill -SEGV $$; }' "$work/frozen" "$work/thirds"
 
 expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 18, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar

@@ -9,6 +9,7 @@
 #include "debug/cli/observe/looked.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
+#include "debug/cli/ranks/job.h"
 
 /* ---- the flag --------------------------------------------------------------------------------------------------- */
 
@@ -132,6 +133,17 @@ static void write_label(const cli_recapture *r, const cli_run *run, int which, c
         snprintf(label, 320, "in the %s run", ordinals[which]);
 }
 
+/* "the first run, with SCALE=0.5,"; "the first run" where nothing is varied. */
+static const char *name_run(const cli_recapture *r, int which, char text[400])
+{
+    const char *label = r->labels[which];
+    if (strncmp(label, "with ", strlen("with ")) == 0)
+        snprintf(text, 400, "the %s run, %s,", ordinals[which], label);
+    else
+        snprintf(text, 400, "the %s run", ordinals[which]);
+    return text;
+}
+
 /* ---- the comparison --------------------------------------------------------------------------------------------- */
 
 /* Frees what it found, but not the keys. */
@@ -178,6 +190,7 @@ static cli_status find_unvaried(const cli_recapture *r, const cli_observation *p
         (void)cli_say(CLI_FAILED,
                       "the third run, %s again, failed: what differs between runs that are alike is not known",
                       r->labels[0]);
+        cli_observed_show(plan);
         goto done;
     }
     status = compare(r, first, &third, &c);
@@ -271,13 +284,28 @@ done:
     return status;
 }
 
-static void say_end(const cli_recapture *r, int which, const cli_end *end)
+/* Each run has its errors in the same file. */
+static void say_end(const cli_recapture *r, const cli_observation *plan, int which, const cli_end *end)
 {
-    if (!is_whole(end) && end->how != CLI_STOPPED && end->how != CLI_UNSTARTED)
-        (void)cli_say(CLI_FAILED, "the %s run, %s, failed: the graphs of two runs are not compared", ordinals[which],
-                      r->labels[which]);
-    else if (end->code != 0 && is_whole(end))
-        (void)cli_say(CLI_FAILED, "the %s run, %s, ended with status %d", ordinals[which], r->labels[which], end->code);
+    char name[400];
+
+    if (!is_whole(end) && end->how != CLI_STOPPED && end->how != CLI_UNSTARTED) {
+        (void)cli_say(CLI_FAILED, "%s failed: the graphs of two runs are not compared", name_run(r, which, name));
+    } else if (end->code != 0 && is_whole(end)) {
+        (void)cli_say(CLI_FAILED, "%s ended with status %d", name_run(r, which, name), end->code);
+        cli_observed_show(plan);
+    }
+}
+
+/* They are shown, and nobody is to show them as those of another run. */
+static void drop_errors(const cli_observation *plan)
+{
+    for (int i = plan->ranks > 0 ? 0 : -1; i < plan->ranks; i++) { /* -1: the program alone */
+        char *path = i < 0 ? cli_path(plan->place, "errors") : cli_rank_file(plan->place, i, "err");
+        if (path != NULL)
+            (void)remove(path);
+        free(path);
+    }
 }
 
 cli_status cli_recapture_observe(cli_recapture *r, const cli_observation *plan, cli_gathered *gathered, cli_end *end)
@@ -297,13 +325,15 @@ cli_status cli_recapture_observe(cli_recapture *r, const cli_observation *plan, 
         if (status != CLI_OK)
             goto done;
         write_label(r, &runs[i], i, r->labels[i]);
-        say_end(r, i, end);
+        say_end(r, plan, i, end);
         if (!is_whole(end))
             goto done;
     }
     status = compare_runs(r, plan, runs, gathered);
     if (end->code == 0)
         *end = first;
+    if (end->code != 0)
+        drop_errors(plan);
 done:
     gathered->graphs += graphs; /* the program has graphs, if only in one run */
     gathered->replays += replays;
