@@ -105,6 +105,11 @@ expect attach-recapture-wrong-second 1 '^  second breaks$' recapture --vary=SCAL
 grep -q '^  first is fine' "$work/log" && fail attach-recapture-wrong-second "the errors of another run"
 expect attach-recapture-wrong-third 1 '^  third breaks$' recapture --vary=SCALE=0.5,0.25 -- \
     sh -c '"$0" scalar; echo >>"$1"; [ $(wc -l <"$1") -lt 3 ] || { echo third breaks >&2; kill -SEGV $$; }' "$work/frozen" "$work/thirds"
+# A process that calls exec is the same one: its file is there already. Where none can be made, the graphs are named.
+expect attach-recapture-exec 1 '^warning \[frozen-value\] scale#0 ' recapture --vary=SCALE=0.5,0.25 -- \
+    sh -c ': >"$BG_REPORT/values-$$.jsonl"; exec "$0" scalar' "$work/frozen"
+expect attach-recapture-unwritten 14 '^not looked at: recapture of graph#0: what it holds could not be written: File exists$' recapture -- \
+    sh -c 'for i in "" $(seq 99); do : >"$BG_REPORT/values-$$${i:+-$i}.jsonl"; done; exec "$0" scalar' "$work/frozen"
 
 expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 18, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar

@@ -15,6 +15,7 @@
 #include "debug/graph/layout.h"
 #include "debug/report/json.h"
 #include "debug/report/launcher.h"
+#include "debug/report/process_report.h"
 #include "memory_ids.h"
 
 struct bg__values {
@@ -26,7 +27,8 @@ struct bg__values {
 
 static struct {
     pthread_mutex_t lock;
-    int file; /* -1: nothing is written */
+    int file;  /* -1: nothing is written */
+    int error; /* why there is no file; 0: it is not wanted */
     unsigned long graphs;
     bool cut; /* a line could not be written: no more are */
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
@@ -85,26 +87,43 @@ static void write_process(void)
     cJSON_Delete(line);
 }
 
+/* A program that has called exec is the same process, and leaves the file of the one before. -1: there is none. */
+static int open_file(const char *directory)
+{
+    enum { MOST = 100 };
+    int file = -1;
+
+    errno = EEXIST;
+    for (int i = 0; i < MOST && file < 0 && errno == EEXIST; i++) {
+        char *path = NULL, again[16] = "";
+        if (i > 0)
+            snprintf(again, sizeof again, "-%d", i);
+        if (asprintf(&path, "%s/values-%ld%s.jsonl", directory, (long)getpid(), again) < 0)
+            return -1;
+        file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        free(path); /* leaves errno as it is */
+    }
+    return file;
+}
+
 bg_status bg__values_begin(void)
 {
     const char *directory = bg__env("BG_REPORT");
-    char *path = NULL;
     unsigned check;
     bg_status status;
 
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     if ((check & BG__CHECK_RECAPTURE) == 0 || directory == NULL)
         goto done;
-    if (asprintf(&path, "%s/values-%ld.jsonl", directory, (long)getpid()) >= 0)
-        out.file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    out.file = open_file(directory);
     if (out.file < 0) {
-        bg__warn("--attach: what graphs hold cannot be written into %s: %s", directory, strerror(errno));
+        out.error = errno;
+        bg__warn("--attach: what graphs hold cannot be written into %s: %s", directory, strerror(out.error));
         goto done;
     }
     bg__owners_begin();
     write_process();
 done:
-    free(path);
     return status;
 }
 
@@ -276,15 +295,28 @@ static bg__values *create_values(size_t nodes)
     return values;
 }
 
+/* The warning may be read by nobody. */
+static void tell_unwritten(const bg_graph *graph)
+{
+    char why[120];
+    snprintf(why, sizeof why, "what it holds could not be written: %s",
+             out.cut ? "the file of values is full" : strerror(out.error));
+    bg__process_report_not_checked("recapture", bg__graph_name(graph), why);
+}
+
 bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stack *made)
 {
     bg__values *values = NULL;
     cJSON *line = NULL;
     size_t nodes = 0;
 
+    if (out.error != 0)
+        tell_unwritten(graph);
     if (out.file < 0)
         return NULL;
     pthread_mutex_lock(&out.lock);
+    if (out.cut)
+        tell_unwritten(graph);
     line = cJSON_CreateObject();
     if (cJSON_AddNumberToObject(line, "graph", (double)out.graphs) == NULL ||
         cJSON_AddStringToObject(line, "name", bg__graph_name(graph)) == NULL ||

@@ -1,7 +1,7 @@
 /* What the program's graphs hold, written for the command, which compares two runs of the program (check
  * --what=recapture).
  *
- * DIR/values-PID.jsonl of BG_REPORT, an object on each line:
+ * DIR/values-PID.jsonl of BG_REPORT, and values-PID-1.jsonl after a call of exec, an object on each line:
  *   {"process": PID, "program": "python3", "rank": 0}      the first line; rank only where there are ranks
  *   {"owner": 3, "id": "...", "text": "...", "stack": "...", "pool": true}
  *       memory: equal in two runs where the id is; for messages; the stack of the allocation, or "". pool: an allocator

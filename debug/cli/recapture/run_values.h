@@ -1,4 +1,4 @@
-/* What the graphs of a program held in one of its runs: the files values-PID.jsonl, which
+/* What the graphs of a program held in one of its runs: the files values-*.jsonl, which
  * debug/attach/checks/graph_values.h describes. */
 #ifndef BG_CLI_RUN_VALUES_H
 #define BG_CLI_RUN_VALUES_H
