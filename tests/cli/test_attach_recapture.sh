@@ -44,6 +44,7 @@ found structs SCALE=0.5,0.25 "\\[frozen-value\\] blend#0 at structs\\+.*: kernel
 found pointer REQUEST=0,1 '\[unstable-pointer\] add#0 at pointer\+.*: kernel parameter 1 points to allocation #0 \(4096 bytes\) at make_buffer\+.*, for pointer\+.* with REQUEST=0, and to allocation #0 .*, for pointer\+.* with REQUEST=1; each replay uses the memory of the capture$'
 found flow TWICE=0,1 '\[frozen-control-flow\] scale#0 at launch_scale\+.*: the graph has 1 node with TWICE=0, and 2 with TWICE=1; first difference: there is no node 1 with TWICE=0, and node 1 is scale#0 at launch_scale\+.* with TWICE=1; a replay repeats'
 found order ORDER=0,1 '\[frozen-control-flow\]: the nodes of the graph are the same with ORDER=0 and with ORDER=1, but wait for others; a replay repeats'
+found child ORDER=0,1 '\[frozen-control-flow\]: the nodes of the graph are the same with ORDER=0 and with ORDER=1, but wait for others; a replay repeats'
 found many SCALE=0.5,0.25 "\\[frozen-value\\] scale#0, scale#1, scale#2, scale#3 and 6 more at launch_scale\\+.*: kernel parameter 1 is $half"
 # An empty struct is a byte that nobody has set, too: another one in each run is a note.
 export RUNS=$work/runs

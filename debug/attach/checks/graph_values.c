@@ -12,7 +12,7 @@
 #include "capture/tools.h"
 #include "debug/attach/memory/owners.h"
 #include "debug/check/node_pointers.h"
-#include "debug/graph/layout.h"
+#include "debug/memory/allocate.h"
 #include "debug/report/json.h"
 #include "debug/report/launcher.h"
 #include "debug/report/process_report.h"
@@ -238,22 +238,63 @@ static bool fill_node(writing *w, cJSON *row, const bg__node *node)
     return values != NULL && add_launch(row, node) && (!node->known || add_values(w, values, node));
 }
 
-/* Of the edges, whatever their order. */
-static bg_status hash_edges(cudaGraph_t graph, uint64_t *hash)
+/* Of the edges, whatever their order: of which nodes, and of which kind. */
+typedef struct edge_hashes {
+    uint64_t ends, kinds;
+} edge_hashes;
+
+static void hash_edge(const bg__nodes *nodes, const bg__edges *edges, size_t i, edge_hashes *hashes)
 {
-    bg__layout layout = {0};
-    char edge[48];
+    const bg__node *from = bg__nodes_find(nodes, edges->from[i]), *to = bg__nodes_find(nodes, edges->to[i]);
+    const cudaGraphEdgeData *data = &edges->data[i];
+    char edge[80];
+    int length;
+
+    if (from == NULL || to == NULL)
+        return;
+    length = snprintf(edge, sizeof edge, "%td %td", from - nodes->node, to - nodes->node);
+    hashes->ends += bg__text_hash(edge);
+    snprintf(edge + length, sizeof edge - (size_t)length, " %d %d %d", data->type, data->from_port, data->to_port);
+    hashes->kinds += bg__text_hash(edge);
+}
+
+/* parent: the node whose child graph it is; -1: none. */
+static bg_status hash_edges(const bg__nodes *nodes, cudaGraph_t graph, long parent, edge_hashes *hashes)
+{
+    cudaGraphNode_t *list = NULL;
+    bg__edges edges = {.count = 0};
+    size_t count = 0;
     bg_status status;
 
-    *hash = 0;
-    BG__TRY(bg__layout_read(&layout, graph));
-    for (size_t i = 0; i < layout.count; i++)
-        for (size_t e = layout.first_edge[i]; e < layout.first_edge[i + 1]; e++) {
-            snprintf(edge, sizeof edge, "%zu %zu", i, layout.edge_to[e]);
-            *hash += bg__text_hash(edge);
-        }
+    BG__TRY(BG__ALLOCATE(list, nodes->count, "nodes"));
+    for (size_t i = (size_t)(parent + 1); i < nodes->count && nodes->node[i].parent >= parent; i++)
+        if (nodes->node[i].parent == parent)
+            list[count++] = nodes->node[i].handle;
+    BG__TRY(bg__edges_list(&edges, graph, list, count));
+    for (size_t i = 0; i < edges.count; i++)
+        hash_edge(nodes, &edges, i, hashes);
 done:
-    bg__layout_free(&layout);
+    bg__edges_free(&edges);
+    free(list);
+    return status;
+}
+
+static bg_status add_edges(const bg__nodes *nodes, cudaGraph_t graph, cJSON *line)
+{
+    edge_hashes hashes = {0, 0};
+    char ends[24], kinds[24];
+    bg_status status;
+
+    BG__TRY(hash_edges(nodes, graph, -1, &hashes));
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].type == cudaGraphNodeTypeGraph && nodes->node[i].known)
+            BG__TRY(hash_edges(nodes, nodes->node[i].of.child, (long)i, &hashes));
+    snprintf(ends, sizeof ends, "%016llx", (unsigned long long)hashes.ends);
+    snprintf(kinds, sizeof kinds, "%016llx", (unsigned long long)hashes.kinds);
+    if (cJSON_AddStringToObject(line, "edges", ends) == NULL ||
+        cJSON_AddStringToObject(line, "edge_kinds", kinds) == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
+done:
     return status;
 }
 
@@ -261,17 +302,14 @@ static bg_status fill_nodes(bg_graph *graph, cudaGraph_t source, cJSON *line, si
 {
     bg__nodes nodes = {.node = NULL};
     writing w = {.nodes = &nodes};
-    char edges[24];
-    uint64_t hash;
     cJSON *list;
     bg_status status;
 
     BG__TRY(bg__nodes_take(graph, &nodes));
     BG__TRY(bg__memory_ids_begin(&w.ids, graph, &nodes, write_owner));
-    BG__TRY(hash_edges(source, &hash));
-    snprintf(edges, sizeof edges, "%016llx", (unsigned long long)hash);
+    BG__TRY(add_edges(&nodes, source, line));
     list = cJSON_AddArrayToObject(line, "nodes");
-    if (list == NULL || cJSON_AddStringToObject(line, "edges", edges) == NULL)
+    if (list == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph holds");
     for (size_t i = 0; i < nodes.count; i++)
         if (!fill_node(&w, bg__json_add_object(list), &nodes.node[i]))

@@ -6,7 +6,8 @@
  *   {"owner": 3, "id": "...", "text": "...", "stack": "...", "pool": true}
  *       memory: equal in two runs where the id is; for messages; the stack of the allocation, or "". pool: an allocator
  *       such as PyTorch's gives out parts of it
- *   {"graph": 0, "name": "graph#0", "file": "main.c", "line": 12, "edges": "HASH", "nodes": [...]}
+ *   {"graph": 0, "name": "graph#0", "file": "main.c", "line": 12, "edges": "HASH",
+ *    "edge_kinds": "HASH", "nodes": [...]}               hashes: of all edges, with those of child graphs
  *       a node: {"kind": "kernel", "call": "scale#0", "work": "scale(float*)", "file": "main.c", "line": 7,
  *       "launch": "8 1 1 128 1 1 0", "values": ["HEX", "HEX@0:3+16"]}
  *       launch: grid, block, bytes of dynamic shared memory. values: a kernel's parameters; of other nodes what

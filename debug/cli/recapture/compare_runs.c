@@ -231,12 +231,13 @@ static void report_flow(comparing *c, size_t first)
                             first < g->count ? g->nodes[first] : h->nodes[first], FLOW_ADVICE, message);
 }
 
-static void report_edges(comparing *c)
+/* what: the member that differs. */
+static void report_edges(comparing *c, const char *what, const char *how)
 {
     char message[500];
     c->node = 0;
-    snprintf(message, sizeof message, "the nodes of the graph are the same %s and %s, but wait for others%s",
-             c->all->labels[0], c->all->labels[1], flow_consequence(note_key(c, "edges") || !c->all->varied));
+    snprintf(message, sizeof message, "the nodes of the graph are the same %s and %s, but wait for %s%s",
+             c->all->labels[0], c->all->labels[1], how, flow_consequence(note_key(c, what) || !c->all->varied));
     c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning", NULL, FLOW_ADVICE, message);
 }
 
@@ -289,7 +290,9 @@ static void compare_graphs(comparing *c)
         return;
     }
     if (strcmp(cli_text(g->row, "edges"), cli_text(h->row, "edges")) != 0)
-        report_edges(c);
+        report_edges(c, "edges", "others");
+    else if (strcmp(cli_text(g->row, "edge_kinds"), cli_text(h->row, "edge_kinds")) != 0)
+        report_edges(c, "edge_kinds", "one another in another way, such as a programmatic launch");
     compare_nodes(c);
 }
 

@@ -127,19 +127,21 @@ static void flow(bool correct)
     replay(execs[correct && twice ? 1 : 0]);
 }
 
-/* An input decides which node waits for which. */
-static void order(bool correct)
+/* An input decides which node waits for which: in the graph, or in a child graph of it. */
+static void order(bool child, bool correct)
 {
     const bool other = !correct && number("ORDER", 0) != 0;
     void *parameters[] = {&y, &x};
     struct cudaKernelNodeParams params = node_of(parameters);
     cudaGraphNode_t nodes[3];
-    cudaGraph_t graph;
+    cudaGraph_t graph, around;
 
     CUDA(cudaGraphCreate(&graph, 0));
     for (int i = 0; i < 3; i++)
         CUDA(cudaGraphAddKernelNode(&nodes[i], graph, i > 0 ? &nodes[other ? 0 : i - 1] : NULL, i > 0, &params));
-    replay(instantiate(graph));
+    CUDA(cudaGraphCreate(&around, 0));
+    CUDA(cudaGraphAddChildGraphNode(&nodes[0], around, NULL, 0, graph));
+    replay(instantiate(child ? around : graph));
 }
 
 /* One value in many nodes. */
@@ -257,7 +259,9 @@ int main(int argc, char **argv)
     else if (is_case(name, "flow"))
         flow(correct);
     else if (is_case(name, "order"))
-        order(correct);
+        order(false, correct);
+    else if (is_case(name, "child"))
+        order(true, correct);
     else if (is_case(name, "many"))
         many(correct);
     else if (is_case(name, "chance"))
