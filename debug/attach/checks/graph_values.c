@@ -172,16 +172,49 @@ static bool add_value(writing *w, cJSON *list, const void *value, size_t bytes)
     return false;
 }
 
-static bool add_end(writing *w, cJSON *list, bool there, const bg__end *end)
+static bool add_number(writing *w, cJSON *list, size_t number)
 {
-    return add_value(w, list, &end->address, there ? sizeof end->address : 0) &&
-           add_value(w, list, &end->bytes, there ? sizeof end->bytes : 0);
+    const uint64_t value = number;
+    return add_value(w, list, &value, sizeof value);
+}
+
+static bool add_address(writing *w, cJSON *list, bool there, const bg__end *end)
+{
+    return add_value(w, list, &end->address, there ? sizeof end->address : 0);
+}
+
+/* Where there is one row, nothing depends on its distance from another one, which CUDA may choose; so with slices. */
+static bool add_copy(writing *w, cJSON *list, const bg__node *node)
+{
+    const struct cudaMemcpy3DParms *copy = &node->of.copy;
+    const bool slices = copy->extent.depth > 1, rows = slices || copy->extent.height > 1;
+    bg__end source = {0}, destination = {0};
+    const bool from = bg__copy_end(node, BG__SOURCE, &source), to = bg__copy_end(node, BG__DESTINATION, &destination);
+
+    return add_address(w, list, from, &source) && add_number(w, list, copy->extent.width) &&
+           add_address(w, list, to, &destination) && add_number(w, list, copy->extent.height) &&
+           add_number(w, list, copy->extent.depth) && add_number(w, list, rows && from ? copy->srcPtr.pitch : 0) &&
+           add_number(w, list, rows && to ? copy->dstPtr.pitch : 0) &&
+           add_number(w, list, slices && from ? copy->srcPtr.ysize : 0) &&
+           add_number(w, list, slices && to ? copy->dstPtr.ysize : 0) &&
+           add_value(w, list, &copy->srcPos, from ? 0 : sizeof copy->srcPos) &&
+           add_value(w, list, &copy->dstPos, to ? 0 : sizeof copy->dstPos);
+}
+
+static bool add_fill(writing *w, cJSON *list, const bg__node *node)
+{
+    const struct cudaMemsetParams *fill = &node->of.fill;
+    bg__end destination = {0};
+    const bool to = bg__fill_end(node, &destination);
+
+    return add_address(w, list, to, &destination) && add_number(w, list, fill->width * fill->elementSize) &&
+           add_value(w, list, &fill->value, sizeof fill->value) && add_number(w, list, fill->height) &&
+           add_number(w, list, fill->height > 1 ? fill->pitch : 0) && add_number(w, list, fill->elementSize);
 }
 
 /* In the order of value_names in debug/cli/recapture. */
 static bool add_values(writing *w, cJSON *list, const bg__node *node)
 {
-    bg__end source = {0}, destination = {0};
     bg__parameter parameter;
     bool good = true;
 
@@ -190,13 +223,8 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
         for (int i = 0; good && bg__node_parameter(node, i, &parameter); i++)
             good = add_value(w, list, parameter.value, parameter.bytes);
         return good;
-    case cudaGraphNodeTypeMemcpy:
-        good = bg__copy_end(node, BG__SOURCE, &source);
-        return add_end(w, list, good, &source) &&
-               add_end(w, list, bg__copy_end(node, BG__DESTINATION, &destination), &destination);
-    case cudaGraphNodeTypeMemset:
-        good = bg__fill_end(node, &destination);
-        return add_end(w, list, good, &destination) && add_value(w, list, &node->of.fill.value, sizeof(unsigned));
+    case cudaGraphNodeTypeMemcpy: return add_copy(w, list, node);
+    case cudaGraphNodeTypeMemset: return add_fill(w, list, node);
     case cudaGraphNodeTypeMemAlloc:
         return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
     default: return true;

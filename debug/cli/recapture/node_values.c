@@ -300,13 +300,23 @@ static void compare_value(const comparing *c)
 /* What the values of a node are, in the order in which debug/attach/checks/graph_values.c writes them. */
 static const char *value_name(const char *kind, int index, char text[CLI_VALUE_WHAT])
 {
-    static const char *const copy[] = {"the node's source", "the node's length", "the node's destination",
-                                       "the node's length"};
-    static const char *const fill[] = {"the node's destination", "the node's length", "the node's value"};
+    static const char *const copy[] = {"the node's source",
+                                       "the length of a row",
+                                       "the node's destination",
+                                       "the number of rows",
+                                       "the number of slices",
+                                       "the source's pitch",
+                                       "the destination's pitch",
+                                       "the rows of a slice of the source",
+                                       "the rows of a slice of the destination",
+                                       "the position in the source",
+                                       "the position in the destination"};
+    static const char *const fill[] = {"the node's destination", "the length of a row", "the node's value",
+                                       "the number of rows",     "the node's pitch",    "the size of an element"};
 
-    if (strcmp(kind, "memcpy") == 0 && index < 4)
+    if (strcmp(kind, "memcpy") == 0 && index < (int)(sizeof copy / sizeof *copy))
         return copy[index];
-    if (strcmp(kind, "memset") == 0 && index < 3)
+    if (strcmp(kind, "memset") == 0 && index < (int)(sizeof fill / sizeof *fill))
         return fill[index];
     if (strcmp(kind, "allocation") == 0)
         return "the node's size";

@@ -221,6 +221,22 @@ static void byte(bool correct)
     replay(instantiate(graph));
 }
 
+/* Rows of which all lie in as many bytes. The twin has one, which needs no pitch. */
+static void rows(bool copy, bool correct)
+{
+    const bool other = number("OTHER", 0) != 0;
+    const size_t pitch = other ? 32 : 64, count = correct ? 1 : other ? 5 : 3;
+    cudaGraph_t graph;
+
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    if (copy)
+        CUDA(cudaMemcpy2DAsync(y, pitch, x, pitch, 32, count, cudaMemcpyDeviceToDevice, stream));
+    else
+        CUDA(cudaMemset2DAsync(y, pitch, 0, 32, count, stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    replay(instantiate(graph));
+}
+
 /* It has a graph only with a certain input; with another it crashes, fails, or does not end. */
 static void odd(const char *value)
 {
@@ -268,6 +284,8 @@ int main(int argc, char **argv)
         chance(correct);
     else if (is_case(name, "structs"))
         structs(correct);
+    else if (is_case(name, "copy") || is_case(name, "fill"))
+        rows(is_case(name, "copy"), correct);
     else if (is_case(name, "byte"))
         byte(correct);
     else if (is_case(name, "sizes"))
