@@ -49,6 +49,8 @@ found many SCALE=0.5,0.25 "\\[frozen-value\\] scale#0, scale#1, scale#2, scale#3
 # Rows that lie in as many bytes, but are others.
 found fill OTHER=0,1 "\\[frozen-value\\] memset#0 at rows\\+.*: the node's pitch is 64 with OTHER=0, and 32 with OTHER=1; each replay uses the value of the capture$" 2
 found copy OTHER=0,1 "\\[frozen-value\\] memcpy#0 at rows\\+.*: the number of rows is 3 with OTHER=0, and 5 with OTHER=1; each replay uses the value of the capture$" 2
+found function OTHER=0,1 '\[frozen-control-flow\] .*: the graph has other nodes with OTHER=0 than with OTHER=1; first difference: node 0 is host function#0 \(first_function in frozen\) at function\+.* with OTHER=0, and node 0 is host function#0 \(second_function in frozen\) at function\+.* with OTHER=1; a replay repeats'
+found argument OTHER=0,1 "\\[frozen-value\\] host function#0 at function\\+.*: the function's argument is 3 with OTHER=0, and 6 with OTHER=1; each replay uses the value of the capture$"
 
 # An empty struct is a byte that nobody has set, too: another one in each run is a note.
 export RUNS=$work/runs

@@ -227,6 +227,7 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
     case cudaGraphNodeTypeMemset: return add_fill(w, list, node);
     case cudaGraphNodeTypeMemAlloc:
         return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
+    case cudaGraphNodeTypeHost: return add_value(w, list, &node->of.host.userData, sizeof node->of.host.userData);
     default: return true;
     }
 }
@@ -251,13 +252,23 @@ static bool add_site(cJSON *row, bg_site site)
                                  cJSON_AddNumberToObject(row, "line", site.line) != NULL);
 }
 
+/* false: out of host memory. */
+static bool add_work(cJSON *row, const bg__node *node)
+{
+    char function[BG__CODE_NAME];
+    const char *work = node->kernel != NULL ? node->kernel->name : NULL;
+
+    if (node->type == cudaGraphNodeTypeHost && node->known &&
+        bg__code_name((uintptr_t)node->of.host.fn, function, sizeof function))
+        work = function;
+    return work == NULL || cJSON_AddStringToObject(row, "work", work) != NULL;
+}
+
 static bool fill_node(writing *w, cJSON *row, const bg__node *node)
 {
-    const char *work = node->kernel != NULL ? node->kernel->name : NULL;
     cJSON *values;
 
-    if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL ||
-        (work != NULL && cJSON_AddStringToObject(row, "work", work) == NULL) ||
+    if (row == NULL || cJSON_AddStringToObject(row, "kind", bg__node_kind(node)) == NULL || !add_work(row, node) ||
         (node->parent >= 0 && cJSON_AddNumberToObject(row, "parent", (double)node->parent) == NULL) ||
         (node->call != NULL &&
          (cJSON_AddStringToObject(row, "call", node->call->name) == NULL || !add_site(row, node->call->site))))

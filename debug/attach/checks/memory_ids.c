@@ -12,6 +12,7 @@
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/memory/owners.h"
 #include "debug/attach/report/names.h"
+#include "debug/attach/stacks/symbols.h"
 #include "debug/check/node_pointers.h"
 
 /* All that were told, for as long as the process lives. */
@@ -63,6 +64,43 @@ void bg__memory_ids_end(bg__memory_ids *ids)
 {
     bg__allocations_free(&ids->own);
     bg__spans_free(&ids->host);
+}
+
+/* The caller frees it. NULL: nothing of that name begins there. */
+static char *find_symbol(const Dl_info *about, const void *at)
+{
+    size_t offset = 0;
+    char *found, *name;
+
+    if (about->dli_sname != NULL && about->dli_saddr == at)
+        found = strdup(about->dli_sname);
+    else
+        found = bg__symbol_find(about, at, &offset);
+    name = found != NULL && offset == 0 ? bg__demangle(found) : NULL;
+    if (name == NULL && offset == 0)
+        return found;
+    free(found);
+    return name;
+}
+
+bool bg__code_name(uintptr_t address, char *text, size_t bytes)
+{
+    const void *at = (const void *)address; /* NOLINT(performance-no-int-to-ptr) */
+    const char *file;
+    char *symbol;
+    Dl_info about;
+
+    if (dladdr(at, &about) == 0 || about.dli_fname == NULL)
+        return false;
+    file = strrchr(about.dli_fname, '/');
+    file = file != NULL ? file + 1 : about.dli_fname;
+    symbol = find_symbol(&about, at);
+    if (symbol != NULL)
+        snprintf(text, bytes, "%.200s in %.100s", symbol, file);
+    else
+        snprintf(text, bytes, "%.100s+0x%zx", file, (size_t)(address - (uintptr_t)about.dli_fbase));
+    free(symbol);
+    return true;
 }
 
 /* ---- what an address is in -------------------------------------------------------------------------------------- */

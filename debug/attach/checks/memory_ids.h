@@ -23,6 +23,11 @@ typedef struct bg__memory_ids {
 bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes, bg__memory_id_tell *tell);
 void bg__memory_ids_end(bg__memory_ids *ids);
 
+enum { BG__CODE_NAME = 320 };
+/* "add_one in program", "program+0x1234": what is there in a file that is loaded, which has the same text in each run.
+ * false: no file is. */
+bool bg__code_name(uintptr_t address, char *text, size_t bytes);
+
 /* false: word is the address of no memory that is known, and rather a number. Calls are made under one lock. */
 bool bg__memory_id_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset);
 

@@ -181,10 +181,11 @@ static void report_value(void *user, const cli_value_difference *d)
 
 /* ---- control flow ----------------------------------------------------------------------------------------------- */
 
-/* "node 1 is scale#0 at model.py:7"; or that there is none. */
+/* "node 1 is scale#0 at model.py:7", and of a host function which one; or that there is none. */
 static void describe_node(const cli_run_graph *g, size_t index, char text[300])
 {
     const cJSON *node = index < g->count ? g->nodes[index] : NULL;
+    const bool host = strcmp(cli_text(node, "kind"), "host function") == 0 && cli_text(node, "work")[0] != '\0';
     char line[24] = "";
 
     if (node == NULL) {
@@ -193,9 +194,10 @@ static void describe_node(const cli_run_graph *g, size_t index, char text[300])
     }
     if (cli_number(node, "line") > 0)
         snprintf(line, sizeof line, ":%d", (int)cli_number(node, "line"));
-    snprintf(text, 300, "node %zu is %.100s%s%.120s%s", index,
-             cli_text(node, "call")[0] != '\0' ? cli_text(node, "call") : cli_text(node, "kind"),
-             cli_text(node, "file")[0] != '\0' ? " at " : "", cli_text(node, "file"), line);
+    snprintf(text, 300, "node %zu is %.60s%s%.60s%s%s%.100s%s", index,
+             cli_text(node, "call")[0] != '\0' ? cli_text(node, "call") : cli_text(node, "kind"), host ? " (" : "",
+             host ? cli_text(node, "work") : "", host ? ")" : "", cli_text(node, "file")[0] != '\0' ? " at " : "",
+             cli_text(node, "file"), line);
 }
 
 static const char *plural(size_t count)

@@ -320,6 +320,8 @@ static const char *value_name(const char *kind, int index, char text[CLI_VALUE_W
         return fill[index];
     if (strcmp(kind, "allocation") == 0)
         return "the node's size";
+    if (strcmp(kind, "host function") == 0)
+        return "the function's argument";
     snprintf(text, CLI_VALUE_WHAT, "kernel parameter %d", index);
     return text;
 }

@@ -237,6 +237,31 @@ static void rows(bool copy, bool correct)
     replay(instantiate(graph));
 }
 
+static void CUDART_CB first_function(void *user)
+{
+    (void)user;
+}
+
+static void CUDART_CB second_function(void *user)
+{
+    (void)user;
+}
+
+/* Another function; or another argument of it, a number. The twin's is an address of the host. */
+static void function(bool argument, bool correct)
+{
+    const bool other = number("OTHER", 0) != 0;
+    void *user = correct ? malloc(other ? 32 : 1 << 20) : argument && other ? (void *)6 : (void *)3; /* NOLINT */
+    cudaGraph_t graph;
+
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA(cudaLaunchHostFunc(stream, other && !correct && !argument ? second_function : first_function, user));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    replay(instantiate(graph));
+    if (correct)
+        free(user);
+}
+
 /* It has a graph only with a certain input; with another it crashes, fails, or does not end. */
 static void odd(const char *value)
 {
@@ -286,6 +311,8 @@ int main(int argc, char **argv)
         structs(correct);
     else if (is_case(name, "copy") || is_case(name, "fill"))
         rows(is_case(name, "copy"), correct);
+    else if (is_case(name, "function") || is_case(name, "argument"))
+        function(is_case(name, "argument"), correct);
     else if (is_case(name, "byte"))
         byte(correct);
     else if (is_case(name, "sizes"))
