@@ -51,6 +51,7 @@ found fill OTHER=0,1 "\\[frozen-value\\] memset#0 at rows\\+.*: the node's pitch
 found copy OTHER=0,1 "\\[frozen-value\\] memcpy#0 at rows\\+.*: the number of rows is 3 with OTHER=0, and 5 with OTHER=1; each replay uses the value of the capture$" 2
 found function OTHER=0,1 '\[frozen-control-flow\] .*: the graph has other nodes with OTHER=0 than with OTHER=1; first difference: node 0 is host function#0 \(first_function in frozen\) at function\+.* with OTHER=0, and node 0 is host function#0 \(second_function in frozen\) at function\+.* with OTHER=1; a replay repeats'
 found argument OTHER=0,1 "\\[frozen-value\\] host function#0 at function\\+.*: the function's argument is 3 with OTHER=0, and 6 with OTHER=1; each replay uses the value of the capture$"
+found event OTHER=0,1 "\\[frozen-value\\] event record#0.*: the node's event is event #2 at event\\+.* in frozen with OTHER=0, and event #1 at .* with OTHER=1; each replay uses the event of the capture$"
 
 # An empty struct is a byte that nobody has set, too: another one in each run is a note.
 export RUNS=$work/runs

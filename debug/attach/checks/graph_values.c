@@ -227,6 +227,8 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
     case cudaGraphNodeTypeMemset: return add_fill(w, list, node);
     case cudaGraphNodeTypeMemAlloc:
         return add_value(w, list, &node->of.memory.bytes, node->known ? sizeof node->of.memory.bytes : 0);
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent: return add_value(w, list, &node->of.event, sizeof node->of.event);
     case cudaGraphNodeTypeHost: return add_value(w, list, &node->of.host.userData, sizeof node->of.host.userData);
     default: return true;
     }

@@ -144,17 +144,22 @@ static void describe_bytes(uintptr_t address, uintptr_t base, size_t bytes, plac
     p->offset = address - base;
 }
 
-/* "allocation #2 (4096 bytes) at make_buffers+0x14 in program" */
+/* "allocation #2 (4096 bytes) at make_buffers+0x14 in program", "event #0 at main+0x14 in program" */
 static bool describe_made(uintptr_t address, place *p)
 {
     bg__made_memory owner;
     bg_site site;
-    char line[24] = "";
+    char line[24] = "", size[40] = "";
 
     if (!bg__owners_find(address, &owner))
         return false;
     p->base = owner.base;
     p->bytes = owner.bytes;
+    if (owner.made == NULL && owner.event) {
+        snprintf(p->id, sizeof p->id, "event");
+        snprintf(p->text, sizeof p->text, "an event");
+        return true;
+    }
     if (owner.made == NULL) {
         describe_bytes(address, owner.base, owner.bytes, p);
         return true;
@@ -163,9 +168,12 @@ static bool describe_made(uintptr_t address, place *p)
     if (site.line > 0)
         snprintf(line, sizeof line, ":%d", site.line);
     p->stack = bg__stack_text(owner.made);
-    snprintf(p->id, sizeof p->id, "made %016" PRIx64 " %lu", bg__text_hash(p->stack), owner.ordinal);
-    snprintf(p->text, sizeof p->text, "allocation #%lu (%zu bytes) at %.300s%s", owner.ordinal, owner.bytes,
-             site.file != NULL ? site.file : "an unknown place", line);
+    snprintf(p->id, sizeof p->id, "%s %016" PRIx64 " %lu", owner.event ? "event" : "made", bg__text_hash(p->stack),
+             owner.ordinal);
+    if (!owner.event)
+        snprintf(size, sizeof size, " (%zu bytes)", owner.bytes);
+    snprintf(p->text, sizeof p->text, "%s #%lu%s at %.300s%s", owner.event ? "event" : "allocation", owner.ordinal,
+             size, site.file != NULL ? site.file : "an unknown place", line);
     p->offset = address - owner.base;
     return true;
 }

@@ -141,6 +141,20 @@ static void after_unmap(bg__driver_call *call)
     after_range(call);
 }
 
+/* (CUevent *phEvent, unsigned Flags) */
+static void after_event(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__owners_add_event(*(uintptr_t *)bg__call_argument(call, 0));
+}
+
+/* (CUevent hEvent) */
+static bool before_event_end(bg__driver_call *call)
+{
+    bg__owners_remove((uintptr_t)call->arguments[0]);
+    return false;
+}
+
 /* In the order of a stream, which may be captured: then nothing has happened yet, and there is a node for it. */
 static void note_node(const bg__driver_call *call, int stream)
 {
@@ -233,6 +247,8 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuDevicePrimaryCtxRelease_v2", false, before_call, after_change},
         {"cuModuleUnload", false, before_unload, after_unload},
         {"cuLibraryUnload", false, before_library_unload, after_unload},
+        {"cuEventCreate", false, NULL, after_event},
+        {"cuEventDestroy_v2", false, before_event_end, NULL},
         /* Those change no memory, but wait. */
         {"cuCtxSynchronize", false, before_wait, after_wait},
         {"cuStreamSynchronize", false, before_wait, after_wait},

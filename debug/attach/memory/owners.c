@@ -98,17 +98,25 @@ done:
     return status;
 }
 
-void bg__owners_add(uintptr_t base, size_t bytes)
+static void add(bg__made_memory added)
 {
-    bg__made_memory added = {.base = base, .bytes = bytes};
-
-    if (!owners.on || bytes == 0)
+    if (!owners.on || added.bytes == 0)
         return;
     added.made = bg__stack_here();
     pthread_mutex_lock(&owners.lock);
     if (add_owner(added) != BG_OK)
         bg__warn("--attach: whose memory an address is in is not known: %s", bg_last_error());
     pthread_mutex_unlock(&owners.lock);
+}
+
+void bg__owners_add(uintptr_t base, size_t bytes)
+{
+    add((bg__made_memory){.base = base, .bytes = bytes});
+}
+
+void bg__owners_add_event(uintptr_t event)
+{
+    add((bg__made_memory){.base = event, .bytes = 1, .event = true});
 }
 
 void bg__owners_remove(uintptr_t base)

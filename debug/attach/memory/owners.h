@@ -4,18 +4,21 @@
 
 #include "debug/attach/stacks/stacks.h"
 
-/* Memory that a call of the driver gave to the program. */
+/* Memory that a call of the driver gave to the program; or an event. */
 typedef struct bg__made_memory {
     uintptr_t base;
     size_t bytes;
     const bg__stack *made; /* NULL: unknown */
-    unsigned long ordinal; /* among the allocations of that stack, from 0 */
+    unsigned long ordinal; /* among what that stack has made, from 0 */
+    bool event;            /* it is no memory, but an event, of one byte */
 } bg__made_memory;
 
 /* From now on allocations are noted; before that the functions below do nothing. */
 void bg__owners_begin(void);
 /* On the thread that has made the call. What overlaps it is gone. */
 void bg__owners_add(uintptr_t base, size_t bytes);
+/* The same for an event. */
+void bg__owners_add_event(uintptr_t event);
 /* What begins there is about to be freed. */
 void bg__owners_remove(uintptr_t base);
 /* false: no allocation that was seen has the address. */

@@ -19,6 +19,8 @@
     "the node's parameters before each launch; if there is a graph for each value, all is well"
 #define POINTER_ADVICE                                                                                                 \
     "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"
+#define EVENT_ADVICE                                                                                                   \
+    "record and wait for one event in all captures; or capture one graph for each case, and choose before each launch"
 #define CHANCE_ADVICE                                                                                                  \
     "if it is meant to change from launch to launch, keep it in device memory that the kernel reads, or set the "      \
     "node's parameters before each launch"
@@ -123,11 +125,11 @@ static bool join_group(comparing *c, const char *group)
     return false;
 }
 
-/* Padding differs in each run; what differs only where an input does, is a value. chance: two runs that are alike
- * differ in it. */
+/* Padding differs in each run, and threads may make events in another order; what differs only where an input does, is
+ * a value. chance: two runs that are alike differ in it. */
 static bool is_note(const cli_value_difference *d, bool chance)
 {
-    return d->sure == 0 || (d->sure == 1 && chance);
+    return d->sure == 0 || ((d->sure == 1 || d->event) && chance);
 }
 
 /* What follows from the difference. */
@@ -135,6 +137,8 @@ static const char *consequence(const comparing *c, const cli_value_difference *d
 {
     if (d->sure == 0 && d->pointer)
         return "; an allocator gives out that memory, and may have put the same block elsewhere, or it is no address";
+    if (d->event)
+        return chance ? "; threads may have made them in another order" : "; each replay uses the event of the capture";
     if (is_note(d, chance))
         return BG__MAYBE_PADDING;
     if (chance && c->all->varied)
@@ -164,12 +168,16 @@ static void report_value(void *user, const cli_value_difference *d)
 {
     comparing *c = user;
     const bool chance = note_key(c, d->what) || !c->all->varied, note = is_note(d, chance);
-    const char *advice = note ? "" : chance ? CHANCE_ADVICE : d->pointer ? POINTER_ADVICE : VALUE_ADVICE;
+    const char *advice = note         ? ""
+                         : chance     ? CHANCE_ADVICE
+                         : d->event   ? EVENT_ADVICE
+                         : d->pointer ? POINTER_ADVICE
+                                      : VALUE_ADVICE;
     char message[1600], group[260];
 
     snprintf(group, sizeof group, "%d %s", chance, d->group);
     if (note) /* one for all nodes: it is said that something may be overlooked */
-        snprintf(group, sizeof group, "note %d", d->pointer);
+        snprintf(group, sizeof group, "note %d %d", d->pointer, d->event);
     if (join_group(c, group))
         return;
     snprintf(message, sizeof message, "%s %s %s, and %s %s%s", d->what, d->sides[0], c->all->labels[0], second_side(d),

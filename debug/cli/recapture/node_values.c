@@ -78,11 +78,18 @@ static bool is_same_place(const place *a, const place *b)
            strcmp(cli_text(a->owner, "id"), cli_text(b->owner, "id")) == 0;
 }
 
+static bool is_event(const place *p)
+{
+    return p->owner != NULL && strncmp(cli_text(p->owner, "id"), "event", strlen("event")) == 0;
+}
+
 static void write_place(const place *p, const unsigned char *word, char side[CLI_VALUE_SIDE])
 {
     char text[BG__VALUE_TEXT];
     if (p->owner == NULL)
         snprintf(side, CLI_VALUE_SIDE, "is %s", bg__value_text(word, sizeof(uint64_t), true, text, sizeof text));
+    else if (is_event(p))
+        snprintf(side, CLI_VALUE_SIDE, "is %.300s", cli_text(p->owner, "text"));
     else if (p->offset > 0)
         snprintf(side, CLI_VALUE_SIDE, "points to byte %llu of %.300s", p->offset, cli_text(p->owner, "text"));
     else
@@ -135,7 +142,8 @@ static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(ui
 static void tell_places(const comparing *c, size_t at, const place p[2], unsigned char words[2][sizeof(uint64_t)])
 {
     const bool alone = c->values[0]->bytes == sizeof(uint64_t);
-    cli_value_difference d = {.pointer = true, .sure = sureness_of_places(p, words, alone)};
+    const bool events = is_event(&p[0]) && is_event(&p[1]);
+    cli_value_difference d = {.pointer = !events, .event = events, .sure = sureness_of_places(p, words, alone)};
 
     set_what(c, at, alone, &d);
     for (int i = 0; i < 2; i++)
@@ -320,6 +328,8 @@ static const char *value_name(const char *kind, int index, char text[CLI_VALUE_W
         return fill[index];
     if (strcmp(kind, "allocation") == 0)
         return "the node's size";
+    if (strcmp(kind, "event record") == 0 || strcmp(kind, "event wait") == 0)
+        return "the node's event";
     if (strcmp(kind, "host function") == 0)
         return "the function's argument";
     snprintf(text, CLI_VALUE_WHAT, "kernel parameter %d", index);

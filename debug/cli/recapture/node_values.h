@@ -9,7 +9,7 @@ enum { CLI_VALUE_WHAT = 96, CLI_VALUE_SIDE = 480 };
 /* sure: 2, it is another value; 1: it looks like one, and may be padding of a struct, which holds anything; 0: it does
  * not, or is where an allocator has put a block. */
 typedef struct cli_value_difference {
-    bool pointer;
+    bool pointer, event; /* neither: it is a number */
     int sure;
     char what[CLI_VALUE_WHAT];     /* "kernel parameter 2, offset 8," */
     char sides[2][CLI_VALUE_SIDE]; /* "is 0.5 (as integer 1056964608)", "points to byte 16 of input" */

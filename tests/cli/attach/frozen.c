@@ -262,6 +262,23 @@ static void function(bool argument, bool correct)
         free(user);
 }
 
+/* Which event is recorded. The twin always records the same. */
+static void event(bool correct)
+{
+    const bool other = number("OTHER", 0) != 0;
+    cudaEvent_t events[3];
+    cudaGraph_t graph;
+
+    for (int i = 0; i < 3; i++)
+        CUDA(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+    if (correct && other)
+        CUDA(cudaEventDestroy(events[0]));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA(cudaEventRecordWithFlags(events[correct || !other ? 2 : 1], stream, cudaEventRecordExternal));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    replay(instantiate(graph));
+}
+
 /* It has a graph only with a certain input; with another it crashes, fails, or does not end. */
 static void odd(const char *value)
 {
@@ -313,6 +330,8 @@ int main(int argc, char **argv)
         rows(is_case(name, "copy"), correct);
     else if (is_case(name, "function") || is_case(name, "argument"))
         function(is_case(name, "argument"), correct);
+    else if (is_case(name, "event"))
+        event(correct);
     else if (is_case(name, "byte"))
         byte(correct);
     else if (is_case(name, "sizes"))
