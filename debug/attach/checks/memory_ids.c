@@ -178,11 +178,24 @@ static bool describe_made(uintptr_t address, place *p)
     return true;
 }
 
+/* A variable of the host device is one of a file that is loaded. */
+static bool describe_variable(uintptr_t address, uintptr_t base, place *p)
+{
+    char name[BG__CODE_NAME];
+
+    if (!bg__code_name(base, name, sizeof name))
+        return false;
+    snprintf(p->id, sizeof p->id, "variable %016" PRIx64, bg__text_hash(name));
+    snprintf(p->text, sizeof p->text, "%s", name);
+    p->offset = address - base;
+    return true;
+}
+
 static bool describe_noted(const bg__allocations *notes, uintptr_t address, place *p)
 {
     const bg__allocation *found = bg__allocations_find(notes, address);
 
-    if (found != NULL)
+    if (found != NULL && !describe_variable(address, found->base, p))
         describe_bytes(address, found->base, found->bytes, p);
     return found != NULL;
 }

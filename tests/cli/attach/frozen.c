@@ -279,6 +279,19 @@ static void event(bool correct)
     replay(instantiate(graph));
 }
 
+/* Another variable of the device. */
+static void variable(bool correct)
+{
+    float *to;
+    cudaGraph_t graph;
+
+    CUDA(get_variable(!correct && number("OTHER", 0) != 0, &to));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA(launch(&to, &x, stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    replay(instantiate(graph));
+}
+
 /* It has a graph only with a certain input; with another it crashes, fails, or does not end. */
 static void odd(const char *value)
 {
@@ -332,6 +345,8 @@ int main(int argc, char **argv)
         function(is_case(name, "argument"), correct);
     else if (is_case(name, "event"))
         event(correct);
+    else if (is_case(name, "variable"))
+        variable(correct);
     else if (is_case(name, "byte"))
         byte(correct);
     else if (is_case(name, "sizes"))

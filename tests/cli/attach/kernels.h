@@ -31,6 +31,8 @@ typedef struct blend_factor {
 const void *blend_kernel(void);
 /* y = value: its parameters are y and value, one byte, as an empty struct is. */
 const void *fill_kernel(void);
+/* Two variables of the device, of as many bytes: y for the other kernels. */
+cudaError_t get_variable(int second, float **y);
 /* *y = table[*index]: its parameters are y, table and index. */
 const void *gather_kernel(void);
 /* y = x, for the first `rows` floats: its parameters are y, x and rows. */
