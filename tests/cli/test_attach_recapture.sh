@@ -52,6 +52,8 @@ found fill OTHER=0,1 "\\[frozen-value\\] memset#0 at rows\\+.*: the node's pitch
 found copy OTHER=0,1 "\\[frozen-value\\] memcpy#0 at rows\\+.*: the number of rows is 3 with OTHER=0, and 5 with OTHER=1; each replay uses the value of the capture$" 2
 found function OTHER=0,1 '\[frozen-control-flow\] .*: the graph has other nodes with OTHER=0 than with OTHER=1; first difference: node 0 is host function#0 \(first_function in frozen\) at function\+.* with OTHER=0, and node 0 is host function#0 \(second_function in frozen\) at function\+.* with OTHER=1; a replay repeats'
 found argument OTHER=0,1 "\\[frozen-value\\] host function#0 at function\\+.*: the function's argument is 3 with OTHER=0, and 6 with OTHER=1; each replay uses the value of the capture$"
+found cluster OTHER=0,1 '\[frozen-value\] add#0 at blocks\+.*: clusterDim.x is 1 with OTHER=0, and 2 with OTHER=1; each replay uses the value of the capture$'
+found cooperative OTHER=0,1 '\[frozen-value\] add#0 at blocks\+.*: cooperative launch is 0 with OTHER=0, and 1 with OTHER=1; each replay uses the value of the capture$'
 found event OTHER=0,1 "\\[frozen-value\\] event record#0.*: the node's event is event #2 at event\\+.* in frozen with OTHER=0, and event #1 at .* with OTHER=1; each replay uses the event of the capture$"
 
 # An empty struct is a byte that nobody has set, too: another one in each run is a note.
@@ -62,7 +64,7 @@ grep -q '^check recapture: 0 findings; 1 note$' "$work/log" || fail attach-recap
 # Nothing differs: the program copies its input into device memory, or nothing of it changes.
 expect attach-recapture-equal 0 '^equal: all that was compared, with SCALE=0.5 and with SCALE=0.25. That is right if' recapture \
     --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar correct
-grep -q '^looked at: 1 graph of two runs, 1 node, 9 values compared$' "$work/log" || fail attach-recapture-equal "what it looked at"
+grep -q '^looked at: 1 graph of two runs, 1 node, 13 values compared$' "$work/log" || fail attach-recapture-equal "what it looked at"
 expect attach-recapture-alike 0 '^equal: all that was compared. To see what depends on an input' recapture -- "$work/frozen" chance correct
 for pointers in pointer flow many; do # addresses are others in each run
     expect "attach-recapture-alike-$pointers" 0 '^check recapture: 0 findings$' recapture -- "$work/frozen" $pointers
@@ -120,7 +122,7 @@ expect attach-recapture-exec 1 '^warning \[frozen-value\] scale#0 ' recapture --
 expect attach-recapture-unwritten 14 '^not looked at: recapture of graph#0: what it holds could not be written: File exists$' recapture -- \
     sh -c 'for i in "" $(seq 99); do : >"$BG_REPORT/values-$$${i:+-$i}.jsonl"; done; exec "$0" scalar' "$work/frozen"
 
-expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 18, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
+expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 26, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
 expect attach-recapture-ranks 1 '^warning \[frozen-value\] scale#0 ' recapture --ranks=2 --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
 grep -q '^check recapture: 1 finding$' "$work/log" || fail attach-recapture-ranks "not one finding"

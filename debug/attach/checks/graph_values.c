@@ -236,15 +236,37 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
+/* 0, as it is where no clusters are asked for, is one block. */
+static unsigned count_of(unsigned blocks)
+{
+    return blocks > 0 ? blocks : 1;
+}
+
+/* " 1 1 1 0": clusters, and whether it is cooperative; "": CUDA does not tell. */
+static void write_attributes(const bg__node *node, char *text, size_t bytes)
+{
+    cudaLaunchAttributeValue cluster = {0}, together = {0};
+    cudaError_t error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeClusterDimension, &cluster);
+
+    text[0] = '\0';
+    if (error == cudaSuccess)
+        error = cudaGraphKernelNodeGetAttribute(node->handle, cudaLaunchAttributeCooperative, &together);
+    bg__ignore(error);
+    if (error == cudaSuccess)
+        snprintf(text, bytes, " %u %u %u %d", count_of(cluster.clusterDim.x), count_of(cluster.clusterDim.y),
+                 count_of(cluster.clusterDim.z), together.cooperative != 0);
+}
+
 static bool add_launch(cJSON *row, const bg__node *node)
 {
     const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
-    char text[120];
+    char text[180], attributes[60];
 
     if (node->type != cudaGraphNodeTypeKernel || !node->known)
         return true;
-    snprintf(text, sizeof text, "%u %u %u %u %u %u %u", launch->gridDimX, launch->gridDimY, launch->gridDimZ,
-             launch->blockDimX, launch->blockDimY, launch->blockDimZ, launch->sharedMemBytes);
+    write_attributes(node, attributes, sizeof attributes);
+    snprintf(text, sizeof text, "%u %u %u %u %u %u %u%s", launch->gridDimX, launch->gridDimY, launch->gridDimZ,
+             launch->blockDimX, launch->blockDimY, launch->blockDimZ, launch->sharedMemBytes, attributes);
     return cJSON_AddStringToObject(row, "launch", text) != NULL;
 }
 

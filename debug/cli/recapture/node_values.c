@@ -338,8 +338,17 @@ static const char *value_name(const char *kind, int index, char text[CLI_VALUE_W
 
 static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
 {
-    static const char *const names[] = {
-        "gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z", "dynamic shared memory"};
+    static const char *const names[] = {"gridDim.x",
+                                        "gridDim.y",
+                                        "gridDim.z",
+                                        "blockDim.x",
+                                        "blockDim.y",
+                                        "blockDim.z",
+                                        "dynamic shared memory",
+                                        "clusterDim.x",
+                                        "clusterDim.y",
+                                        "clusterDim.z",
+                                        "cooperative launch"};
     const char *a = cli_text(nodes[0], "launch"), *b = cli_text(nodes[1], "launch");
     const value four = {.bytes = sizeof(unsigned)};
     comparing c = {.values = {&four, &four}, .visit = of->visit, .user = of->user};

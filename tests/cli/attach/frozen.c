@@ -292,6 +292,29 @@ static void variable(bool correct)
     replay(instantiate(graph));
 }
 
+/* Blocks of which two make a cluster, or all run at once. The twin asks for clusters of one, which is what there is. */
+static void blocks(bool cluster, bool correct)
+{
+    void *parameters[] = {&y, &x};
+    struct cudaKernelNodeParams params = node_of(parameters);
+    const cudaLaunchAttributeID id = cluster ? cudaLaunchAttributeClusterDimension : cudaLaunchAttributeCooperative;
+    cudaLaunchAttributeValue value = {0};
+    cudaGraphNode_t node;
+    cudaGraph_t graph;
+
+    if (cluster) {
+        value.clusterDim.x = correct ? 1 : 2;
+        value.clusterDim.y = value.clusterDim.z = 1;
+    } else {
+        value.cooperative = !correct;
+    }
+    CUDA(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    if (number("OTHER", 0) != 0)
+        CUDA(cudaGraphKernelNodeSetAttribute(node, id, &value));
+    replay(instantiate(graph));
+}
+
 /* It has a graph only with a certain input; with another it crashes, fails, or does not end. */
 static void odd(const char *value)
 {
@@ -347,6 +370,8 @@ int main(int argc, char **argv)
         event(correct);
     else if (is_case(name, "variable"))
         variable(correct);
+    else if (is_case(name, "cluster") || is_case(name, "cooperative"))
+        blocks(is_case(name, "cluster"), correct);
     else if (is_case(name, "byte"))
         byte(correct);
     else if (is_case(name, "sizes"))
