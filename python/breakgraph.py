@@ -267,15 +267,25 @@ def check():
 # ---- two runs --------------------------------------------------------------------------------------------------------
 
 
+def _value_text(value, is_first):
+    """repr() of a tensor would copy it, which ends a capture."""
+    if hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__"):
+        return "the %s %s" % ("first" if is_first else "second", type(value).__name__)
+    return repr(value)
+
+
 def vary(name, first, second):
     """first; in the second run of `breakgraph check --attach --what=recapture` second. The command compares what graphs
     hold in both runs, and its findings name the value: "with scale=0.25". May be called before CUDA is used."""
     value = second if os.environ.get("BG_ATTACH_RUN") == "2" else first
     directory = os.environ.get("BG_REPORT")
     if directory and "BG_ATTACH_RUN" in os.environ:
-        line = json.dumps({"name": str(name), "value": repr(value)}) + "\n"
-        with open(os.path.join(directory, "varied-%d.jsonl" % os.getpid()), "a") as file:
-            file.write(line)
+        try:
+            line = json.dumps({"name": str(name), "value": _value_text(value, value is first)}) + "\n"
+            with open(os.path.join(directory, "varied-%d.jsonl" % os.getpid()), "a") as file:
+                file.write(line)
+        except Exception:  # a full disk, or a value that cannot be printed: the program goes on as without the tools
+            pass
     return value
 
 

@@ -140,4 +140,23 @@ expect attach-recapture-python 1 "^warning \\[frozen-value\\] memset#0 at .*vary
     recapture -- python3 tests/cli/attach/vary.py
 expect attach-recapture-python-constant 0 '^equal: all that was compared, with byte=3 and with byte=5' recapture -- python3 tests/cli/attach/vary.py constant
 expect attach-recapture-python-first 0 '^3$' env PYTHONPATH=python python3 -c 'import breakgraph; print(breakgraph.vary("byte", 3, 5))'
+# It never changes the program: where nothing can be written, or the value cannot be printed, or is a tensor.
+vary() { env PYTHONPATH=python BG_ATTACH_RUN=2 BG_REPORT="$1" python3 -c "import breakgraph
+class Odd:
+    def __repr__(self): raise ValueError
+class Tensor(Odd):
+    def __dlpack__(self): raise ValueError
+$2
+print('returned')"; }
+mkdir "$work/varied"
+expect attach-recapture-python-nowhere 0 '^returned$' vary "$work/nowhere" 'assert breakgraph.vary("byte", 3, 5) == 5'
+expect attach-recapture-python-full 0 '^returned$' vary "$work/varied" 'import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+assert breakgraph.vary("byte", 3, 5) == 5
+resource.setrlimit(resource.RLIMIT_FSIZE, before)'
+expect attach-recapture-python-odd 0 '^returned$' vary "$work/varied" 'breakgraph.vary("odd", 3, Odd())'
+expect attach-recapture-python-tensor 0 '^returned$' vary "$work/varied" 'breakgraph.vary("tensor", Tensor(), Tensor())'
+grep -q '"the second Tensor"' "$work/varied"/*.jsonl || fail attach-recapture-python-tensor "what was varied is not written"
 exit $bad
