@@ -121,6 +121,12 @@ expect attach-recapture-exec 1 '^warning \[frozen-value\] scale#0 ' recapture --
     sh -c ': >"$BG_REPORT/values-$$.jsonl"; exec "$0" scalar' "$work/frozen"
 expect attach-recapture-unwritten 14 '^not looked at: recapture of graph#0: what it holds could not be written: File exists$' recapture -- \
     sh -c 'for i in "" $(seq 99); do : >"$BG_REPORT/values-$$${i:+-$i}.jsonl"; done; exec "$0" scalar' "$work/frozen"
+# Workers that start in another order are the same ones; and what all of them hold is found.
+workers='if [ $RUN = 1 ]; then "$0" scalar; SCALE=2 "$0" scalar; else SCALE=2 "$0" scalar; "$0" scalar; fi'
+expect attach-recapture-workers 0 '^looked at: 2 graphs of two runs, 4 nodes, ' recapture --vary=RUN=1,2 -- sh -c "$workers" "$work/frozen"
+expect attach-recapture-workers-found 1 '^warning .* 3.5 .* with RUN=1, and 4.5 ' recapture --vary=RUN=1,2 -- \
+    sh -c "$workers; SCALE=\$((RUN + 2)).5 \"\$0\" scalar" "$work/frozen"
+grep -q '^check recapture: 1 finding$' "$work/log" || fail attach-recapture-workers-found "not one finding"
 
 expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 26, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar

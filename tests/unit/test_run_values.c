@@ -201,13 +201,69 @@ static void test_pairs(void **state)
     expect_pairs(LIST("small here add", "large here add"), LIST("large here add"), "-0");
 }
 
+/* A run of two workers, each with a graph that holds these. */
+static void make_workers(cli_run *run, cJSON *rows[2], const char *first, const char *second)
+{
+    const char *const values[] = {first, second};
+
+    *run = (cli_run){.processes = calloc(2, sizeof *run->processes), .process_count = 2};
+    run->graphs = calloc(2, sizeof *run->graphs);
+    assert_non_null(run->processes);
+    assert_non_null(run->graphs);
+    for (size_t i = 0; i < 2; i++) {
+        char row[200];
+        snprintf(row, sizeof row, "{\"kind\": \"kernel\", \"values\": [%s]}", values[i]);
+        rows[i] = cJSON_Parse(row);
+        assert_non_null(rows[i]);
+        run->processes[i] = (cli_run_process){.rank = -1, .group = "python3 "};
+        snprintf(run->processes[i].key, sizeof run->processes[i].key, "python3 %zu", i);
+        run->graphs[run->count++] = (cli_run_graph){
+            .process = i, .name = "graph#0", .nodes = (const cJSON **)&rows[i], .row = rows[i], .count = 1};
+    }
+}
+
+/* expected: of each worker of the first run, which one of the second is its pair. */
+static void expect_workers(const char *const first[2], const char *const second[2], const char *expected)
+{
+    cJSON *rows[2][2];
+    cli_run runs[2];
+    char found[3] = "";
+
+    make_workers(&runs[0], rows[0], first[0], first[1]);
+    make_workers(&runs[1], rows[1], second[0], second[1]);
+    cli_run_pair_processes(&runs[0], &runs[1]);
+    cli_run_pair(&runs[0], &runs[1]);
+    for (int i = 0; i < 2; i++)
+        found[i] = (char)('0' + runs[0].graphs[i].pair);
+    assert_string_equal(found, expected);
+    for (int i = 0; i < 2; i++) {
+        free(runs[i].processes);
+        free(runs[i].graphs);
+        for (int k = 0; k < 2; k++)
+            cJSON_Delete(rows[i][k]);
+    }
+}
+
+static void test_workers(void **state)
+{
+    (void)state;
+    /* the number of the worker, and a factor */
+    expect_workers(LIST("\"00\", \"0000003f\"", "\"01\", \"0000003f\""),
+                   LIST("\"00\", \"0000803e\"", "\"01\", \"0000803e\""), "01");
+    expect_workers(LIST("\"00\", \"0000003f\"", "\"01\", \"0000003f\""),
+                   LIST("\"01\", \"0000803e\"", "\"00\", \"0000803e\""), "10");
+    /* nothing tells */
+    expect_workers(LIST("\"00\"", "\"00\""), LIST("\"01\"", "\"01\""), "01");
+    /* a graph that only one of them has, wherever its parameters lie */
+    expect_workers(LIST("\"0000000000100000@0:0+0\"", "\"07\", \"07\""),
+                   LIST("\"07\", \"07\"", "\"0000000000200000@0:0+0\""), "10");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_structs),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_structs), cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_pairs),   cmocka_unit_test(test_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,25 +8,20 @@
 
 /* ---- what graphs have in common --------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t more)
-{
-    return (hash ^ more) * 0x100000001b3u; /* as bg__text_hash does with bytes */
-}
-
 /* A name that the tools have given says the order alone. */
-static uint64_t hash_place(const cli_run *run, const cli_run_graph *g)
+uint64_t cli_graph_place(const cli_run_graph *g)
 {
     const char *name = strncmp(g->name, "graph#", strlen("graph#")) == 0 ? "" : g->name;
-    uint64_t hash = mix(bg__text_hash(run->processes[g->process].key), bg__text_hash(name));
+    uint64_t hash = cli_hash_mix(bg__text_hash(name), bg__text_hash(cli_text(g->row, "file")));
 
-    hash = mix(hash, bg__text_hash(cli_text(g->row, "file")));
-    return mix(hash, (uint64_t)cli_number(g->row, "line"));
+    return cli_hash_mix(hash, (uint64_t)cli_number(g->row, "line"));
 }
 
 uint64_t cli_node_work(const cJSON *node)
 {
-    uint64_t hash = mix(bg__text_hash(cli_text(node, "kind")), bg__text_hash(cli_text(node, "work")));
-    return mix(hash, (uint64_t)(cli_number(node, "parent") + 1)); /* of a child graph, it is the node that has that */
+    uint64_t hash = cli_hash_mix(bg__text_hash(cli_text(node, "kind")), bg__text_hash(cli_text(node, "work")));
+    return cli_hash_mix(
+        hash, (uint64_t)(cli_number(node, "parent") + 1)); /* of a child graph, it is the node that has that */
 }
 
 static void hash_graphs(cli_run *run)
@@ -34,10 +29,10 @@ static void hash_graphs(cli_run *run)
     for (size_t i = 0; i < run->count; i++) {
         cli_run_graph *g = &run->graphs[i];
         g->pair = -1;
-        g->place = hash_place(run, g);
+        g->place = cli_hash_mix(bg__text_hash(run->processes[g->process].key), cli_graph_place(g));
         g->shape = g->count;
         for (size_t k = 0; k < g->count; k++)
-            g->shape = mix(g->shape, cli_node_work(g->nodes[k]));
+            g->shape = cli_hash_mix(g->shape, cli_node_work(g->nodes[k]));
     }
 }
 

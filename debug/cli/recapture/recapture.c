@@ -164,6 +164,7 @@ static cli_status compare(const cli_recapture *r, cli_run *a, cli_run *b, cli_ru
     c->varied = r->varied;
     c->reports = cJSON_CreateArray();
     c->not_compared = cJSON_CreateArray();
+    cli_run_pair_processes(a, b);
     cli_run_pair(a, b);
     if (c->reports == NULL || c->not_compared == NULL || !cli_runs_compare(c))
         return cli_say(CLI_FAILED, "out of host memory");

@@ -23,25 +23,24 @@ static bool has_number(const cJSON *row, const char *name)
     return cJSON_IsNumber(member(row, name));
 }
 
-/* How many processes of the run are like the one of row. */
-static size_t count_alike(const cli_run *run, const char *key)
+/* How many processes of the run are of that group. */
+static size_t count_alike(const cli_run *run, const char *group)
 {
-    size_t count = 0, length = strlen(key);
+    size_t count = 0;
     for (size_t i = 0; i < run->process_count; i++)
-        count += strncmp(run->processes[i].key, key, length) == 0;
+        count += strcmp(run->processes[i].group, group) == 0;
     return count;
 }
 
 static bool add_process(cli_run *run, const cJSON *row)
 {
     cli_run_process added = {.rank = has_number(row, "rank") ? (int)cli_number(row, "rank") : -1};
-    char key[72];
 
     if (added.rank >= 0)
-        snprintf(key, sizeof key, "rank %d ", added.rank);
+        snprintf(added.group, sizeof added.group, "rank %d ", added.rank);
     else
-        snprintf(key, sizeof key, "%.60s ", cli_text(row, "program"));
-    snprintf(added.key, sizeof added.key, "%s%zu", key, count_alike(run, key));
+        snprintf(added.group, sizeof added.group, "%.60s ", cli_text(row, "program"));
+    snprintf(added.key, sizeof added.key, "%s%zu", added.group, count_alike(run, added.group));
     if (BG__GROW(run->processes, run->process_count, run->process_capacity, "processes") != BG_OK)
         return false;
     run->processes[run->process_count++] = added;

@@ -11,7 +11,8 @@
 #include "debug/cli/output/exits.h"
 
 typedef struct cli_run_process {
-    char key[96];         /* equal in both runs: its program, or rank, and which of those it is */
+    char group[72];       /* its program, or rank */
+    char key[96];         /* equal in both runs: its group, and which of those it is */
     int rank;             /* -1: none */
     const cJSON **owners; /* by their numbers; NULL: there is none of that number */
     size_t owner_count, owner_capacity;
@@ -40,12 +41,23 @@ typedef struct cli_run {
     cJSON *varied; /* "scale=0.5" of breakgraph.vary, a list */
 } cli_run;
 
+static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
+{
+    return (hash ^ more) * 0x100000001b3u; /* as bg__text_hash does with bytes */
+}
+
 /* Starts zeroed; clear it also after a failure. */
 cli_status cli_run_read(cli_run *run, const char *directory);
 void cli_run_clear(cli_run *run);
 
 /* What a node does, whatever its values: equal in two runs where it does the same. */
 uint64_t cli_node_work(const cJSON *node);
+
+/* Where in the program the graph was made, and its name: equal in two runs where those are. */
+uint64_t cli_graph_place(const cli_run_graph *g);
+/* Gives the processes of b the keys of those of a: of the same group, the ones whose graphs hold most alike. Where
+ * there is no host memory for that, the processes stay as they are, in their order. */
+void cli_run_pair_processes(const cli_run *a, cli_run *b);
 
 /* Pairs the graphs of two runs: those of the same process, name and place in the program, in their order. What could be
  * paired in more than one way has no pair. */
