@@ -41,7 +41,7 @@ found()
 half='0.5 .as integer 1056964608. with SCALE=0.5, and 0.25 .as integer 1048576000. with SCALE=0.25; each replay uses the value of the capture$'
 found scalar SCALE=0.5,0.25 "\\[frozen-value\\] scale#0 at launch_scale\\+.* in frozen: kernel parameter 1 is $half"
 found structs SCALE=0.5,0.25 "\\[frozen-value\\] blend#0 at structs\\+.*: kernel parameter 1, offset 4, is $half"
-found pointer REQUEST=0,1 '\[unstable-pointer\] add#0 at pointer\+.*: kernel parameter 1 points to allocation #0 \(4096 bytes\) at make_buffer\+.*, for pointer\+.* with REQUEST=0, and to allocation #0 .*, for pointer\+.* with REQUEST=1; each replay uses the memory of the capture$'
+found pointer REQUEST=0,1 '\[unstable-pointer\] add#0 at pointer\+.*: kernel parameter 1 points to allocation #0 \(4096 bytes\) at make_buffer\+.* with REQUEST=0, and to allocation #(0 .*, for pointer\+|1 ).* with REQUEST=1; each replay uses the memory of the capture$'
 found variable OTHER=0,1 '\[unstable-pointer\] add#0 at variable\+.*: kernel parameter 0 points to first_variable in frozen with OTHER=0, and to second_variable in frozen with OTHER=1; each replay uses the memory of the capture$'
 found flow TWICE=0,1 '\[frozen-control-flow\] scale#0 at launch_scale\+.*: the graph has 1 node with TWICE=0, and 2 with TWICE=1; first difference: there is no node 1 with TWICE=0, and node 1 is scale#0 at launch_scale\+.* with TWICE=1; a replay repeats'
 found order ORDER=0,1 '\[frozen-control-flow\]: the nodes of the graph are the same with ORDER=0 and with ORDER=1, but wait for others; a replay repeats'

@@ -11,9 +11,9 @@
  *       a node: {"kind": "kernel", "call": "scale#0", "work": "scale(float*)", "file": "main.c", "line": 7,
  *       "launch": "8 1 1 128 1 1 0 1 1 1 0", "values": ["HEX", "HEX@0:3+16"]}
  *       work: of a host function its name or place ("add_one in program", "program+0x1234").
- *       launch: grid, block, bytes of dynamic shared memory, clusters, cooperative. values: a kernel's parameters; of other nodes what
- *       value_names in debug/cli/recapture says. "@0:3+16": at offset 0 there is the address of byte 16 of owner 3.
- *       Without "nodes" the graph could not be read.
+ *       launch: grid, block, bytes of dynamic shared memory, clusters, whether it is cooperative. values: a kernel's
+ *       parameters; of other nodes what value_name in debug/cli/recapture says. "@0:3+16": at offset 0 there is the
+ *       address of byte 16 of owner 3. Without "nodes" the graph could not be read.
  *   {"updated": 0, "node": 3}                              the program has set that node of graph 0; without node: all
  *   {"renamed": 0, "name": "decode"} */
 #ifndef BG_ATTACH_GRAPH_VALUES_H
