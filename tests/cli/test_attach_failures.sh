@@ -8,8 +8,8 @@ if [ "$DEVICE" != host ]; then
     skip attach-failures "HOSTCUDA_FAIL belongs to the host device"
     exit 0
 fi
-if ! build_program calls; then
-    fail attach-failures "tests/cli/attach/calls.c does not build"
+if ! build_program calls || ! build_program orders; then
+    fail attach-failures "tests/cli/attach does not build"
     exit $bad
 fi
 
@@ -65,6 +65,36 @@ sweep report 1
 sweep check 2
 sweep step 3
 sweep 'check --timeout=50' 4
+
+# What runs nodes again: the program gets its results, whatever fails. The first calls list the graph, one by one.
+# By cudaErrorInvalidValue CUDA also says that memory is freed, which is then not restored.
+observe_orders() # COMMAND FAULTS
+{
+    # shellcheck disable=SC2086
+    HOSTCUDA_FAIL=$2 timeout 60 "$OUT/breakgraph" ${1%% *} --attach ${1#* } -- \
+        sh -c '"$1/orders" read correct >"$1/answers" 2>"$1/errors"; echo "exit status $?" >>"$1/answers"' sh "$work" >"$work/said" 2>&1
+}
+sweep_launches() # COMMAND
+{
+    local command=$1 number count status
+    observe_orders "$command" "$never"
+    count=$(counted 'tools:\*')
+    for number in $(seq 1 3 40) $(seq 41 "${SWEEP_STRIDE:-31}" "${count:=0}"); do
+        observe_orders "$command" "tools:*@$number=${codes[number % 2]}"
+        status=$?
+        if [ "$count" -lt 50 ] || [ $status -ge 124 ] || [ "$(cat "$work/answers")" != $'1 12 123\nexit status 0' ]; then
+            cat "$work/said" "$work/errors" "$work/answers" >"$work/log"
+            fail "attach-$command-launches" "call $number of $count, ${codes[number % 2]}: exit status $status, or other answers"
+            return
+        fi
+    done
+    pass "attach-$command-launches"
+}
+set -f # a pattern is no name of files
+sweep_launches 'run --probe=*'
+sweep_launches 'run --shadow'
+sweep_launches 'check --what=orders'
+set +f
 
 # The program's own failures are the program's, and counted as without the tools.
 for command in report check step 'check --timeout=50'; do

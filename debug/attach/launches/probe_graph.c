@@ -166,10 +166,15 @@ void bg__probes_free(bg__probes *p)
 
 /* ---- what they tell --------------------------------------------------------------------------------------------- */
 
+static bool is_told(const bg__probes *p, const bg__probe *probe)
+{
+    return probe->call != NULL ? bg__report_has(p->attached->report, "nan-seen", probe->name) : probe->nan > 0;
+}
+
 static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_probe *now)
 {
     static const char *const formats[] = {"f32", "f64", "f16", "bf16"};
-    if (bg__report_has(p->attached->report, "nan-seen", probe->call->name))
+    if (is_told(p, probe))
         return;
     bg__report_add(
         p->attached->report, "nan-seen", BG_WARNING, probe->call, (const void *)probe->begin,
@@ -177,8 +182,8 @@ static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_pr
         "there, too",
         "%s left %llu NaN and %llu infinities of type %s in the %zu bytes from %p, in launch %llu of the graph: of "
         "the nodes that are probed it is the first one with NaN in that launch",
-        probe->call->name, now->nan, now->inf, formats[probe->format], probe->end - probe->begin,
-        (const void *)probe->begin, p->read);
+        probe->name, now->nan, now->inf, formats[probe->format], probe->end - probe->begin, (const void *)probe->begin,
+        p->read);
 }
 
 static void report_difference(const bg__probes *p, const bg__probe *probe)
@@ -188,7 +193,7 @@ static void report_difference(const bg__probes *p, const bg__probe *probe)
         "breakgraph check --attach --what=orders finds which of the nodes lack an order",
         "%s left other bytes in the first launch of the graph than where its nodes ran one after the other from "
         "the same memory, in the %zu bytes from %p: of the nodes that are probed it is the first one",
-        probe->call->name, probe->end - probe->begin, (const void *)probe->begin);
+        probe->name, probe->end - probe->begin, (const void *)probe->begin);
 }
 
 static bool is_comparable(const bg__probes *p, const bg__probe *probe)
@@ -236,7 +241,7 @@ void bg__probes_list(const bg__probes *p)
         snprintf(digest, sizeof digest, "%016llx", probe->last.digest);
         snprintf(range, sizeof range, "%p+%zu", (const void *)probe->begin, probe->end - probe->begin);
         cJSON_AddStringToObject(row, "graph", bg__graph_name(p->attached->graph));
-        cJSON_AddStringToObject(row, "node", probe->call->name);
+        cJSON_AddStringToObject(row, "node", probe->name);
         cJSON_AddStringToObject(row, "range", range);
         cJSON_AddNumberToObject(row, "launches", (double)(p->read - p->lost));
         cJSON_AddNumberToObject(row, "not_read", (double)(p->launched - p->read + p->lost));

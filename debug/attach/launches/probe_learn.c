@@ -32,8 +32,12 @@ static int format_of(const bg__node *node, uintptr_t address, bg__pieces *pieces
 
 static bg_status add_range(bg__probes *p, const bg__node *node, bg__span range, bool mixed)
 {
-    bg__probe probe = {
-        .node = node->handle, .call = node->call, .begin = range.begin, .end = range.end, .mixed = mixed};
+    bg__probe probe = {.node = node->handle,
+                       .call = node->call,
+                       .name = node->call != NULL ? node->call->name : bg__node_kind(node),
+                       .begin = range.begin,
+                       .end = range.end,
+                       .mixed = mixed};
     bg__pieces pieces = {NULL, 0, 0};
     bg_status status;
 

@@ -10,7 +10,8 @@ enum { BG__PROBE_ROWS = 256 }; /* launches that may go before they are read */
 /* A range that a chosen node writes. */
 typedef struct bg__probe {
     cudaGraphNode_t node; /* of the graph that was copied */
-    const bg__call *call;
+    const bg__call *call; /* NULL: it has none */
+    const char *name;     /* of the call, or the node's kind */
     uintptr_t begin, end;
     int format;      /* as of bgk_probe_memory */
     bool mixed;      /* other nodes may write between what this one does: only its digest is told */
