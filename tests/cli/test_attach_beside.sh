@@ -47,7 +47,7 @@ expect attach-probe-memory-nodes 14 'not looked at: probe of graph#0: it has mem
 
 # Correct programs whose memory a host function, another node, another thread or the host uses, too: what they print stays, and
 # nothing is found. What cannot be run again is named.
-for case in host gap page threads captures; do
+for case in host gap page threads captures updates; do
     "$work/beside" $case >"$work/plain"
     for tool in "check --what=orders" "check --what=poison" "run --shadow" "run --probe=*"; do
         name="attach-beside-$case ${tool#* --}"
@@ -63,6 +63,13 @@ for case in host gap page threads captures; do
         fi
     done
 done
+# An update changes the graph, not what was seen of it before.
+expect attach-probe-updates-looked 0 'looked at: 1 graph, 2 nodes \(probe\)' run --probe='*' -- "$work/beside" updates
+expect attach-orders-updates-looked 0 'looked at: 1 graph, 2 nodes \(orders\)' \
+    "$breakgraph" check --attach --what=orders -- "$work/beside" updates
+expect attach-probe-learned 0 'add#1, .*: 1 launch,' run --probe='*' --snapshot-limit=7 -- "$work/orders" large correct
+expect attach-probe-child 0 'no node that --probe names was seen to change memory that its parameters point to' \
+    run --probe='*' -- "$work/orders" child correct
 expect attach-beside-host-left 0 'not looked at: shadow of graph#0: it has host functions' run --shadow -- "$work/beside" host
 expect attach-beside-page-left 14 'not looked at: orders of graph#0: it copies into pageable host memory' \
     "$breakgraph" check --attach --what=orders -- "$work/beside" page

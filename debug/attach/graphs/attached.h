@@ -65,6 +65,9 @@ struct bg__attached {
     _Atomic size_t cut;              /* so many */
     _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */
     void *kept;                      /* what the process's launcher has of it; NULL: nothing */
+    int looks;                       /* so many launches has it looked at; these stay when the graph is updated */
+    bool counted;                    /* as looked at */
+    bool learned;                    /* a launch has told which blocks are written */
     /* In place of its launches (in_place.h). */
     cudaEvent_t ended; /* recorded behind the last one; NULL: there was none */
     bool launched;     /* it has been recorded */

@@ -37,6 +37,12 @@ done:
     return status;
 }
 
+static void leave_out(bg__seen *s, const bg__runs *r, const char *why)
+{
+    s->done = true;
+    bg__process_report_not_checked("probe", bg__graph_name(r->attached->graph), why);
+}
+
 /* The first launch: the nodes run one after the other, to see what they write. */
 static bg_status look(bg__runs *r, bg__seen *s)
 {
@@ -49,8 +55,9 @@ static bg_status look(bg__runs *r, bg__seen *s)
     p->attached = r->attached;
     BG__TRY(bg__probes_learn(p, r));
     if (p->count == 0) {
-        bg__process_report_not_checked("probe", bg__graph_name(r->attached->graph),
-                                       "no node that --probe names has changed memory in its first launch");
+        leave_out(s, r,
+                  "no node that --probe names was seen to change memory that its parameters point to; nodes of child "
+                  "graphs are not probed");
         goto done;
     }
     BG__TRY(bg__probes_build(p, r));
@@ -64,7 +71,7 @@ done:
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"probe", 1, .look = look, .drop = drop_probes};
+    static const bg__runs_check check = {"probe", INT_MAX, .look = look, .drop = drop_probes};
     cudaStream_t used = stream != NULL ? stream : cudaStreamLegacy;
     bg__seen *s;
     bool launched = bg__runs_launch(a, stream, result, &check);

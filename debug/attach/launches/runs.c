@@ -121,10 +121,16 @@ done:
     return status;
 }
 
-/* No copy of all memory that the graph may write has room: which blocks does it write? */
+/* No copy of all memory that the graph may write has room: which blocks does it write? The first such launch is none
+ * that the check looks at. */
 static bg_status learn(bg__runs *r, bg__seen *s)
 {
     bg_status status;
+    s->launches -= !r->attached->learned;
+    r->attached->learned = true;
+    if (s->launches == s->check->launches && !s->counted)
+        leave_out(s, r,
+                  "it is updated before each launch, and a copy of all it reaches has no room (--snapshot-limit)");
     BG__TRY(bg__runs_launch_graph(r));
     if (r->answer == CUDA_SUCCESS)
         BG__TRY(bg__image_changed_blocks(&r->image, &s->written, r->stream));
@@ -226,13 +232,17 @@ bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, con
     if (s == NULL)
         return false;
     s->check = check;
-    looks = !s->done && s->launches < check->launches && !bg__captures_are_open();
+    s->launches = a->looks;
+    s->counted = a->counted;
+    looks = !s->done && s->own == NULL && s->launches < check->launches && !bg__captures_are_open();
     if (looks)
         pthread_rwlock_wrlock(&looking);
     else
         bg__runs_enter_launch();
     if (looks)
         look_at(&runs, s);
+    a->looks = s->launches;
+    a->counted = s->counted;
     if (!runs.launched && s->own == NULL)
         runs.launched = launch_plain(&runs);
     bg__runs_leave_launch();

@@ -38,7 +38,7 @@ void bg__seen_count(bg__seen *seen, const bg__runs *runs);
 /* What looks at launches by running their nodes more than once. */
 struct bg__runs_check {
     const char *name; /* "orders" */
-    int launches;     /* of each graph: it looks at the first ones */
+    int launches;     /* of each graph, updates or not: it looks at the first ones, as long as seen->own is NULL */
     bool whole;       /* all that the nodes reach is copied, also what earlier launches did not write */
     bool complete;    /* the runs must do all that a launch does: graphs with host functions are left out */
     bool unordered;   /* graphs that leave no order open need no look */

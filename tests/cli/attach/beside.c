@@ -1,12 +1,15 @@
 /* Correct programs whose memory others use, too: beside CASE. host: a host function fills what a node copies. gap: two
  * nodes write rows of one block in turn. page: a node copies into pageable memory. threads: graphs of several threads
- * write parts of one block. captures: a graph is launched while another stream captures. Prints what memory holds at
- * the end. */
+ * write parts of one block. captures: a graph is launched while another stream captures. neighbours: nodes write floats
+ * side by side, beside a NaN of the program's. sums: two nodes add to one sum, in any order. updates: the executable
+ * graph is updated before each launch. leaves: the program ends by _exit. Prints what memory holds at the end. */
 #include "program.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <unistd.h>
 
-enum { PARTS = 4, LAUNCHES = 20, MANY = 700 };
+enum { PARTS = 4, LAUNCHES = 20, MANY = 700, UPDATES = 5 };
 
 static float *a, *b, *parts, *pinned;
 static cudaStream_t one, two;
@@ -127,6 +130,66 @@ static void run_captures(void)
     CUDA(cudaStreamSynchronize(one));
 }
 
+/* y[0] = x[0] */
+static void copy_one(float *y, const float *x, cudaStream_t stream)
+{
+    const dim3 blocks = {FLOATS / 128, 1, 1}, threads = {128, 1, 1};
+    int rows = 1;
+    void *parameters[] = {&y, &x, &rows};
+    CUDA(cudaLaunchKernel(copy_rows_kernel(), blocks, threads, parameters, 0, stream));
+}
+
+static void run_neighbours(void)
+{
+    const float nan = NAN;
+    CUDA(cudaMemcpy(a + 3, &nan, sizeof nan, cudaMemcpyHostToDevice));
+    begin(one);
+    wait_for(two, one);
+    copy_one(a, b + 5, one);
+    copy_one(a + 1, b + 6, two);
+    CUDA(cudaMemsetAsync((char *)(a + 2) + 1, 7, 2, two));
+    wait_for(one, two);
+    launch_all(end(one), 3, one);
+}
+
+static void run_sums(void)
+{
+    begin(one);
+    wait_for(two, one);
+    CUDA(launch(&parts, &b, one));
+    CUDA(launch(&parts, &b, two));
+    wait_for(one, two);
+    launch_all(end(one), 3, one);
+}
+
+static void run_updates(void)
+{
+    cudaGraphExec_t exec = NULL;
+    for (int i = 0; i < UPDATES; i++) {
+        cudaGraphExecUpdateResultInfo info;
+        cudaGraph_t graph;
+        begin(one);
+        wait_for(two, one);
+        CUDA(launch(&parts, &b, two));
+        CUDA(cudaMemsetAsync(a, i + 1, BYTES, one));
+        wait_for(one, two);
+        CUDA(cudaStreamEndCapture(one, &graph));
+        if (exec == NULL)
+            CUDA(cudaGraphInstantiate(&exec, graph, 0));
+        else
+            CUDA(cudaGraphExecUpdate(exec, graph, &info));
+        CUDA(cudaGraphDestroy(graph));
+        CUDA(cudaGraphLaunch(exec, one));
+    }
+    CUDA(cudaStreamSynchronize(one));
+}
+
+static void run_leaves(void)
+{
+    run_sums();
+    _exit(0);
+}
+
 static void show(const float *from, size_t floats)
 {
     float *host = malloc(floats * sizeof *host);
@@ -145,8 +208,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {
-        {"host", run_host}, {"gap", run_gap}, {"page", run_page}, {"threads", run_threads}, {"captures", run_captures}};
+    } cases[] = {{"host", run_host},       {"gap", run_gap},           {"page", run_page},
+                 {"threads", run_threads}, {"captures", run_captures}, {"neighbours", run_neighbours},
+                 {"sums", run_sums},       {"updates", run_updates},   {"leaves", run_leaves}};
 
     CUDA(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     CUDA(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
