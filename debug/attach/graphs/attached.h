@@ -26,6 +26,8 @@ typedef struct bg__launcher {
     void (*drop)(void *kept);
     /* Before drop, and when the program ends: reports what is known by then. Makes no call of CUDA. NULL: nothing. */
     void (*end)(bg__attached *a);
+    /* Before end and drop, but not when the program ends: may wait for launches. a->kept is not NULL. NULL: nothing. */
+    void (*settle)(bg__attached *a);
     /* What it launches is not the program's executable graph, and may still run when launch returns. */
     bool queues;
 } bg__launcher;

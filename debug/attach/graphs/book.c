@@ -75,6 +75,8 @@ const bg__launcher *bg__book_launcher(void)
 
 static void drop_kept(bg__attached *a)
 {
+    if (a->kept != NULL && book.launcher->settle != NULL)
+        book.launcher->settle(a);
     if (a->kept != NULL && book.launcher->end != NULL)
         book.launcher->end(a);
     if (a->kept != NULL)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "debug/memory/allocate.h"
 #include "debug/report/json.h"
@@ -26,6 +27,12 @@ static unsigned long long *turns_of(const bg__probes *p)
 static unsigned long long *told_of(const bg__probes *p)
 {
     return (unsigned long long *)(p->ring + BG__PROBE_ROWS * p->count);
+}
+
+/* The device writes it, behind the row. */
+static unsigned long long count_told(const bg__probes *p)
+{
+    return __atomic_load_n(told_of(p), __ATOMIC_ACQUIRE);
 }
 
 static bg_status add_end(const adding *a)
@@ -134,6 +141,7 @@ bg_status bg__probes_build(bg__probes *p, const bg__runs *r)
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY(BG__ALLOCATE(a.added, p->count, "probes"));
     BG__TRY(allocate(p));
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&p->ended, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaGraphClone(&a.graph, r->attached->source));
     BG__TRY_CUDA(cudaStreamCreateWithFlags(&a.stream, cudaStreamNonBlocking));
     BG__TRY(add_all(&a));
@@ -150,21 +158,44 @@ done:
 void bg__probes_free(bg__probes *p)
 {
     bg__relaxed relaxed;
+    bool idle;
 
     if (p == NULL)
         return;
+    idle = p->ring == NULL || count_told(p) == p->launched; /* else the device may still write there, and it stays */
     relaxed = bg__relax_to_release();
     if (p->exec != NULL)
         BG__RELEASE(cudaGraphExecDestroy(p->exec));
-    if (p->ring != NULL)
+    if (p->ended != NULL)
+        BG__RELEASE(cudaEventDestroy(p->ended));
+    if (p->ring != NULL && idle)
         BG__RELEASE(cudaFreeHost(p->ring));
-    bg__device_free(p->results);
+    if (idle)
+        bg__device_free(p->results);
     bg__relax_end(relaxed);
     free(p->list);
     free(p);
 }
 
 /* ---- what they tell --------------------------------------------------------------------------------------------- */
+
+void bg__probes_wait(const bg__probes *p)
+{
+    enum { WAIT_MS = 10000, PAUSE_US = 100 };
+    static _Atomic bool hopeless; /* once is enough */
+    bg__relaxed relaxed = bg__relax_to_release();
+    double until = bg__now_ms() + WAIT_MS;
+    cudaError_t error = cudaErrorNotReady;
+
+    while (count_told(p) < p->launched && error == cudaErrorNotReady && !hopeless) {
+        error = cudaEventQuery(p->ended);
+        bg__ignore(error);
+        hopeless = bg__now_ms() > until;
+        if (error == cudaErrorNotReady)
+            usleep(PAUSE_US);
+    }
+    bg__relax_end(relaxed);
+}
 
 static bool is_told(const bg__probes *p, const bg__probe *probe)
 {
@@ -183,7 +214,7 @@ static void report_nan(const bg__probes *p, const bg__probe *probe, const bgk_pr
         "%s left %llu NaN and %llu infinities of type %s in the %zu bytes from %p, in launch %llu of the graph: of "
         "the nodes that are probed it is the first one with NaN in that launch",
         probe->name, now->nan, now->inf, formats[probe->format], probe->end - probe->begin, (const void *)probe->begin,
-        p->read);
+        p->before + p->read + 1);
 }
 
 static void report_difference(const bg__probes *p, const bg__probe *probe)
@@ -191,9 +222,9 @@ static void report_difference(const bg__probes *p, const bg__probe *probe)
     bg__report_add(
         p->attached->report, "mismatch-origin", BG_WARNING, probe->call, (const void *)probe->begin,
         "breakgraph check --attach --what=orders finds which of the nodes lack an order",
-        "%s left other bytes in the first launch of the graph than where its nodes ran one after the other from "
-        "the same memory, in the %zu bytes from %p: of the nodes that are probed it is the first one",
-        probe->name, probe->end - probe->begin, (const void *)probe->begin);
+        "%s left other bytes in launch %llu of the graph than where its nodes ran one after the other from the same "
+        "memory, in the %zu bytes from %p: of the nodes that are probed it is the first one",
+        probe->name, p->before + 1, probe->end - probe->begin, (const void *)probe->begin);
 }
 
 static bool is_comparable(const bg__probes *p, const bg__probe *probe)
@@ -206,22 +237,23 @@ static void read_launch(bg__probes *p, const bgk_probe *row)
     bool nan = false, differs = false;
     for (size_t i = 0; i < p->count; i++) {
         bg__probe *probe = &p->list[i];
-        if (row[i].nan > 0 && !nan)
-            report_nan(p, probe, &row[i]);
-        if (p->read == 0 && is_comparable(p, probe) && row[i].digest != probe->alone.digest && !differs)
+        bgk_probe now = row[i];
+        if (now.nan > 0 && !nan)
+            report_nan(p, probe, &now);
+        if (p->read == 0 && is_comparable(p, probe) && now.digest != probe->alone.digest && !differs)
             report_difference(p, probe);
-        nan |= row[i].nan > 0;
-        differs |= is_comparable(p, probe) && row[i].digest != probe->alone.digest;
-        probe->changes += p->read > 0 && row[i].digest != probe->last.digest;
-        probe->nan += row[i].nan > 0;
-        probe->inf += row[i].inf > 0;
-        probe->last = row[i];
+        nan |= now.nan > 0;
+        differs |= is_comparable(p, probe) && now.digest != probe->alone.digest;
+        probe->changes += p->read > 0 && now.digest != probe->last.digest;
+        probe->nan += now.nan > 0;
+        probe->inf += now.inf > 0;
+        probe->last = now;
     }
 }
 
 void bg__probes_read(bg__probes *p)
 {
-    unsigned long long told = __atomic_load_n(told_of(p), __ATOMIC_ACQUIRE); /* the device writes it, behind its row */
+    unsigned long long told = count_told(p);
     if (told - p->read > BG__PROBE_ROWS) {
         p->lost += told - BG__PROBE_ROWS - p->read;
         p->read = told - BG__PROBE_ROWS;
@@ -230,24 +262,86 @@ void bg__probes_read(bg__probes *p)
         read_launch(p, p->ring + p->read % BG__PROBE_ROWS * p->count);
 }
 
+/* ---- rows of the report ----------------------------------------------------------------------------------------- */
+
+/* Which of the probes of that name it is. */
+static int place_of(const bg__probes *p, size_t index)
+{
+    int place = 0;
+    for (size_t i = 0; i < index; i++)
+        place += strcmp(p->list[i].name, p->list[index].name) == 0;
+    return place;
+}
+
+static bool is_row_of(const cJSON *row, const char *name, int place)
+{
+    return row != NULL && strcmp(bg__json_string(row, "node"), name) == 0 &&
+           (int)bg__json_number(row, "place") == place;
+}
+
+/* That of the same node's probe before the graph was updated; most often the one at the same index. NULL: none. */
+static cJSON *find_row(cJSON *rows, const char *name, int place, size_t index)
+{
+    cJSON *row = cJSON_GetArrayItem(rows, (int)index);
+
+    if (is_row_of(row, name, place))
+        return row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (is_row_of(row, name, place))
+            return row;
+    }
+    return NULL;
+}
+
+static cJSON *add_row(cJSON *rows, const bg__probes *p, const char *name, int place)
+{
+    cJSON *row = bg__json_add_object(rows);
+    cJSON_AddStringToObject(row, "graph", bg__graph_name(p->attached->graph));
+    cJSON_AddStringToObject(row, "node", name);
+    cJSON_AddNumberToObject(row, "place", place);
+    return row;
+}
+
+static void set_text(cJSON *row, const char *name, const char *text)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(row, name);
+    cJSON_AddStringToObject(row, name, text);
+}
+
+static void add_number(cJSON *row, const char *name, unsigned long long number)
+{
+    double before = bg__json_number(row, name);
+    cJSON_DeleteItemFromObjectCaseSensitive(row, name);
+    cJSON_AddNumberToObject(row, name, before + (double)number);
+}
+
+static void list_probe(const bg__probes *p, size_t index, cJSON *row)
+{
+    const bg__probe *probe = &p->list[index];
+    char digest[20], range[60];
+
+    snprintf(digest, sizeof digest, "%016llx", probe->last.digest);
+    snprintf(range, sizeof range, "%p+%zu", (const void *)probe->begin, probe->end - probe->begin);
+    set_text(row, "range", range);
+    add_number(row, "launches", p->read - p->lost);
+    add_number(row, "not_read", p->launched - p->read + p->lost);
+    add_number(row, "changes", probe->changes);
+    add_number(row, "nan", probe->nan);
+    add_number(row, "inf", probe->inf);
+    if (p->read > 0 || bg__json_string(row, "digest")[0] == '\0')
+        set_text(row, "digest", digest);
+}
+
 void bg__probes_list(const bg__probes *p)
 {
     cJSON *rows = bg__report_part(p->attached->report, "probes"), *row;
-    char digest[20], range[60];
+    bool first = rows != NULL && rows->child == NULL;
 
     for (size_t i = 0; rows != NULL && i < p->count; i++) {
-        const bg__probe *probe = &p->list[i];
-        row = bg__json_add_object(rows);
-        snprintf(digest, sizeof digest, "%016llx", probe->last.digest);
-        snprintf(range, sizeof range, "%p+%zu", (const void *)probe->begin, probe->end - probe->begin);
-        cJSON_AddStringToObject(row, "graph", bg__graph_name(p->attached->graph));
-        cJSON_AddStringToObject(row, "node", probe->name);
-        cJSON_AddStringToObject(row, "range", range);
-        cJSON_AddNumberToObject(row, "launches", (double)(p->read - p->lost));
-        cJSON_AddNumberToObject(row, "not_read", (double)(p->launched - p->read + p->lost));
-        cJSON_AddNumberToObject(row, "changes", (double)probe->changes);
-        cJSON_AddNumberToObject(row, "nan", (double)probe->nan);
-        cJSON_AddNumberToObject(row, "inf", (double)probe->inf);
-        cJSON_AddStringToObject(row, "digest", digest);
+        const char *name = p->list[i].name;
+        int place = place_of(p, i);
+        row = first ? NULL : find_row(rows, name, place, i);
+        list_probe(p, i, row != NULL ? row : add_row(rows, p, name, place));
     }
 }

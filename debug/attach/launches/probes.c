@@ -26,12 +26,13 @@ static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *resul
     bg__runs_enter_launch();
     if (p->launched - p->read >= BG__PROBE_ROWS &&
         !bg__captures_are_open()) { /* the ring is full; to wait breaks captures */
-        BG__TRY_CUDA(cudaDeviceSynchronize());
+        bg__probes_wait(p);
         bg__probes_read(p);
     }
     BG__TRY_CUDA(cudaGraphLaunch(p->exec, stream)); /* else the program's own graph is launched */
     *result = CUDA_SUCCESS;
     p->launched++;
+    bg__ignore(cudaEventRecord(p->ended, stream));
 done:
     bg__runs_leave_launch();
     return status;
@@ -53,6 +54,7 @@ static bg_status look(bg__runs *r, bg__seen *s)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for probes of %s",
                         bg__graph_name(r->attached->graph));
     p->attached = r->attached;
+    p->before = bg__graph_replays(r->attached->graph);
     BG__TRY(bg__probes_learn(p, r));
     if (p->count == 0) {
         leave_out(s, r,
@@ -82,7 +84,15 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
     return launch_copy(s->own, used, result) == BG_OK;
 }
 
-/* The graph is about to go, or the program ends. */
+/* Launches that have not ended by then are not read. */
+static void settle(bg__attached *a)
+{
+    bg__seen *s = a->kept;
+    if (s->own != NULL && !bg__captures_are_open())
+        bg__probes_wait(s->own);
+}
+
+/* The graph has changed, or is about to go, or the program ends. */
 static void end(bg__attached *a)
 {
     bg__seen *s = a->kept;
@@ -96,8 +106,12 @@ static void end(bg__attached *a)
 
 bg_status bg__probes_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {
-        .name = "probe", .launch = launch, .drop = bg__seen_drop, .end = end, .queues = true};
+    static const bg__launcher this = {.name = "probe",
+                                      .launch = launch,
+                                      .drop = bg__seen_drop,
+                                      .end = end,
+                                      .settle = settle,
+                                      .queues = true};
     bool wanted;
     bg_status status;
 

@@ -25,8 +25,10 @@ typedef struct bg__probes {
     bg__probe *list; /* in the graph's order */
     size_t count, capacity;
     cudaGraphExec_t exec; /* the copy */
+    cudaEvent_t ended;    /* its last launch */
     bgk_probe *results;   /* in device memory, and behind them the count of turns */
     bgk_probe *ring;      /* in the host's, BG__PROBE_ROWS for each, and behind it the count of those that are there */
+    unsigned long long before;         /* launches of the graph before the first of these */
     unsigned long long launched, read; /* launches */
     unsigned long long lost;           /* of those read, whose rows later ones had overwritten */
     bool partial;                      /* the nodes one after the other did not do all that a launch does */
@@ -36,9 +38,12 @@ typedef struct bg__probes {
 bg_status bg__probes_learn(bg__probes *probes, bg__runs *runs);
 /* Makes the copy. Errors: CUDA, OUT_OF_MEMORY. */
 bg_status bg__probes_build(bg__probes *probes, const bg__runs *runs);
+/* Waits for the launches so far, but not for ever: the program may have to go on before they can end. */
+void bg__probes_wait(const bg__probes *probes);
 /* Reads what has arrived. No call of CUDA. */
 void bg__probes_read(bg__probes *probes);
-/* Adds a row for each probe to the part "probes" of the graph's report. */
+/* Adds a row for each probe to the part "probes" of the graph's report, or adds to that which the same node had before
+ * the graph was updated. */
 void bg__probes_list(const bg__probes *probes);
 void bg__probes_free(bg__probes *probes);
 

@@ -36,6 +36,25 @@ static int print_split(const cJSON *report)
     return count;
 }
 
+static void print_probe(const cJSON *row)
+{
+    const char *not_counted = cli_text(row, "not_counted");
+    double launches = cli_number(row, "launches"), changes = cli_number(row, "changes");
+
+    cli_print(stderr, "%s/%s, %s: ", cli_text(row, "graph"), cli_text(row, "node"), cli_text(row, "range"));
+    fprintf(stderr, "%.0f launch%s, ", launches, launches == 1 ? "" : "es");
+    if (not_counted[0] != '\0' && cli_number(row, "nan") + cli_number(row, "inf") == 0)
+        cli_print(stderr, "NaN not counted (%s)", not_counted);
+    else
+        fprintf(stderr, "%.0f of them with NaN, %.0f with infinities", cli_number(row, "nan"), cli_number(row, "inf"));
+    fprintf(stderr, "; %.0f change%s; last digest %s\n", changes, changes == 1 ? "" : "s", cli_text(row, "digest"));
+    if (cli_number(row, "not_read") > 0)
+        fprintf(stderr,
+                "    %.0f more were not read: they had not ended when the program did, or when it changed the graph, "
+                "or came while a stream captured\n",
+                cli_number(row, "not_read"));
+}
+
 static int print_probes(const cJSON *report)
 {
     const cJSON *row;
@@ -43,16 +62,7 @@ static int print_probes(const cJSON *report)
 
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "probes"))
     {
-        cli_print(stderr, "%s/%s, %s: ", cli_text(row, "graph"), cli_text(row, "node"), cli_text(row, "range"));
-        fprintf(stderr, "%.0f launch%s, %.0f of them with NaN, %.0f with infinities; %.0f change%s; last digest %s\n",
-                cli_number(row, "launches"), cli_number(row, "launches") == 1 ? "" : "es", cli_number(row, "nan"),
-                cli_number(row, "inf"), cli_number(row, "changes"), cli_number(row, "changes") == 1 ? "" : "s",
-                cli_text(row, "digest"));
-        if (cli_number(row, "not_read") > 0)
-            fprintf(stderr,
-                    "    %.0f more were not read: they had not ended with the program, or came while a stream "
-                    "captured\n",
-                    cli_number(row, "not_read"));
+        print_probe(row);
         count++;
     }
     return count;
@@ -100,5 +110,9 @@ cli_status cli_run_tell_attached(const cli_gathered *gathered)
     if (!is_set("BG_ATTACH_PROBE"))
         return CLI_OK;
     cli_looked_print(gathered, kinds, 1, true, stderr);
-    return tell_of(gathered, print_probes, "no node was probed");
+    return tell_of(gathered, print_probes,
+                   cli_looked_by(gathered, "probe")
+                       ? "what the probes have seen is unknown: it is written when the program ends, but not where a "
+                         "signal or _exit ends it"
+                       : "no node was probed");
 }
