@@ -37,8 +37,9 @@ __device__ u64 sum_of_warp(u64 value)
     return value;
 }
 
-/* A warp adds up, then a block, then all: thousands of threads that add to one word would wait for each other. */
-__global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
+/* A warp adds up, then a block, then all: thousands of threads that add to one word would wait for each other. x begins
+ * at a multiple of 8; its first `skipped` bytes count as 0. */
+__global__ void probe(bgk_probe *result, const void *x, size_t skipped, size_t bytes, shape s)
 {
     __shared__ bgk_probe sum;
     size_t words = (bytes + WORD - 1) / WORD, step = (size_t)gridDim.x * blockDim.x;
@@ -49,6 +50,7 @@ __global__ void probe(bgk_probe *result, const void *x, size_t bytes, shape s)
     __syncthreads();
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += step) {
         u64 word = read_word(x, i, bytes);
+        word &= i == 0 ? ~0ull << 8 * skipped : ~0ull;
         digest += bgk_mix(word + bgk_mix(i));
         if (s.bits != 0)
             count_specials(word, s, &nan, &inf);
@@ -92,7 +94,7 @@ __global__ void end_turn(bgk_probe *ring, size_t rows, u64 *told, bgk_probe *res
 cudaError_t bgk_probe_memory(bgk_probe *result, const void *x, size_t bytes, int format, cudaStream_t stream)
 {
     static const shape shapes[] = {{32, 23}, {64, 52}, {16, 10}, {16, 7}}; /* by bgk_float */
-    size_t words = (bytes + WORD - 1) / WORD;
+    size_t skipped = (uintptr_t)x % WORD, words = (skipped + bytes + WORD - 1) / WORD;
     unsigned blocks = words > (size_t)BLOCKS_MAX * THREADS ? BLOCKS_MAX : bgk::blocks_for(words, THREADS);
     shape s = {0, 0};
 
@@ -100,7 +102,8 @@ cudaError_t bgk_probe_memory(bgk_probe *result, const void *x, size_t bytes, int
         return cudaErrorInvalidValue;
     if (format != BGK_NO_FLOATS)
         s = shapes[format];
-    return bgk::launch(probe, blocks, THREADS, 0, stream, result, x, bytes, s);
+    return bgk::launch(probe, blocks, THREADS, 0, stream, result,
+                       static_cast<const void *>(static_cast<const char *>(x) - skipped), skipped, skipped + bytes, s);
 }
 
 cudaError_t bgk_probe_end(bgk_probe *ring, size_t rows, unsigned long long *told, bgk_probe *results, size_t count,

@@ -16,8 +16,8 @@ typedef struct bgk_probe {
 enum { BGK_NO_FLOATS = -1 };
 
 /* Adds to *result, in device memory, a digest of x, and the NaN and infinities among its elements of that format, a
- * bgk_float; BGK_NO_FLOATS counts none. x begins at a multiple of 8. cudaErrorInvalidValue for bytes = 0 and for a
- * format that is none. */
+ * bgk_float; BGK_NO_FLOATS counts none. x may begin within a word of 8 bytes, whose first bytes are then read and not
+ * looked at. cudaErrorInvalidValue for bytes = 0 and for a format that is none. */
 cudaError_t bgk_probe_memory(bgk_probe *result, const void *x, size_t bytes, int format, cudaStream_t stream);
 
 /* Ends a turn: moves the results into the row of the turn in ring, which has `rows` of them, sets the results to 0,

@@ -47,7 +47,7 @@ expect attach-probe-memory-nodes 14 'not looked at: probe of graph#0: it has mem
 
 # Correct programs whose memory a host function, another node, another thread or the host uses, too: what they print stays, and
 # nothing is found. What cannot be run again is named.
-for case in host gap page threads captures updates; do
+for case in host gap page threads captures neighbours sums updates; do
     "$work/beside" $case >"$work/plain"
     for tool in "check --what=orders" "check --what=poison" "run --shadow" "run --probe=*"; do
         name="attach-beside-$case ${tool#* --}"
@@ -63,6 +63,13 @@ for case in host gap page threads captures updates; do
         fi
     done
 done
+# Of floats side by side each is looked at alone, and of a memset its bytes.
+expect attach-probe-neighbours 0 'copy_rows#1, 0x[0-9a-f]*4\+4: 3 launches, 0 of them with NaN' run --probe='*' -- "$work/beside" neighbours
+expect attach-probe-bytes 0 'memset#0, 0x[0-9a-f]*9\+2: 3 launches' run --probe='*' -- "$work/beside" neighbours
+expect attach-probe-shared 0 'add#1, .*: 3 launches, NaN not counted \(other nodes may write there\)' \
+    run --probe='*' -- "$work/beside" sums
+expect attach-probe-shared-one 0 'add#1, .*: 3 launches, NaN not counted \(other nodes may write there\)' \
+    run --probe='add#1' -- "$work/beside" sums
 # An update changes the graph, not what was seen of it before.
 expect attach-probe-updates 0 'add#0, .*: 5 launches, .*; 0 changes; last digest' run --probe='*' -- "$work/beside" updates
 expect attach-probe-updates-looked 0 'looked at: 1 graph, 2 nodes \(probe\)' run --probe='*' -- "$work/beside" updates

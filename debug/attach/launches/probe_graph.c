@@ -229,7 +229,12 @@ static void report_difference(const bg__probes *p, const bg__probe *probe)
 
 static bool is_comparable(const bg__probes *p, const bg__probe *probe)
 {
-    return !p->partial && !probe->mixed;
+    return !p->partial && probe->mixed == NULL && !probe->unstable;
+}
+
+static unsigned long long count_over(unsigned long long now, unsigned long long before)
+{
+    return now > before ? now - before : 0;
 }
 
 static void read_launch(bg__probes *p, const bgk_probe *row)
@@ -237,7 +242,8 @@ static void read_launch(bg__probes *p, const bgk_probe *row)
     bool nan = false, differs = false;
     for (size_t i = 0; i < p->count; i++) {
         bg__probe *probe = &p->list[i];
-        bgk_probe now = row[i];
+        bgk_probe now = {row[i].digest, count_over(row[i].nan, probe->other.nan),
+                         count_over(row[i].inf, probe->other.inf)};
         if (now.nan > 0 && !nan)
             report_nan(p, probe, &now);
         if (p->read == 0 && is_comparable(p, probe) && now.digest != probe->alone.digest && !differs)
@@ -331,6 +337,10 @@ static void list_probe(const bg__probes *p, size_t index, cJSON *row)
     add_number(row, "inf", probe->inf);
     if (p->read > 0 || bg__json_string(row, "digest")[0] == '\0')
         set_text(row, "digest", digest);
+    set_text(row, "not_counted",
+             probe->mixed != NULL             ? probe->mixed
+             : probe->format == BGK_NO_FLOATS ? "the type is unknown"
+                                              : "");
 }
 
 void bg__probes_list(const bg__probes *p)
