@@ -55,6 +55,8 @@ bg_status bg__probes_learn(bg__probes *probes, bg__runs *runs);
 bg_status bg__probes_mark(bg__probes *probes, const bg__runs *runs, const bg__probe_writes *writes);
 /* Makes the copy. Errors: CUDA, OUT_OF_MEMORY. */
 bg_status bg__probes_build(bg__probes *probes, const bg__runs *runs);
+/* How many launches have left a row. The device writes that behind the row. */
+unsigned long long bg__probes_told(const bg__probes *probes);
 /* Waits for the launches so far, but not for ever: the program may have to go on before they can end. */
 void bg__probes_wait(const bg__probes *probes);
 /* Reads what has arrived. No call of CUDA. */
