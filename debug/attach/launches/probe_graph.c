@@ -138,7 +138,6 @@ bg_status bg__probes_build(bg__probes *p, const bg__runs *r)
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY(BG__ALLOCATE(a.added, p->count, "probes"));
     BG__TRY(allocate(p));
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&p->ended, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaGraphClone(&a.graph, r->attached->source));
     BG__TRY_CUDA(cudaStreamCreateWithFlags(&a.stream, cudaStreamNonBlocking));
     BG__TRY(add_all(&a));
@@ -164,8 +163,6 @@ void bg__probes_free(bg__probes *p)
     relaxed = bg__relax_to_release();
     if (p->exec != NULL)
         BG__RELEASE(cudaGraphExecDestroy(p->exec));
-    if (p->ended != NULL)
-        BG__RELEASE(cudaEventDestroy(p->ended));
     if (p->ring != NULL && idle)
         BG__RELEASE(cudaFreeHost(p->ring));
     if (idle)
@@ -181,10 +178,10 @@ void bg__probes_wait(const bg__probes *p)
     static _Atomic bool hopeless; /* once is enough */
     bg__relaxed relaxed = bg__relax_to_release();
     double until = bg__now_ms() + WAIT_MS;
-    cudaError_t error = cudaErrorNotReady;
+    cudaError_t error = p->attached->launched ? cudaErrorNotReady : cudaSuccess;
 
     while (bg__probes_told(p) < p->launched && error == cudaErrorNotReady && !hopeless) {
-        error = cudaEventQuery(p->ended);
+        error = cudaEventQuery(p->attached->ended);
         bg__ignore(error);
         hopeless = bg__now_ms() > until;
         if (error == cudaErrorNotReady)

@@ -32,7 +32,6 @@ static bg_status launch_copy(bg__probes *p, cudaStream_t stream, CUresult *resul
     BG__TRY_CUDA(cudaGraphLaunch(p->exec, stream)); /* else the program's own graph is launched */
     *result = CUDA_SUCCESS;
     p->launched++;
-    bg__ignore(cudaEventRecord(p->ended, stream));
 done:
     bg__runs_leave_launch();
     return status;

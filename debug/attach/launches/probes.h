@@ -28,7 +28,6 @@ typedef struct bg__probes {
     bg__probe *list; /* in the graph's order */
     size_t count, capacity;
     cudaGraphExec_t exec; /* the copy */
-    cudaEvent_t ended;    /* its last launch */
     bgk_probe *results;   /* in device memory, and behind them the count of turns */
     bgk_probe *ring;      /* in the host's, BG__PROBE_ROWS for each, and behind it the count of those that are there */
     unsigned long long before;         /* launches of the graph before the first of these */
