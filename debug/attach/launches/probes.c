@@ -105,12 +105,8 @@ static void end(bg__attached *a)
 
 bg_status bg__probes_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {.name = "probe",
-                                      .launch = launch,
-                                      .drop = bg__seen_drop,
-                                      .end = end,
-                                      .settle = settle,
-                                      .queues = true};
+    static const bg__launcher this = {
+        .name = "probe", .launch = launch, .drop = bg__seen_drop, .end = end, .settle = settle, .queues = true};
     bool wanted;
     bg_status status;
 
