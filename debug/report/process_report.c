@@ -243,14 +243,15 @@ void bg__process_report_stepped(const double counts[BG__STEP_COUNTS])
 
 static void tell_checked(const char *check, const char *graph, const char *why, size_t calls, size_t nodes)
 {
-    char hidden;
+    char hidden, text[1024];
 
     if (record.directory == NULL)
         return;
+    snprintf(text, sizeof text, "%s", why != NULL ? why : ""); /* it may be bg_last_error(), which is hidden now */
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
     if (why != NULL)
-        bg__looked_not(check, graph, why);
+        bg__looked_not(check, graph, text);
     else
         bg__looked_add(check, calls, nodes);
     if (!record.ended)
