@@ -7,6 +7,7 @@
 
 #include "debug/attach/allocators/python.h"
 #include "debug/attach/captures/captures.h"
+#include "debug/attach/launches/runs.h"
 #include "debug/attach/nodes/node_calls.h"
 
 static const bg__attach_shim *shim;
@@ -24,6 +25,18 @@ static CUstream stream_of(const bg__driver_call *call)
     return is_per_thread(call) && stream == NULL ? CU_STREAM_PER_THREAD : stream;
 }
 
+/* Where a test lets a call of the program's fail, only `after` is called. */
+static _Thread_local bool entered;
+
+/* Until the capture is counted as open. */
+static bool before_begin(bg__driver_call *call)
+{
+    (void)call;
+    bg__runs_enter_launch();
+    entered = true;
+    return false;
+}
+
 static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
 {
     if (call->result == CUDA_SUCCESS) {
@@ -32,6 +45,9 @@ static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
     } else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || call->result == CUDA_ERROR_ILLEGAL_STATE) {
         bg__capture_refused(call->hook->name, call->result, stream_of(call));
     }
+    if (entered)
+        bg__runs_leave_launch();
+    entered = false;
 }
 
 /* (CUstream hStream) of CUDA 10.0; (CUstream hStream, CUstreamCaptureMode mode) since. */
@@ -169,12 +185,12 @@ void bg__hook_captures(const bg__attach_shim *given)
 {
     static const bg__driver_hook any = {NULL, true, before_any, after_any};
     static const bg__driver_hook hooks[] = {
-        {"cuStreamBeginCapture", false, NULL, after_begin},
-        {"cuStreamBeginCapture_ptsz", false, NULL, after_begin},
-        {"cuStreamBeginCapture_v2", false, NULL, after_begin},
-        {"cuStreamBeginCapture_v2_ptsz", false, NULL, after_begin},
-        {"cuStreamBeginCaptureToGraph", false, NULL, after_begin_to_graph},
-        {"cuStreamBeginCaptureToGraph_ptsz", false, NULL, after_begin_to_graph},
+        {"cuStreamBeginCapture", false, before_begin, after_begin},
+        {"cuStreamBeginCapture_ptsz", false, before_begin, after_begin},
+        {"cuStreamBeginCapture_v2", false, before_begin, after_begin},
+        {"cuStreamBeginCapture_v2_ptsz", false, before_begin, after_begin},
+        {"cuStreamBeginCaptureToGraph", false, before_begin, after_begin_to_graph},
+        {"cuStreamBeginCaptureToGraph_ptsz", false, before_begin, after_begin_to_graph},
         {"cuStreamEndCapture", false, before_end, after_end},
         {"cuStreamEndCapture_ptsz", false, before_end, after_end},
     };

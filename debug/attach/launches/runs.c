@@ -197,6 +197,15 @@ void bg__runs_enter_launch(void)
     pthread_rwlock_rdlock(&looking);
 }
 
+bool bg__runs_enter_alone(void)
+{
+    pthread_rwlock_wrlock(&looking); /* no capture begins from now on */
+    if (!bg__captures_are_open())
+        return true;
+    pthread_rwlock_unlock(&looking);
+    return false;
+}
+
 void bg__runs_leave_launch(void)
 {
     pthread_rwlock_unlock(&looking);
@@ -234,10 +243,8 @@ bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, con
     s->check = check;
     s->launches = a->looks;
     s->counted = a->counted;
-    looks = !s->done && s->own == NULL && s->launches < check->launches && !bg__captures_are_open();
-    if (looks)
-        pthread_rwlock_wrlock(&looking);
-    else
+    looks = !s->done && s->own == NULL && s->launches < check->launches && bg__runs_enter_alone();
+    if (!looks)
         bg__runs_enter_launch();
     if (looks)
         look_at(&runs, s);

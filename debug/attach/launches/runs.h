@@ -46,9 +46,12 @@ struct bg__runs_check {
     bg_status (*look)(bg__runs *runs, bg__seen *seen);
     void (*drop)(void *own); /* frees seen->own; NULL: it has none */
 };
-/* While one thread runs the nodes of a launch, and restores memory, no other may launch: its work would be undone. All
- * launches are made between these two, but what the program launches outside of graphs. */
+/* While one thread runs the nodes of a launch, and restores memory, no other may launch: its work would be undone. Nor
+ * may one begin a capture, which what waits for the device would break. All launches, but what the program launches
+ * outside of graphs, and all begins of captures are made between enter_launch and leave_launch. */
 void bg__runs_enter_launch(void);
+/* Alone, without captures, until leave_launch. false: a capture is open, and nothing was entered. */
+bool bg__runs_enter_alone(void);
 void bg__runs_leave_launch(void);
 /* For bg__launcher.launch: also launches the graph, unless the check has something of its own to launch (seen->own). A
  * graph that cannot be looked at, or whose look fails, is named once, and left alone from then on. */
