@@ -15,7 +15,38 @@ if ! build_cuda again -pthread; then
 fi
 export HOSTCUDA_DEVICES=2
 
-# What the program prints stays.
+# same CASE WHY [OPTION...]: with each tool, each of which says why it left the graph out (WHY empty: it did not).
+same()
+{
+    local case=$1 why=$2 tool name
+    shift 2
+    "$work/again" "$case" >"$work/plain"
+    for tool in "${tools[@]}"; do
+        name="attach-again-$case ${tool#* --}"
+        set -f
+        # shellcheck disable=SC2086
+        "$breakgraph" ${tool%% *} --attach ${tool#* } "$@" -- sh -c 'exec "$@" >"$0"' "$work/found" "$work/again" "$case" \
+            >"$work/log" 2>&1
+        set +f
+        if ! cmp -s "$work/plain" "$work/found"; then
+            fail "$name" "other output: $(tr '\n' ' ' <"$work/found")"
+        elif grep -Eq '(warning|fault|note) \[' "$work/log" || ! grep -Eq "not looked at: [a-z]* of graph#0: $why" "$work/log"; then
+            fail "$name" "a finding, or not left out for that reason"
+        else
+            pass "$name"
+        fi
+    done
+}
+tools=("check --what=orders" "check --what=poison" "run --shadow" "run --probe=*")
+same peer 'it reaches memory of another device, which would not be restored'
+same variable 'its kernel count has no known parameters: what it changes, such as variables of its module'
+same pinned 'memory changed in its launch that would not be restored: pinned host memory'
+same next 'memory changed in its launch that would not be restored: .*or a block before one'
+same registered 'it copies from or to registered host memory that does not begin at a multiple of 8 bytes'
+tools=("check --what=orders" "run --shadow")
+same turns 'it wrote into memory that its first launch had not changed' --snapshot-limit=7
+
+# And these are looked at.
 looked()
 {
     local case=$1 tool
@@ -26,5 +57,8 @@ looked()
             HOSTCUDA_THROUGH_DRIVER=1 bash -c "'$work/again' $case 2>/dev/null" <"$work/plain"
     done
 }
+looked end
+looked stack
 looked captures
+expect attach-again-stack-looked 0 'looked at: 1 graph, 2 nodes \(orders\)' "$breakgraph" check --attach --what=orders -- "$work/again" stack
 exit $bad

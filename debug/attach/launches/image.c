@@ -1,6 +1,9 @@
 #include "image.h"
 
-#include "debug/attach/nodes/reached.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "serial.h"
 
 /* Small pages tell apart what nearby tensors hold; large ones keep the digests of much memory small. */
 static const size_t SMALL_PAGE = 512, LARGE_PAGE = (size_t)64 << 10, SMALL_REACH = (size_t)1 << 30;
@@ -17,6 +20,35 @@ done:
     return status;
 }
 
+static bg_status add_watched(bg__image *image, const bg__spans *spans)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < spans->count; i++)
+        BG__TRY(bg__spans_add_rest(&image->watched, spans->list[i].begin, spans->list[i].end, &image->reach));
+done:
+    return status;
+}
+
+static bg_status take_reach(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
+{
+    bg__reached reached = {0};
+    bg_status status;
+
+    BG__TRY(bg__reached_take(&reached, nodes, stream));
+    memcpy(image->obstacle, reached.obstacle, sizeof image->obstacle);
+    BG__TRY(bg__spans_add_all(&image->reach, &reached.memory));
+    BG__TRY(add_watched(image, &reached.host));
+    BG__TRY(add_watched(image, &reached.before));
+    if (reached.host.count > 0 && image->obstacle[0] == '\0' && bg__serial_is_seen(nodes))
+        snprintf(
+            image->obstacle, sizeof image->obstacle,
+            "it has host functions or records events, and its kernels reach pinned host memory, which would not be "
+            "restored");
+done:
+    bg__reached_free(&reached);
+    return status;
+}
+
 bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
@@ -24,9 +56,12 @@ bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t 
 
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY_CUDA(cudaDeviceSynchronize()); /* other streams may still write what is restored later */
-    BG__TRY(bg__reached_take(&image->reach, nodes, stream));
+    BG__TRY(take_reach(image, nodes, stream));
+    if (image->obstacle[0] != '\0')
+        goto done;
     image->page = bg__spans_bytes(&image->reach) <= SMALL_REACH ? SMALL_PAGE : LARGE_PAGE;
     BG__TRY(bg__digests_take(&image->digests, &image->reach, image->page, stream));
+    BG__TRY(bg__digests_take(&image->around, &image->watched, LARGE_PAGE, stream));
 done:
     bg__relax_end(relaxed);
     return status;
@@ -80,6 +115,21 @@ done:
     return status;
 }
 
+bg_status bg__image_is_watched_changed(const bg__image *image, bool *changed, cudaStream_t stream)
+{
+    bg__digests now = {0};
+    bg__spans differing = {0};
+    bg_status status;
+
+    BG__TRY(bg__digests_take(&now, &image->watched, LARGE_PAGE, stream));
+    BG__TRY(bg__digests_compare(&image->around, &now, &image->watched, &differing));
+    *changed = differing.count > 0;
+done:
+    bg__digests_free(&now);
+    bg__spans_free(&differing);
+    return status;
+}
+
 bg_status bg__image_restore(const bg__image *image, cudaStream_t stream)
 {
     return bg__snapshot_restore(&image->copy, NULL, stream);
@@ -90,4 +140,6 @@ void bg__image_free(bg__image *image)
     bg__spans_free(&image->reach);
     bg__snapshot_free(&image->copy);
     bg__digests_free(&image->digests);
+    bg__spans_free(&image->watched);
+    bg__digests_free(&image->around);
 }

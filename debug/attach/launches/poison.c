@@ -83,15 +83,6 @@ done:
     return status;
 }
 
-/* What the program would see more often than it launches the graph. */
-static bool is_seen(const bg__nodes *nodes)
-{
-    for (size_t i = 0; i < nodes->count; i++)
-        if (nodes->node[i].type == cudaGraphNodeTypeHost || nodes->node[i].type == cudaGraphNodeTypeEventRecord)
-            return true;
-    return false;
-}
-
 /* Only where an order is open can a launch differ from its nodes one after the other. */
 static bg_status compare_launch(bg__poisoned *p, bg__seen *s)
 {
@@ -101,7 +92,7 @@ static bg_status compare_launch(bg__poisoned *p, bg__seen *s)
     if (p->runs->ordered)
         return BG_OK;
     BG__TRY(bg__poisoned_find_written(p));
-    if (p->cells.count + p->written.count > 0 && !is_seen(&p->runs->nodes))
+    if (p->cells.count + p->written.count > 0 && !bg__serial_is_seen(&p->runs->nodes))
         BG__TRY(bg__poisoned_launch(p, &found));
     s->done = found;
 done:
@@ -123,7 +114,7 @@ static void count_looked(bg__seen *s, const bg__poisoned *p)
         bg__seen_count(s, r);
     if (!known)
         not_looked(s, r, "no allocator tells which memory is free when it begins");
-    else if (!r->ordered && is_seen(&r->nodes))
+    else if (!r->ordered && bg__serial_is_seen(&r->nodes))
         not_looked(s, r,
                    "its nodes ran with patterns one after the other, but not its launch, which the program would see: "
                    "it has host functions or records events");

@@ -253,9 +253,22 @@ done:
     return status;
 }
 
+/* What the node may reach that is restored, also by lists of pointers. */
+static bg_status add_reached(bg__spans *spans, const bg__node *node, cudaStream_t stream)
+{
+    const bg__nodes one = {.node = (bg__node *)node, .count = 1};
+    bg__reached reached = {.obstacle = ""};
+    bg_status status;
+
+    BG__TRY(bg__reached_take(&reached, &one, stream));
+    BG__TRY(bg__spans_add_all(spans, &reached.memory));
+done:
+    bg__reached_free(&reached);
+    return status;
+}
+
 static bg_status run_alone(const learning *l, trial *t)
 {
-    const bg__nodes one = {.node = (bg__node *)t->node, .count = 1};
     cudaStream_t stream = l->runs->stream;
     bg__digests before = {0}, after = {0};
     bg_status status;
@@ -264,7 +277,7 @@ static bg_status run_alone(const learning *l, trial *t)
     if (l->runs->ordered)
         BG__TRY(bg__spans_add_all(&t->reach, &t->direct));
     else
-        BG__TRY(bg__reached_take(&t->reach, &one, stream));
+        BG__TRY(add_reached(&t->reach, t->node, stream));
     if (t->node->type == cudaGraphNodeTypeKernel)
         BG__TRY(bg__pieces_take(&t->pieces, t->node));
     BG__TRY(keep_before(l, t));
@@ -317,14 +330,13 @@ done:
 /* *may: it runs alone, for what it writes into the memory of others. */
 static bg_status may_meet(const learning *l, const bg__node *node, bool *may)
 {
-    const bg__nodes one = {.node = (bg__node *)node, .count = 1};
     bg__spans reach = {0};
     bg_status status = BG_OK;
 
     *may = false;
     if (node == NULL || l->runs->ordered)
         return BG_OK;
-    BG__TRY(bg__reached_take(&reach, &one, l->runs->stream));
+    BG__TRY(add_reached(&reach, node, l->runs->stream));
     for (size_t i = 0; i < reach.count; i++)
         *may |= bg__spans_overlap(&l->chosen, reach.list[i].begin, reach.list[i].end);
 done:

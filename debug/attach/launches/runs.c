@@ -25,8 +25,26 @@ done:
     return status;
 }
 
-/* The first order twice. *contained: all that it has changed is in the copy; else it ran once. */
-static bg_status run_first(bg__runs *r, bool *contained)
+/* *why: what the nodes have changed is not in the copy; NULL: it is. */
+static bg_status look_around(const bg__runs *r, const char **why)
+{
+    bool contained, changed = false;
+    bg_status status;
+
+    BG__TRY(bg__image_contains_changes(&r->image, &r->result, &contained));
+    BG__TRY(bg__image_is_watched_changed(&r->image, &changed, r->stream));
+    if (!contained)
+        *why = "it wrote into memory that its first launch had not changed, of which there is no copy";
+    else if (changed)
+        *why =
+            "memory changed in its launch that would not be restored: pinned host memory, or a block before one that "
+            "a kernel points to";
+done:
+    return status;
+}
+
+/* The first order twice. *why: it ran once, and may not run again; else NULL. */
+static bg_status run_first(bg__runs *r, const char **why)
 {
     bg__digests again = {0};
     bg_status status;
@@ -34,8 +52,8 @@ static bg_status run_first(bg__runs *r, bool *contained)
     BG__TRY(BG__ALLOCATE(r->steps, r->order.count, "nodes"));
     BG__TRY(bg__order_list(&r->order, NULL, r->steps));
     BG__TRY(run_steps(r, r->steps, &r->result));
-    BG__TRY(bg__image_contains_changes(&r->image, &r->result, contained));
-    if (!*contained)
+    BG__TRY(look_around(r, why));
+    if (*why != NULL)
         goto done;
     BG__TRY(try_steps(r, r->steps, &again));
     BG__TRY(bg__digests_compare(&r->result, &again, &r->image.reach, &r->unstable));
@@ -138,25 +156,57 @@ done:
     return status;
 }
 
-/* Once memory has been copied it is restored, also after a failure. */
+/* Once memory has been copied it is restored, also after a failure. Where that cannot be done, the one run stands for
+ * the program's launch. */
 static bg_status run(bg__runs *r, bg__seen *s)
 {
-    bool contained = false;
+    const char *why = NULL;
     bg_status status, restored;
 
-    BG__TRY(run_first(r, &contained));
-    if (contained)
+    BG__TRY(run_first(r, &why));
+    if (why == NULL)
         return s->check->look(r, s);
-    leave_out(s, r, "it wrote into memory that its first launch had not changed, of which there is no copy");
+    leave_out(s, r, why);
+    if (!bg__serial_is_seen(&r->nodes)) {
+        r->launched = true;
+        r->answer = CUDA_SUCCESS;
+        return BG_OK;
+    }
 done:
     restored = bg__image_restore(&r->image, r->stream);
     return status != BG_OK ? status : restored;
 }
 
+static bg_status copy_and_run(bg__runs *r, bg__seen *s)
+{
+    bool fits;
+    bg_status status;
+
+    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
+    if (r->image.obstacle[0] != '\0') {
+        leave_out(s, r, r->image.obstacle);
+        goto done;
+    }
+    BG__TRY(bg__image_copy(&r->image, s->written.count > 0 ? &s->written : &r->image.reach, &fits, r->stream));
+    if (fits)
+        BG__TRY(run(r, s));
+    else if (s->check->whole)
+        leave_out(s, r, "a copy of what it reaches does not fit into the device's free memory (--snapshot-limit)");
+    else if (bg__serial_is_seen(&r->nodes)) /* a run from a copy of a part could not stand for a launch */
+        leave_out(s, r,
+                  "it has host functions or records events, and a copy of all that it reaches does not fit into the "
+                  "device's free memory (--snapshot-limit)");
+    else if (s->written.count == 0)
+        BG__TRY(learn(r, s));
+    else
+        leave_out(s, r, "a copy of what it writes does not fit into the device's free memory (--snapshot-limit)");
+done:
+    return status;
+}
+
 static bg_status prepare(bg__runs *r, bg__seen *s)
 {
     const char *obstacle;
-    bool fits;
     bg_status status;
 
     BG__TRY(bg__nodes_take(r->attached->graph, &r->nodes));
@@ -176,16 +226,7 @@ static bg_status prepare(bg__runs *r, bg__seen *s)
         bg__seen_count(s, r);
         goto done;
     }
-    BG__TRY(bg__image_look(&r->image, &r->nodes, r->stream));
-    BG__TRY(bg__image_copy(&r->image, s->written.count > 0 ? &s->written : &r->image.reach, &fits, r->stream));
-    if (fits)
-        BG__TRY(run(r, s));
-    else if (s->check->whole)
-        leave_out(s, r, "a copy of what it reaches does not fit into the device's free memory (--snapshot-limit)");
-    else if (s->written.count == 0)
-        BG__TRY(learn(r, s));
-    else
-        leave_out(s, r, "a copy of what it writes does not fit into the device's free memory (--snapshot-limit)");
+    BG__TRY(copy_and_run(r, s));
 done:
     return status;
 }

@@ -51,6 +51,14 @@ bool bg__serial_leaves_out(const bg__nodes *nodes)
     return false;
 }
 
+bool bg__serial_is_seen(const bg__nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].type == cudaGraphNodeTypeHost || nodes->node[i].type == cudaGraphNodeTypeEventRecord)
+            return true;
+    return false;
+}
+
 static bool is_left_out(const bg__node *node)
 {
     return node == NULL || node->type == cudaGraphNodeTypeEmpty || node->type == cudaGraphNodeTypeGraph ||

@@ -10,6 +10,8 @@
 const char *bg__serial_obstacle(const bg__nodes *nodes);
 /* Whether a run leaves out host functions, which may write what other nodes read. */
 bool bg__serial_leaves_out(const bg__nodes *nodes);
+/* Whether it has what the program would see more often than it launches the graph: such a run stands for no launch. */
+bool bg__serial_is_seen(const bg__nodes *nodes);
 
 /* Runs the nodes of these steps, each after the one before, and waits. Host functions and the recording of events are
  * left out: the program would see them more often than it launched the graph. Errors: CUDA, UNSUPPORTED. */

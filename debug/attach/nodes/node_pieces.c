@@ -17,23 +17,32 @@ typedef struct taking {
     PFN_cuMemGetAddressRange_v3020 range;
     int device;
     bg__pieces found; /* one for each pointer; begin is the pointer */
+    bool elsewhere;   /* some pointers are to memory of another device */
 } taking;
 
 /* ---- blocks ---- */
 
-bg_status bg__memory_is_reached(uintptr_t address, int device, bool *is)
+static bg__memory_kind kind_of(const struct cudaPointerAttributes *a, uintptr_t address, int device)
+{
+    if (a->type == cudaMemoryTypeUnregistered || (uintptr_t)a->devicePointer != address)
+        return BG__MEMORY_NONE;
+    if (a->type == cudaMemoryTypeHost)
+        return BG__MEMORY_HOST;
+    return a->type != cudaMemoryTypeDevice || a->device == device ? BG__MEMORY_HERE : BG__MEMORY_ELSEWHERE;
+}
+
+bg_status bg__memory_kind_of(uintptr_t address, int device, bg__memory_kind *kind)
 {
     struct cudaPointerAttributes a;
     cudaError_t error = cudaPointerGetAttributes(&a, (const void *)address);
     bg_status status = BG_OK;
 
-    *is = false;
+    *kind = BG__MEMORY_NONE;
     bg__ignore(error);
     if (error == cudaErrorInvalidValue) /* CUDA does not know it */
         return BG_OK;
     BG__TRY_CUDA(error);
-    if (a.type != cudaMemoryTypeUnregistered && (uintptr_t)a.devicePointer == address)
-        *is = a.type != cudaMemoryTypeDevice || a.device == device;
+    *kind = kind_of(&a, address, device);
 done:
     return status;
 }
@@ -80,20 +89,24 @@ static bg_status add_pointer(void *user, const bg__held *held)
     taking *t = user;
     const bg__kernel *kernel = t->node->kernel;
     bg__piece piece = {.begin = held->address, .pointer = held->address};
+    uintptr_t inside = held->address;
     bg__allocation block;
-    bool reached;
+    bg__memory_kind kind;
     bg_status status;
 
-    BG__TRY(bg__pointer_find(&t->driver, held->address, &block));
+    BG__TRY(bg__pointer_find(&t->driver, inside, &block));
+    if (block.id == 0)
+        BG__TRY(bg__pointer_find(&t->driver, --inside, &block));
     if (block.id == 0)
         return BG_OK;
-    BG__TRY(bg__memory_is_reached(held->address, t->device, &reached));
-    if (!reached)
+    BG__TRY(bg__memory_kind_of(inside, t->device, &kind));
+    t->elsewhere |= kind == BG__MEMORY_ELSEWHERE;
+    if (kind != BG__MEMORY_HERE && kind != BG__MEMORY_HOST)
         return BG_OK;
-    BG__TRY(widen(t, held->address, &block));
+    BG__TRY(widen(t, inside, &block));
     piece.block = block.base;
     piece.block_end = block.base + block.bytes;
-    bg__block_narrow(held->address, &piece.block, &piece.block_end);
+    bg__block_narrow(inside, &piece.block, &piece.block_end);
     bg__held_text(held, piece.held, sizeof piece.held);
     piece.elements = bg__elements_of(kernel->name, held->alone ? held->parameter : -1, kernel->parameter_count);
     BG__TRY(BG__GROW(t->found.list, t->found.count, t->found.capacity, "pointers of a node"));
@@ -178,6 +191,12 @@ done:
 
 bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node)
 {
+    bool elsewhere;
+    return bg__pieces_take_here(pieces, node, &elsewhere);
+}
+
+bg_status bg__pieces_take_here(bg__pieces *pieces, const bg__node *node, bool *elsewhere)
+{
     taking t = {.node = node};
     bg_status status;
 
@@ -191,6 +210,7 @@ bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node)
     join_blocks(&t.found);
     BG__TRY(cut(pieces, &t));
 done:
+    *elsewhere = t.elsewhere;
     free(t.found.list);
     return status;
 }

@@ -20,11 +20,22 @@ typedef struct bg__pieces {
     size_t count, capacity;
 } bg__pieces;
 
-/* Forgets the pieces before. Memory that the current device cannot access is left out. Call bg__pieces_free also after
+/* What kernels on a device find at an address. */
+typedef enum bg__memory_kind {
+    BG__MEMORY_NONE,     /* nothing that CUDA knows, or what they cannot access */
+    BG__MEMORY_HERE,     /* memory of the device, or managed */
+    BG__MEMORY_HOST,     /* pinned memory of the host */
+    BG__MEMORY_ELSEWHERE /* memory of another device */
+} bg__memory_kind;
+
+/* Forgets the pieces before. Memory of other devices is left out. A pointer to nothing may be the end of the block
+ * before it, from which the kernel counts down. Call bg__pieces_free also after
  * a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node);
-/* *is: kernels on that device can access it at that address: device memory, or pinned host memory. Errors: CUDA. */
-bg_status bg__memory_is_reached(uintptr_t address, int device, bool *is);
+/* The same. *elsewhere: memory of other devices was left out. */
+bg_status bg__pieces_take_here(bg__pieces *pieces, const bg__node *node, bool *elsewhere);
+/* Errors: CUDA. */
+bg_status bg__memory_kind_of(uintptr_t address, int device, bg__memory_kind *kind);
 /* Whether it is host memory that CUDA does not know. */
 bool bg__memory_is_pageable(const void *address);
 void bg__pieces_free(bg__pieces *pieces);

@@ -1,9 +1,12 @@
 #include "reached.h"
 
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "debug/attach/memory/blocks.h"
+#include "debug/memory/allocate.h"
 #include "debug/memory/pointers.h"
+#include "node_calls.h"
 #include "node_pieces.h"
 
 enum {
@@ -12,116 +15,248 @@ enum {
     ASKED_MAX = 1 << 17, /* words of all lists that the driver is asked about: 0.3 us each on an H200 */
 };
 
-static bg_status add_end(bg__spans *reach, const bg__end *end, int device)
-{
-    uintptr_t begin = (uintptr_t)end->address;
-    bool reached;
-    bg_status status = BG_OK;
+typedef struct reaching {
+    bg__reached *reached;
+    bg__allocations driver; /* to ask with; it holds nothing */
+    int device;
+    uint64_t *words; /* of one list: too many for the stack of a thread of the program's */
+    size_t asked;
+} reaching;
 
-    if (end->bytes == 0)
-        return BG_OK;
-    BG__TRY(bg__memory_is_reached(begin, device, &reached));
-    if (reached)
-        BG__TRY(bg__spans_add(reach, begin / WORD * WORD, begin + end->bytes));
+static bg_status begin(reaching *r)
+{
+    bg_status status;
+    BG__TRY(bg__allocations_init(&r->driver));
+    BG__TRY_CUDA(cudaGetDevice(&r->device));
 done:
     return status;
 }
 
-static bg_status add_kernel(bg__spans *reach, const bg__node *node)
+static void set_obstacle(reaching *r, const char *text)
+{
+    if (r->reached->obstacle[0] == '\0')
+        snprintf(r->reached->obstacle, sizeof r->reached->obstacle, "%s", text);
+}
+
+static const char of_another_device[] = "it reaches memory of another device, which would not be restored";
+
+static bg_status add_block(bg__spans *spans, uintptr_t address, const bg__allocation *block)
+{
+    uintptr_t first = block->base, last = block->base + block->bytes;
+    bg__block_narrow(address, &first, &last);
+    return bg__spans_add(spans, first / WORD * WORD, last);
+}
+
+/* ---- copies and memsets ---- */
+
+/* Digests are of whole words: of registered memory there may be none before its first byte. */
+static bg_status look_before(reaching *r, uintptr_t address)
+{
+    bg__allocation block;
+    bg_status status = BG_OK;
+
+    if (address % WORD == 0)
+        return BG_OK;
+    BG__TRY(bg__pointer_find(&r->driver, address / WORD * WORD, &block));
+    if (block.id == 0)
+        set_obstacle(r, "it copies from or to registered host memory that does not begin at a multiple of 8 bytes");
+done:
+    return status;
+}
+
+static bg_status add_end(reaching *r, const bg__end *end, bool written)
+{
+    uintptr_t address = (uintptr_t)end->address;
+    bg__memory_kind kind;
+    bg_status status = BG_OK;
+
+    if (end->bytes == 0)
+        return BG_OK;
+    BG__TRY(bg__memory_kind_of(address, r->device, &kind));
+    if (kind == BG__MEMORY_ELSEWHERE && written)
+        set_obstacle(r, of_another_device);
+    if (kind != BG__MEMORY_HERE && kind != BG__MEMORY_HOST)
+        return BG_OK;
+    BG__TRY(look_before(r, address));
+    BG__TRY(bg__spans_add(&r->reached->memory, address / WORD * WORD, address + end->bytes));
+done:
+    return status;
+}
+
+/* ---- kernels ---- */
+
+/* A kernel may count down from the end of a block, and that is where the next one begins. */
+static bg_status add_before(reaching *r, const bg__piece *piece)
+{
+    const uintptr_t inside = piece->block - 1;
+    uintptr_t first, last;
+    bg__allocation block;
+    bg__memory_kind kind;
+    bg_status status = BG_OK;
+
+    if (piece->pointer != piece->block)
+        return BG_OK;
+    BG__TRY(bg__pointer_find(&r->driver, inside, &block));
+    if (block.id == 0)
+        return BG_OK;
+    BG__TRY(bg__memory_kind_of(inside, r->device, &kind));
+    first = block.base;
+    last = block.base + block.bytes;
+    bg__block_narrow(inside, &first, &last);
+    if ((kind == BG__MEMORY_HERE || kind == BG__MEMORY_HOST) && last <= piece->block) /* else a hole in a pool */
+        BG__TRY(bg__spans_add(&r->reached->before, first / WORD * WORD, last));
+done:
+    return status;
+}
+
+/* Others that point nowhere, such as those that only wait, may do the same, but most do not. */
+static void look_at_parameters(reaching *r, const bg__node *node)
+{
+    const bg__kernel *kernel = node->kernel;
+    bg__parameter parameter;
+    const char *first = "";
+    size_t bytes = kernel->name != NULL ? bg__kernel_short_name(kernel->name, &first) : 0;
+    char text[sizeof r->reached->obstacle];
+
+    if (bg__node_parameter(node, 0, &parameter))
+        return;
+    snprintf(text, sizeof text,
+             "its kernel %.*s has no known parameters: what it changes, such as variables of its module, would not be "
+             "restored",
+             bytes < 40 ? (int)bytes : 40, first);
+    set_obstacle(r, text);
+}
+
+static bg_status add_kernel(reaching *r, const bg__node *node)
 {
     bg__pieces pieces = {NULL, 0, 0};
+    bg__memory_kind kind;
+    bool elsewhere;
     bg_status status;
 
-    BG__TRY(bg__pieces_take(&pieces, node));
-    for (size_t i = 0; i < pieces.count; i++)
-        BG__TRY(bg__spans_add(reach, pieces.list[i].block / WORD * WORD, pieces.list[i].block_end));
+    BG__TRY(bg__pieces_take_here(&pieces, node, &elsewhere));
+    if (elsewhere)
+        set_obstacle(r, of_another_device);
+    look_at_parameters(r, node);
+    for (size_t i = 0; i < pieces.count; i++) {
+        const bg__piece *piece = &pieces.list[i];
+        BG__TRY(bg__memory_kind_of(piece->block, r->device, &kind));
+        BG__TRY(bg__spans_add(kind == BG__MEMORY_HOST ? &r->reached->host : &r->reached->memory,
+                              piece->block / WORD * WORD, piece->block_end));
+        BG__TRY(add_before(r, piece));
+    }
 done:
     bg__pieces_free(&pieces);
     return status;
 }
 
-bg_status bg__reached_add(bg__spans *reach, const bg__node *node)
+static bg_status add_node(reaching *r, const bg__node *node)
 {
     bg__end end;
-    int device;
     bg_status status = BG_OK;
 
     if (node->type == cudaGraphNodeTypeKernel)
-        return add_kernel(reach, node);
-    BG__TRY_CUDA(cudaGetDevice(&device));
+        return add_kernel(r, node);
     if (node->type == cudaGraphNodeTypeMemset && bg__fill_end(node, &end))
-        BG__TRY(add_end(reach, &end, device));
+        return add_end(r, &end, true);
     if (node->type != cudaGraphNodeTypeMemcpy)
-        goto done;
+        return BG_OK;
     for (bg__end_kind which = BG__SOURCE; which <= BG__DESTINATION; which++)
         if (bg__copy_end(node, which, &end))
-            BG__TRY(add_end(reach, &end, device));
+            BG__TRY(add_end(r, &end, which == BG__DESTINATION));
 done:
+    return status;
+}
+
+bg_status bg__reached_add(bg__spans *memory, const bg__node *node)
+{
+    bg__reached reached = {0};
+    reaching r = {.reached = &reached};
+    bg_status status;
+
+    BG__TRY(begin(&r));
+    BG__TRY(add_node(&r, node));
+    BG__TRY(bg__spans_add_all(memory, &reached.memory));
+done:
+    bg__reached_free(&reached);
     return status;
 }
 
 /* ---- lists of pointers ---- */
 
-typedef struct lists {
-    bg__spans *reach;
-    bg__allocations driver; /* to ask with; it holds nothing */
-    int device;
-    size_t asked;
-} lists;
+static bool is_known(const bg__reached *reached, uintptr_t address)
+{
+    return bg__spans_overlap(&reached->memory, address, address + 1) ||
+           bg__spans_overlap(&reached->host, address, address + 1);
+}
 
-static bg_status add_listed(lists *l, uint64_t word)
+static bg_status add_listed(reaching *r, uint64_t word)
 {
     bg__allocation block;
-    uintptr_t begin, end;
-    bool reached;
+    bg__memory_kind kind;
     bg_status status = BG_OK;
 
-    if (!bg__pointer_may_be(word) || bg__spans_overlap(l->reach, word, word + 1) || l->asked++ >= ASKED_MAX)
+    if (!bg__pointer_may_be(word) || is_known(r->reached, word) || r->asked++ >= ASKED_MAX)
         return BG_OK;
-    BG__TRY(bg__pointer_find(&l->driver, word, &block));
+    BG__TRY(bg__pointer_find(&r->driver, word, &block));
     if (block.id == 0)
         return BG_OK;
-    BG__TRY(bg__memory_is_reached(word, l->device, &reached));
-    if (!reached)
-        return BG_OK;
-    begin = block.base;
-    end = block.base + block.bytes;
-    bg__block_narrow(word, &begin, &end);
-    BG__TRY(bg__spans_add(l->reach, begin / WORD * WORD, end));
+    BG__TRY(bg__memory_kind_of(word, r->device, &kind));
+    if (kind == BG__MEMORY_ELSEWHERE)
+        set_obstacle(r, of_another_device);
+    else if (kind != BG__MEMORY_NONE)
+        BG__TRY(add_block(kind == BG__MEMORY_HOST ? &r->reached->host : &r->reached->memory, word, &block));
 done:
     return status;
 }
 
-static bg_status follow(lists *l, const bg__span *span, cudaStream_t stream)
+static bg_status follow(reaching *r, const bg__span *span, cudaStream_t stream)
 {
-    uint64_t words[LIST_MAX / WORD];
     size_t count = (span->end - span->begin) / WORD;
     bg_status status = BG_OK;
 
     if (count == 0 || count > LIST_MAX / WORD)
         return BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(words, (const void *)span->begin, count * WORD, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(r->words, (const void *)span->begin, count * WORD, cudaMemcpyDefault, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
     for (size_t i = 0; i < count; i++)
-        BG__TRY(add_listed(l, words[i]));
+        BG__TRY(add_listed(r, r->words[i]));
 done:
     return status;
 }
 
-bg_status bg__reached_take(bg__spans *reach, const bg__nodes *nodes, cudaStream_t stream)
+static bg_status follow_all(reaching *r, cudaStream_t stream)
 {
-    lists l = {.reach = reach};
     bg__spans direct = {0};
-    bg_status status = BG_OK;
+    bg_status status;
 
-    for (size_t i = 0; i < nodes->count; i++)
-        BG__TRY(bg__reached_add(reach, &nodes->node[i]));
-    BG__TRY(bg__allocations_init(&l.driver));
-    BG__TRY_CUDA(cudaGetDevice(&l.device));
-    BG__TRY(bg__spans_add_all(&direct, reach));
+    BG__TRY(BG__ALLOCATE(r->words, LIST_MAX / WORD, "pointers in memory"));
+    BG__TRY(bg__spans_add_all(&direct, &r->reached->memory));
+    BG__TRY(bg__spans_add_all(&direct, &r->reached->host));
     for (size_t i = 0; i < direct.count; i++)
-        BG__TRY(follow(&l, &direct.list[i], stream));
+        BG__TRY(follow(r, &direct.list[i], stream));
 done:
     bg__spans_free(&direct);
+    free(r->words);
     return status;
+}
+
+bg_status bg__reached_take(bg__reached *reached, const bg__nodes *nodes, cudaStream_t stream)
+{
+    reaching r = {.reached = reached};
+    bg_status status;
+
+    BG__TRY(begin(&r));
+    for (size_t i = 0; i < nodes->count; i++)
+        BG__TRY(add_node(&r, &nodes->node[i]));
+    BG__TRY(follow_all(&r, stream));
+done:
+    return status;
+}
+
+void bg__reached_free(bg__reached *reached)
+{
+    bg__spans_free(&reached->memory);
+    bg__spans_free(&reached->host);
+    bg__spans_free(&reached->before);
 }

@@ -5,11 +5,19 @@
 #include "debug/graph/nodes.h"
 #include "debug/memory/spans.h"
 
-/* Adds the blocks that a node's parameters point into, and both ends of a memcpy or memset, as far as the current
- * device can access them. Ranges begin at multiples of 8. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
-bg_status bg__reached_add(bg__spans *reach, const bg__node *node);
-/* The same for all nodes. Small blocks may be lists of pointers: the blocks that those point into are added, too. Waits
- * for the stream. */
-bg_status bg__reached_take(bg__spans *reach, const bg__nodes *nodes, cudaStream_t stream);
+/* Ranges begin at multiples of 8. Starts zeroed. */
+typedef struct bg__reached {
+    bg__spans memory;   /* blocks that kernels' parameters point into, and both ends of memcpys and memsets */
+    bg__spans host;     /* blocks of pinned host memory that kernels point into: the host may write there at any time */
+    bg__spans before;   /* blocks before one that a kernel points to, which may be the end of them */
+    char obstacle[160]; /* why what the nodes change cannot be restored: "it has ..."; "": it can */
+} bg__reached;
+
+/* All nodes. Small blocks may be lists of pointers: the blocks that those point into are added, too. Waits for the
+ * stream. Call bg__reached_free also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+bg_status bg__reached_take(bg__reached *reached, const bg__nodes *nodes, cudaStream_t stream);
+void bg__reached_free(bg__reached *reached);
+/* Adds what would be `memory` of one node. */
+bg_status bg__reached_add(bg__spans *memory, const bg__node *node);
 
 #endif
