@@ -45,6 +45,8 @@ same next 'memory changed in its launch that would not be restored: .*or a block
 same registered 'it copies from or to registered host memory that does not begin at a multiple of 8 bytes'
 tools=("check --what=orders" "run --shadow")
 same turns 'it wrote into memory that its first launch had not changed' --snapshot-limit=7
+tools=("check --what=orders")
+same blocked 'work from before its launch had not ended after 10 s'
 
 # And these are looked at.
 looked()
@@ -61,4 +63,5 @@ looked end
 looked stack
 looked captures
 expect attach-again-stack-looked 0 'looked at: 1 graph, 2 nodes \(orders\)' "$breakgraph" check --attach --what=orders -- "$work/again" stack
+
 exit $bad

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "idle.h"
 #include "serial.h"
 
 /* Small pages tell apart what nearby tensors hold; large ones keep the digests of much memory small. */
@@ -52,11 +53,19 @@ done:
 bg_status bg__image_look(bg__image *image, const bg__nodes *nodes, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bool idle;
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY_CUDA(cudaDeviceSynchronize()); /* other streams may still write what is restored later */
-    BG__TRY(take_reach(image, nodes, stream));
+    BG__TRY(bg__wait_until_idle(&idle)); /* other streams may still write what is restored later */
+    if (!idle)
+        snprintf(
+            image->obstacle, sizeof image->obstacle,
+            "work from before its launch had not ended after %d s: it may wait for what the program does after the "
+            "launch",
+            BG__IDLE_LIMIT);
+    else
+        BG__TRY(take_reach(image, nodes, stream));
     if (image->obstacle[0] != '\0')
         goto done;
     image->page = bg__spans_bytes(&image->reach) <= SMALL_REACH ? SMALL_PAGE : LARGE_PAGE;
