@@ -39,6 +39,12 @@ says attach-hangs-same cat "$work/attached" <<<"launched 4"
 expect attach-hangs-elsewhere 8 'at the time limit no graph hung' \
     "$command" check --attach --timeout=4 -- sh -c "'$work/hang' slow; sleep 100"
 ! grep -q '\[hang\]' "$work/log" || fail attach-hangs-elsewhere "a graph that had ended is said to hang"
+# A check that launches in the program's place follows no launch, and acquits no graph.
+for what in orders poison; do
+    expect attach-hangs-$what 8 "launches are not followed with --what=$what: leave it out to see which graph hangs" \
+        "$command" check --attach --what=$what --timeout=2 -- "$work/hang" branch
+    ! grep -q 'no graph hung' "$work/log" || fail attach-hangs-$what "a graph that hangs is acquitted"
+done
 
 expect attach-hangs-late 8 'at the time limit no graph hung' check late
 ! grep -q '\[hang\]' "$work/log" || fail attach-hangs-late "a launch that waits since half a second is said to hang"

@@ -144,6 +144,12 @@ static void keep_reports(checks *c, cli_gathered *gathered, int start)
     }
 }
 
+/* Those that launch in the program's place themselves do not. */
+static bool follows_launches(const checks *c, const char *kinds)
+{
+    return !c->attached || (strcmp(kinds, "orders") != 0 && strcmp(kinds, "poison") != 0);
+}
+
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
 static cli_status run_start(checks *c, const cli_observation *plan, int start)
 {
@@ -161,6 +167,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     if (kinds[0] == '\0')
         return CLI_OK;
     o->set = set;
+    o->hangs = o->hangs && follows_launches(c, kinds);
     status = c->attached && strcmp(kinds, "recapture") == 0 ? cli_recapture_observe(&c->recapture, o, &gathered, &end)
                                                             : cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
@@ -171,6 +178,9 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
             ended = CLI_CRASHED;
         else
             ended = cli_observed_end(o, &end);
+        if (ended == CLI_HANGS && gathered.graphs > 0 && !follows_launches(c, kinds))
+            (void)cli_say(CLI_HANGS, "launches are not followed with --what=%s: leave it out to see which graph hangs",
+                          kinds);
         c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
         c->hung = ended == CLI_HANGS && gathered.graphs > 0;
         /* What an earlier start has said or found is said once. */
