@@ -64,4 +64,11 @@ looked stack
 looked captures
 expect attach-again-stack-looked 0 'looked at: 1 graph, 2 nodes \(orders\)' "$breakgraph" check --attach --what=orders -- "$work/again" stack
 
+# Of two runs that differ the program gets one, and is told that they do.
+shadow() { HOSTCUDA_SEED=1 "$breakgraph" run --attach --shadow -- "$work/again" run; }
+expect attach-again-run 0 'warning \[mismatch-origin\] scale#' shadow
+grep -q 'note \[not-repeatable\].* two runs of the same nodes in the same order differ in' "$work/log" ||
+    fail attach-again-unrepeatable "it is not said that nodes do not repeat"
+grep -qx 'of one run' "$work/log" || fail attach-again-one-run "memory is that of two runs"
+
 exit $bad

@@ -23,17 +23,6 @@ static int wanted; /* BG_ATTACH_ORDERS */
 
 /* ---- the check of one launch ---- */
 
-static void note_unstable(const bg__runs *r)
-{
-    if (r->unstable.count == 0)
-        return;
-    bg__report_add(r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)r->unstable.list[0].begin,
-                   "make its kernels deterministic (in PyTorch: torch.use_deterministic_algorithms), and check again",
-                   "two runs of the same nodes in the same order differ in %zu bytes, the first at %p: there no order "
-                   "is compared",
-                   bg__spans_bytes(&r->unstable), (const void *)r->unstable.list[0].begin);
-}
-
 /* Each pair that is found has an order from then on, so that others are found. */
 static bg_status search_order(bg__runs *r, const uint64_t *keys, const char *how, int *pairs)
 {
@@ -116,7 +105,6 @@ static bg_status look(bg__runs *r, bg__seen *s)
     int pairs = 0;
     bg_status status, restored;
 
-    note_unstable(r);
     status = compare_orders(r, s, &pairs);
     restored = bg__image_restore(&r->image, r->stream);
     s->done = pairs > 0;

@@ -156,6 +156,20 @@ done:
     return status;
 }
 
+/* Said once. What differs there from order to order, or in the launch, says nothing. */
+static void note_unstable(const bg__runs *r, bg__seen *s)
+{
+    if (r->unstable.count == 0 || s->noted)
+        return;
+    s->noted = true;
+    bg__report_add(
+        r->attached->report, "not-repeatable", BG_NOTE, NULL, (const void *)r->unstable.list[0].begin,
+        "make its kernels deterministic (in PyTorch: torch.use_deterministic_algorithms), and check again",
+        "two runs of the same nodes in the same order differ in %zu bytes, the first at %p: there nothing is "
+        "compared",
+        bg__spans_bytes(&r->unstable), (const void *)r->unstable.list[0].begin);
+}
+
 /* Once memory has been copied it is restored, also after a failure. Where that cannot be done, the one run stands for
  * the program's launch. */
 static bg_status run(bg__runs *r, bg__seen *s)
@@ -164,8 +178,10 @@ static bg_status run(bg__runs *r, bg__seen *s)
     bg_status status, restored;
 
     BG__TRY(run_first(r, &why));
-    if (why == NULL)
+    if (why == NULL) {
+        note_unstable(r, s);
         return s->check->look(r, s);
+    }
     leave_out(s, r, why);
     if (!bg__serial_is_seen(&r->nodes)) {
         r->launched = true;

@@ -28,6 +28,7 @@ typedef struct bg__seen {
     int launches;
     bool done;         /* not to be looked at any more */
     bool counted;      /* as looked at */
+    bool noted;        /* that its nodes do not repeat what they compute */
     void *own;         /* of the check */
     bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */
 } bg__seen;

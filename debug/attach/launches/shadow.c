@@ -17,7 +17,7 @@ static bg_status compare(bg__runs *r)
     for (size_t i = 0; i < all.count; i++)
         BG__TRY(bg__spans_add_rest(&differing, all.list[i].begin, all.list[i].end, &r->unstable));
     if (differing.count > 0)
-        BG__TRY(bg__shadow_find_origin(r, &differing));
+        BG__TRY(bg__shadow_find_origin(r, &differing, &now));
 done:
     bg__digests_free(&now);
     bg__spans_free(&all);

@@ -12,7 +12,7 @@ typedef struct origin {
     bg__runs *runs;
     const bg__spans *differing;
     size_t page;
-    bg__snapshot left;        /* by the graph's launch */
+    bg__snapshot left;        /* by the graph's launch, wherever it or a run of the nodes has changed memory */
     bg__digests graph, alone; /* what both leave */
     size_t *writer;           /* of each page: the place in the order, from 1, of the last node that changed it */
 } origin;
@@ -156,12 +156,28 @@ done:
     return status;
 }
 
-bg_status bg__shadow_find_origin(bg__runs *r, const bg__spans *differing)
+/* What the walk will change; else the program would get some memory of the launch, and some of the walk. */
+static bg_status keep_left(origin *o, const bg__digests *launch)
+{
+    const bg__runs *r = o->runs;
+    bg__spans changed = {0};
+    bg_status status;
+
+    BG__TRY(bg__digests_compare(&r->image.digests, launch, &r->image.reach, &changed));
+    BG__TRY(bg__digests_compare(&r->image.digests, &r->result, &r->image.reach, &changed));
+    BG__TRY(bg__spans_add_all(&changed, &r->unstable));
+    BG__TRY(bg__snapshot_add_all(&o->left, &changed, r->stream));
+done:
+    bg__spans_free(&changed);
+    return status;
+}
+
+bg_status bg__shadow_find_origin(bg__runs *r, const bg__spans *differing, const bg__digests *launch)
 {
     origin o = {.runs = r, .differing = differing};
     bg_status status, restored;
 
-    BG__TRY(bg__snapshot_add_all(&o.left, differing, r->stream));
+    BG__TRY(keep_left(&o, launch));
     status = find(&o);
     restored = bg__snapshot_restore(&o.left, NULL, r->stream);
     status = status != BG_OK ? status : restored;

@@ -5,7 +5,7 @@
 #include "runs.h"
 
 /* Memory holds what the graph's launch left, which differs there from the result of runs, and holds it at the end, too.
- * Adds the finding. */
-bg_status bg__shadow_find_origin(bg__runs *runs, const bg__spans *differing);
+ * launch: digests of runs->image.reach after it. Adds the finding. */
+bg_status bg__shadow_find_origin(bg__runs *runs, const bg__spans *differing, const bg__digests *launch);
 
 #endif

@@ -4,7 +4,7 @@
  * counts in a variable of its module. pinned: the host counts in a block that a kernel writes. stack: a thread with a
  * small stack launches. registered: nodes copy from and to registered memory at odd addresses. captures: another thread
  * captures all the time. blocked: work of another stream waits for what follows the launch. index: the order that the
- * graph leaves open decides about an index. */
+ * graph leaves open decides about an index. run: a node writes how often it ran, and what it read. */
 #include "kernels/device.h"
 #include "kernels/launch.h"
 
@@ -65,6 +65,23 @@ __global__ void add_from(float *y, const float *table, const int *index)
 {
     if (threadIdx.x == 0 && blockIdx.x == 0)
         *y += table[*index];
+}
+
+static unsigned runs;
+static float read_in[1 << 10];
+
+__global__ void count_run(unsigned *run, const float *y)
+{
+    if (threadIdx.x > 0 || blockIdx.x > 0)
+        return;
+    *run = ++runs % (sizeof read_in / sizeof *read_in);
+    read_in[*run] = *y;
+}
+
+__global__ void scale(float *y, float factor)
+{
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+        *y = *y * factor + 1;
 }
 
 static cudaStream_t one, two;
@@ -304,6 +321,24 @@ static void run_index(void)
     launch_all(end(), one);
 }
 
+/* Memory of one run, and not of two. */
+static void run_run(void)
+{
+    unsigned *run, of = 0;
+    float held = 0;
+    CUDA(cudaMalloc(reinterpret_cast<void **>(&run), sizeof *run));
+    begin();
+    go(one, scale, y, 2.f);
+    go(two, scale, y, 3.f);
+    wait_for(one, two);
+    go(one, count_run, run, y);
+    CUDA(cudaGraphLaunch(end(), one));
+    CUDA(cudaStreamSynchronize(one));
+    CUDA(cudaMemcpy(&of, run, sizeof of, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(&held, y, sizeof held, cudaMemcpyDeviceToHost));
+    puts(read_in[of] == held ? "of one run" : "of two runs");
+}
+
 static void show(const float *from)
 {
     float host[N];
@@ -322,7 +357,7 @@ int main(int argc, char **argv)
     } cases[] = {{"peer", run_peer},       {"turns", run_turns},       {"end", run_end},
                  {"next", run_next},       {"variable", run_variable}, {"pinned", run_pinned},
                  {"stack", run_stack},     {"captures", run_captures}, {"registered", run_registered},
-                 {"blocked", run_blocked}, {"index", run_index}};
+                 {"blocked", run_blocked}, {"index", run_index},       {"run", run_run}};
 
     CUDA(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     CUDA(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
