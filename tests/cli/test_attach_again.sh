@@ -71,4 +71,7 @@ grep -q 'note \[not-repeatable\].* two runs of the same nodes in the same order 
     fail attach-again-unrepeatable "it is not said that nodes do not repeat"
 grep -qx 'of one run' "$work/log" || fail attach-again-one-run "memory is that of two runs"
 
+# Where another order ends the program, that is the finding.
+fault='warning \[race\].* in another order that the graph allows \(order 2 of [0-9]*\) the nodes end with cudaErrorIllegalAddress'
+expect attach-again-index 1 "$fault" env HOSTCUDA_MEMORY=fence "$breakgraph" check --attach --what=orders -- "$work/again" index
 exit $bad

@@ -23,6 +23,19 @@ static int wanted; /* BG_ATTACH_ORDERS */
 
 /* ---- the check of one launch ---- */
 
+/* The tool's own calls end for want of memory, say; such an error comes from the nodes. The program gets it, too. */
+static void report_fault(const bg__runs *r, const char *how)
+{
+    const cudaError_t error = bg__fail_cause();
+    if (!bg__device_is_gone(error))
+        return;
+    bg__report_add(r->attached->report, "race", BG_WARNING, NULL, NULL,
+                   "add the wait that is missing: the device may choose that order, too",
+                   "in another order that the graph allows (%s) the nodes end with %s, and in the order of the capture "
+                   "they do not: some of them lack an order",
+                   how, cudaGetErrorName(error));
+}
+
 /* Each pair that is found has an order from then on, so that others are found. */
 static bg_status search_order(bg__runs *r, const uint64_t *keys, const char *how, int *pairs)
 {
@@ -51,6 +64,8 @@ static bg_status search_order(bg__runs *r, const uint64_t *keys, const char *how
         ++*pairs;
     }
 done:
+    if (status != BG_OK)
+        report_fault(r, how);
     bg__spans_free(&differing);
     free(pair.before);
     free(other);
