@@ -4,7 +4,8 @@
  * counts in a variable of its module. pinned: the host counts in a block that a kernel writes. stack: a thread with a
  * small stack launches. registered: nodes copy from and to registered memory at odd addresses. captures: another thread
  * captures all the time. blocked: work of another stream waits for what follows the launch. index: the order that the
- * graph leaves open decides about an index. run: a node writes how often it ran, and what it read. */
+ * graph leaves open decides about an index. run: a node writes how often it ran, and what it read. word:
+ * of two numbers in a word one depends on the order. */
 #include "kernels/device.h"
 #include "kernels/launch.h"
 
@@ -339,6 +340,17 @@ static void run_run(void)
     puts(read_in[of] == held ? "of one run" : "of two runs");
 }
 
+static void run_word(void)
+{
+    begin();
+    go(one, scale, y, 2.f);
+    go(two, scale, y, 3.f);
+    wait_for(one, two);
+    go(one, set_index, reinterpret_cast<int *>(y + 1), 5);
+    CUDA(cudaGraphLaunch(end(), one));
+    CUDA(cudaStreamSynchronize(one));
+}
+
 static void show(const float *from)
 {
     float host[N];
@@ -357,7 +369,8 @@ int main(int argc, char **argv)
     } cases[] = {{"peer", run_peer},       {"turns", run_turns},       {"end", run_end},
                  {"next", run_next},       {"variable", run_variable}, {"pinned", run_pinned},
                  {"stack", run_stack},     {"captures", run_captures}, {"registered", run_registered},
-                 {"blocked", run_blocked}, {"index", run_index},       {"run", run_run}};
+                 {"blocked", run_blocked}, {"index", run_index},       {"run", run_run},
+                 {"word", run_word}};
 
     CUDA(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     CUDA(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
