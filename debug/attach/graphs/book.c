@@ -63,6 +63,11 @@ done:
     return status;
 }
 
+void bg__book_own_thread(void)
+{
+    book.shim->enter();
+}
+
 void bg__book_use(const bg__launcher *launcher)
 {
     book.launcher = launcher;

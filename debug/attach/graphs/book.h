@@ -11,6 +11,8 @@
 
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__book_begin(const bg__attach_shim *shim);
+/* The calling thread is one of the tools': its calls of CUDA are not looked at. */
+void bg__book_own_thread(void);
 
 /* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h.
  * flags: of the call. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "debug/attach/graphs/book.h"
+
 /* Of the thread that waits for the device and the one that waits for that: the last one frees it. */
 typedef struct waiting {
     CUcontext context;
@@ -30,9 +32,11 @@ static void free_waiting(waiting *w)
 static void *wait_for_device(void *user)
 {
     waiting *w = user;
-    cudaError_t error = (cudaError_t)w->set(w->context);
+    cudaError_t error;
     bool left;
 
+    bg__book_own_thread();
+    error = (cudaError_t)w->set(w->context);
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
     pthread_mutex_lock(&w->lock);
