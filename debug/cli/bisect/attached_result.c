@@ -106,8 +106,9 @@ static void print_partner(const cli_bisection *b, const cJSON *call)
     bool same;
 
     if (behind == NULL && strcmp(cli_text(call, "op"), "child graph") == 0) {
-        puts("    nodes of the child graph, one after the other, do something else than in the graph: look at them with "
-             "breakgraph check --attach --what=orders");
+        puts(
+            "    nodes of the child graph, one after the other, do something else than in the graph: look at them with "
+            "breakgraph check --attach --what=orders");
         return;
     }
     if (behind == NULL) {
