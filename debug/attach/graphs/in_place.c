@@ -7,12 +7,18 @@
 
 /* ---- the device ------------------------------------------------------------------------------------------------- */
 
+/* A launch needs no current device, but what is launched in its place does: that of the stream. */
+typedef struct on_device {
+    CUcontext before; /* NULL: it was current */
+} on_device;
+
 static bool is_default(cudaStream_t stream)
 {
     return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-bg_status bg__on_device_begin(bg__on_device *device, cudaStream_t stream, int *own)
+/* *own: the stream's device. Errors: CUDA, UNSUPPORTED. */
+static bg_status begin_on_device(on_device *device, cudaStream_t stream, int *own)
 {
     PFN_cuCtxGetCurrent_v4000 ask;
     CUcontext before = NULL;
@@ -35,7 +41,7 @@ done:
 }
 
 /* The context, not its device: the program may have one of its own. */
-void bg__on_device_end(bg__on_device device)
+static void end_on_device(on_device device)
 {
     PFN_cuCtxSetCurrent_v4000 set;
     if (device.before != NULL &&
@@ -124,11 +130,11 @@ static bool launch(const bg__launcher *launcher, bg__attached *a, cudaStream_t s
 
 bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    bg__on_device device;
+    on_device device;
     bool answered, as_it_is;
     int own;
 
-    if (bg__on_device_begin(&device, stream, &own) != BG_OK) {
+    if (begin_on_device(&device, stream, &own) != BG_OK) {
         tell_left(launcher, a, bg_last_error());
         return false;
     }
@@ -136,19 +142,19 @@ bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStre
     if (as_it_is)
         tell_left(launcher, a, "it is launched into a stream of another device than that on which it was made");
     answered = launch(launcher, a, stream, as_it_is, result);
-    bg__on_device_end(device);
+    end_on_device(device);
     return answered;
 }
 
 bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    bg__on_device device;
+    on_device device;
     bool answered;
     int own;
 
-    if (!a->launched || bg__on_device_begin(&device, stream, &own) != BG_OK)
+    if (!a->launched || begin_on_device(&device, stream, &own) != BG_OK)
         return false;
     answered = launch(launcher, a, stream, true, result);
-    bg__on_device_end(device);
+    end_on_device(device);
     return answered;
 }

@@ -11,12 +11,4 @@ bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStre
 bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result);
 void bg__in_place_free(bg__attached *a);
 
-/* Makes the stream's device current, as a launch does not need it, but the tools do. */
-typedef struct bg__on_device {
-    CUcontext before; /* NULL: it was current */
-} bg__on_device;
-/* *own: of the stream. Errors: CUDA, UNSUPPORTED. */
-bg_status bg__on_device_begin(bg__on_device *device, cudaStream_t stream, int *own);
-void bg__on_device_end(bg__on_device device);
-
 #endif
