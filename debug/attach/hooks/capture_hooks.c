@@ -7,7 +7,7 @@
 
 #include "debug/attach/allocators/python.h"
 #include "debug/attach/captures/captures.h"
-#include "debug/attach/launches/runs.h"
+#include "debug/attach/runs/runs.h"
 #include "debug/attach/nodes/node_calls.h"
 
 static const bg__attach_shim *shim;

@@ -11,7 +11,7 @@
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "kernels/mix.h"
-#include "runs.h"
+#include "debug/attach/runs/runs.h"
 
 enum {
     LAUNCHES = 3, /* of each graph: the first may compute what is there already */

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_POISON_H
 #define BG_ATTACH_POISON_H
 
-#include "runs.h"
+#include "debug/attach/runs/runs.h"
 
 typedef enum bg__cell_kind {
     BG__CELL_UNKNOWN,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "debug/attach/nodes/node_pieces.h"
-#include "node_text.h"
+#include "debug/attach/runs/node_text.h"
 
 enum { ALL_BITS = 0xff };
 

@@ -3,7 +3,7 @@
 
 #include "debug/memory/chunks.h"
 #include "kernels/library/taint.h"
-#include "node_text.h"
+#include "debug/attach/runs/node_text.h"
 
 typedef struct search {
     const bg__poisoned *p;

@@ -3,7 +3,7 @@
 #define BG_ATTACH_PROBES_H
 
 #include "kernels/library/probe.h"
-#include "runs.h"
+#include "debug/attach/runs/runs.h"
 
 enum { BG__PROBE_ROWS = 256 }; /* launches that may go before they are read */
 

@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-#include "runs.h"
+#include "debug/attach/runs/runs.h"
 #include "shadow_origin.h"
 
 static bg_status compare(bg__runs *r)

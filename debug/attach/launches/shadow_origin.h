@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_SHADOW_ORIGIN_H
 #define BG_ATTACH_SHADOW_ORIGIN_H
 
-#include "runs.h"
+#include "debug/attach/runs/runs.h"
 
 /* Memory holds what the graph's launch left, which differs there from the result of runs, and holds it at the end, too.
  * launch: digests of runs->image.reach after it. Adds the finding. */
