@@ -81,31 +81,28 @@ ORDER_NAME=' a,b!' expect attach-bisect-name 1 '^culprit  a,b!/combine#7 ' bisec
 grep -q "^good: .*--break='\*a\*b\*/\[31\]' " "$work/log" || fail attach-bisect-name "the line does not have the node"
 expect attach-bisect-names 14 'have other names in this start than in the first one' bisect -- sh -c 'ORDER_NAME=run-$$ exec ./order join'
 
-# A child graph whose nodes do something else outside of it.
-cat >"$work/inside" <<'END'
+# judged_by NAME PROGRAM WHAT CONDITION: a program that is good where a pattern has '*', or asks for nodes from..to with CONDITION.
+judged_by()
+{
+    cat >"$work/$1" <<END
 #!/bin/sh
-./split child >/dev/null || exit
-echo "${BG_ATTACH_BREAK:-}" | tr , '\n' | awk -F '[][-]' '
-    /\*/ { good = 1 }
-    / *graph#0/ { good = good || ($2 <= 1 && $3 >= 1) }
+HOSTCUDA_SEED=0 ./$2 $3 >/dev/null || exit
+echo "\${BG_ATTACH_BREAK:-}" | tr , '\\n' | awk -F '[][-]' '
+    /\\*/ { good = 1 }
+    / *graph#0/ { from = \$2; to = \$3; good = good || ($4) }
     END { exit !good }'
 END
-chmod +x "$work/inside"
+    chmod +x "$work/$1"
+}
+
+# A child graph whose nodes do something else outside of it.
+judged_by inside split child 'from <= 1 && to >= 1'
 expect attach-bisect-child 1 '^culprit graph#0/child graph#0 ' bisect -- ./inside
 grep -q '^    nodes of the child graph, one after the other' "$work/log" || fail attach-bisect-child "it does not say what is inside"
 grep -q 'come behind' "$work/log" && fail attach-bisect-child "another node is blamed"
 
-# A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other
-# one. The program is bad by the patterns that it is given.
-cat >"$work/beside" <<'END'
-#!/bin/sh
-HOSTCUDA_SEED=0 ./order correct 1 >/dev/null || exit
-echo "${BG_ATTACH_BREAK:-}" | tr , '\n' | awk -F '[][-]' '
-    /\*/ { good = 1 }
-    / *graph#0/ { from = $2; to = $3; good = good || (from <= 31 && to >= 31) || (from == 0 && to >= 20) }
-    END { exit !good }'
-END
-chmod +x "$work/beside"
+# A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other one.
+judged_by beside order correct '(from <= 31 && to >= 31) || (from == 0 && to >= 20)'
 expect attach-bisect-beside 1 '^culprit graph#0/combine#7 ' bisect -- ./beside
 grep -q '^    it must not run at the same time as graph#0/' "$work/log" || fail attach-bisect-beside "the other node is not named"
 grep -q '^bad by order:' "$work/log" && fail attach-bisect-beside "no order of launches is bad"

@@ -8,6 +8,7 @@
  * of two numbers in a word one depends on the order. */
 #include "kernels/device.h"
 #include "kernels/launch.h"
+#include "tests/cli/attach/cuda_check.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -16,15 +17,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-#define CUDA(call)                                                                                                     \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 enum { N = 1 << 10, BYTES = N * sizeof(float), LARGE = 3 << 20, LAUNCHES = 3, ROUNDS = 60, SMALL_STACK = 128 << 10 };
 
@@ -87,15 +79,6 @@ __global__ void scale(float *y, float factor)
 
 static cudaStream_t one, two;
 static float *x, *y, *z, *shown; /* of LARGE bytes, zeroed but for x */
-
-static void wait_for(cudaStream_t waits, cudaStream_t recorded)
-{
-    cudaEvent_t event;
-    CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CUDA(cudaEventRecord(event, recorded));
-    CUDA(cudaStreamWaitEvent(waits, event, 0));
-    CUDA(cudaEventDestroy(event));
-}
 
 static void begin(void)
 {

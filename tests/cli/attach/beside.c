@@ -15,15 +15,6 @@ static float *a, *b, *parts, *pinned;
 static cudaStream_t one, two;
 static cudaGraphExec_t own[PARTS];
 
-static void wait_for(cudaStream_t waits, cudaStream_t recorded)
-{
-    cudaEvent_t event;
-    CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CUDA(cudaEventRecord(event, recorded));
-    CUDA(cudaStreamWaitEvent(waits, event, 0));
-    CUDA(cudaEventDestroy(event));
-}
-
 static void begin(cudaStream_t stream)
 {
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));

@@ -5,20 +5,12 @@
 
 #include "kernels/device.h"
 #include "kernels/launch.h"
+#include "tests/cli/attach/cuda_check.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#define CUDA(call)                                                                                                     \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 enum { N = 1 << 10, LAYERS = 12, BYTES = N * sizeof(unsigned) };
 

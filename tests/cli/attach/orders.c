@@ -7,15 +7,6 @@ enum { CHAIN = 100, LARGE = 3 << 20, MANY = 600 };
 static float *a, *b, *c, *other, *last;
 static cudaStream_t one, two;
 
-static void wait_for(cudaStream_t waits, cudaStream_t recorded)
-{
-    cudaEvent_t event;
-    CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CUDA(cudaEventRecord(event, recorded));
-    CUDA(cudaStreamWaitEvent(waits, event, 0));
-    CUDA(cudaEventDestroy(event));
-}
-
 static void write_b(void)
 {
     CUDA(launch(&b, &a, one));

@@ -106,15 +106,6 @@ static void keep_state(bool correct)
     copy_rows(&output, &first, ROWS);
 }
 
-static void wait_for(cudaStream_t waits, cudaStream_t recorded)
-{
-    cudaEvent_t event;
-    CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CUDA(cudaEventRecord(event, recorded));
-    CUDA(cudaStreamWaitEvent(waits, event, 0));
-    CUDA(cudaEventDestroy(event));
-}
-
 static int calls;
 
 static void count_call(void *unused)

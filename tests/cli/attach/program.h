@@ -3,20 +3,10 @@
 #define ATTACH_PROGRAM_H
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cuda_check.h"
 #include "kernels.h"
-
-#define CUDA(call)                                                                                                     \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static inline bool is_case(const char *given, const char *name)
 {

@@ -2,21 +2,13 @@
  * the output is the same with and without the tools. What a launch computes depends on the order of all its nodes. */
 #include "kernels/device.h"
 #include "kernels/launch.h"
+#include "tests/cli/attach/cuda_check.h"
 
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#define CUDA(call)                                                                                                     \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
-            exit(3);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 enum { N = 1 << 12, LAUNCHES = 6, BUFFERS = 8, BYTES = N * sizeof(unsigned) };
 
