@@ -96,8 +96,8 @@ static void tell_left(const bg__launcher *launcher, bg__attached *a, const char 
     a->left = true;
 }
 
-/* In order with what is launched in place. */
-static bool launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is,
+/* In order with what is launched in place; the graph itself where the launcher does not answer. */
+static void launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is,
                            CUresult *result)
 {
     cudaError_t error = wait_for_last(a, stream);
@@ -107,25 +107,24 @@ static bool launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaSt
         *result = (CUresult)error;
     else if (!as_it_is)
         answered = launcher->launch(a, stream, result);
-    if (!answered && (error = cudaGraphLaunch((cudaGraphExec_t)a->exec, stream)) != cudaSuccess)
+    if (!answered) {
+        error = cudaGraphLaunch((cudaGraphExec_t)a->exec, stream);
         bg__ignore(error); /* the program gets it */
-    if (!answered)
         *result = (CUresult)error;
+    }
     note_end(a, stream);
-    return true;
 }
 
 static bool launch(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is, CUresult *result)
 {
     bg__relaxed relaxed;
-    bool answered;
 
     if (!launcher->queues)
         return !as_it_is && launcher->launch(a, stream, result);
     relaxed = bg__relax_to_release();
-    answered = launch_ordered(launcher, a, stream != NULL ? stream : cudaStreamLegacy, as_it_is, result);
+    launch_ordered(launcher, a, stream != NULL ? stream : cudaStreamLegacy, as_it_is, result);
     bg__relax_end(relaxed);
-    return answered;
+    return true;
 }
 
 bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result)
