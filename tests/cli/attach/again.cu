@@ -60,8 +60,8 @@ __global__ void add_from(float *y, const float *table, const int *index)
         *y += table[*index];
 }
 
-static unsigned runs;
-static float read_in[1 << 10];
+__device__ unsigned runs;
+__device__ float read_in[1 << 10];
 
 __global__ void count_run(unsigned *run, const float *y)
 {
@@ -309,7 +309,7 @@ static void run_index(void)
 static void run_run(void)
 {
     unsigned *run, of = 0;
-    float held = 0;
+    float held = 0, read = 0;
     CUDA(cudaMalloc(reinterpret_cast<void **>(&run), sizeof *run));
     begin();
     go(one, scale, y, 2.f);
@@ -320,7 +320,8 @@ static void run_run(void)
     CUDA(cudaStreamSynchronize(one));
     CUDA(cudaMemcpy(&of, run, sizeof of, cudaMemcpyDeviceToHost));
     CUDA(cudaMemcpy(&held, y, sizeof held, cudaMemcpyDeviceToHost));
-    puts(read_in[of] == held ? "of one run" : "of two runs");
+    CUDA(cudaMemcpyFromSymbol(&read, read_in, sizeof read, of * sizeof read, cudaMemcpyDeviceToHost));
+    puts(read == held ? "of one run" : "of two runs");
 }
 
 static void run_word(void)
