@@ -189,20 +189,47 @@ static char *name_of(const void *frame, const Dl_info *about, size_t *offset)
     return about->dli_sname != NULL ? strdup(about->dli_sname) : bg__symbol_find(about, frame, offset);
 }
 
-/* Of a CUDA runtime that is linked statically into the program, whose own names are "cudaMalloc" and
- * "libcudart_static_1310e5...". */
-static bool is_of_runtime(const char *symbol)
+static bool is_cuda_name(const char *name)
 {
-    return strncmp(symbol, "libcudart_static_", strlen("libcudart_static_")) == 0 ||
-           (strncmp(symbol, "cuda", strlen("cuda")) == 0 && isupper((unsigned char)symbol[strlen("cuda")]));
+    return strncmp(name, "cuda", strlen("cuda")) == 0 && isupper((unsigned char)name[strlen("cuda")]);
 }
 
-/* false: it is a frame of the runtime's. */
-static bool print_frame(FILE *out, const void *frame, const Dl_info *about)
+/* A template of cuda_runtime.h: "_Z10cudaMallocIfE...". */
+static bool is_cuda_template(const char *symbol)
+{
+    const char *digits = symbol + strspn(symbol, "_ZL");
+    char *name;
+    size_t length = strtoul(digits, &name, 10);
+    return name > digits && is_cuda_name(name) && strlen(name) > length && name[length] == 'I';
+}
+
+/* Of a CUDA runtime that is linked statically into the program, whose own names are "cudaMalloc" and
+ * "libcudart_static_1310e5...", or of its header. */
+static bool is_of_runtime(const char *symbol)
+{
+    return strncmp(symbol, "libcudart_static_", strlen("libcudart_static_")) == 0 || is_cuda_name(symbol) ||
+           is_cuda_template(symbol) || strstr(symbol, "__cudaLaunchKernel") != NULL;
+}
+
+/* Of what nvcc, or hostcuda-cc, makes of kernel<<<...>>>(...): functions that are named stubs, and, around them, one
+ * that has the kernel's name, which theirs has in it. *stub is the last one, which the caller frees. */
+static bool is_of_launch(const char *symbol, char **stub)
+{
+    bool is_stub = strstr(symbol, "__device_stub__") != NULL;
+    bool is_kernel = *stub != NULL && (strstr(*stub, "8hostcuda") != NULL || strstr(*stub, symbol) != NULL);
+    if (strstr(symbol, "__wrapper__device_stub_") != NULL)
+        return true;
+    free(*stub);
+    *stub = is_stub ? strdup(symbol) : NULL;
+    return is_stub || is_kernel;
+}
+
+/* false: it is a frame of the runtime's, or of a launch: *stub is as for is_of_launch. */
+static bool print_frame(FILE *out, const void *frame, const Dl_info *about, char **stub)
 {
     size_t offset;
     char *symbol = name_of(frame, about, &offset), *name = symbol != NULL ? bg__demangle(symbol) : NULL;
-    bool is_shown = symbol == NULL || !is_of_runtime(symbol);
+    bool is_shown = symbol == NULL || !(is_of_launch(symbol, stub) || is_of_runtime(symbol));
     if (symbol != NULL && is_shown)
         fprintf(out, "%s+%#zx in %s", name != NULL ? name : symbol, offset, library_of(about));
     else if (is_shown)
@@ -252,12 +279,14 @@ const char *bg__stack_text(const bg__stack *given)
             if (read_line(at, &line))
                 fprintf(out, "%.*s:%d in %.*s\n", line.file_bytes, line.file, line.number, line.function_bytes,
                         line.function);
+        char *stub = NULL;
         for (int i = 0; i < stack->depth; i++) {
             Dl_info about;
             if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
-                print_frame(out, stack->frames[i], &about))
+                print_frame(out, stack->frames[i], &about, &stub))
                 fputc('\n', out);
         }
+        free(stub);
         if (fclose(out) == 0)
             stack->text = text;
         else
@@ -272,7 +301,7 @@ const char *bg__stack_text(const bg__stack *given)
 static void find_site(bg__stack *stack)
 {
     python_line line, best = {.file = NULL};
-    char *text = NULL;
+    char *text = NULL, *stub = NULL;
     size_t bytes = 0;
     FILE *out;
 
@@ -290,9 +319,10 @@ static void find_site(bg__stack *stack)
     for (int i = 0; best.file == NULL && i < stack->depth; i++) {
         Dl_info about;
         if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
-            print_frame(out, stack->frames[i], &about))
+            print_frame(out, stack->frames[i], &about, &stub))
             break;
     }
+    free(stub);
     if (fclose(out) == 0)
         stack->site = (bg_site){text, best.number};
     else
