@@ -88,7 +88,6 @@ ALL_CPPFLAGS := -Iinclude -Isrc -I. $(if $(filter 12.%,$(CUDA_VERSION)),-Iinclud
 DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"' -DBG_SOVERSION='"$(SOVERSION)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
-SHIM := -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off
 NVCCFLAGS := -std=c++17 -O2 -lineinfo -gencode arch=compute_$(CUDA_ARCH),code=[sm_$(CUDA_ARCH),compute_$(CUDA_ARCH)] \
              -Xcompiler -fPIC,-Wall,-Wextra $(if $(filter g++,$(ABSENT)),-ccbin $(CXX))
 ALL_LDFLAGS := -Wl,--as-needed $(LDFLAGS)
@@ -125,6 +124,7 @@ LIB_ROOMS := src/base src/op src/memory src/capture src/runner debug kernels/lib
 LIB_OBJ := $(call objects,$(filter-out debug/attach/% debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
 RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(call find,src/comm,c)))
 HOSTCUDA_OBJ := $(call objects,$(call find,src/hostcuda,c cpp S))
+HOSTCUDA_CC_OBJ := $(call objects,$(call find,src/hostcuda_cc,c))
 COMMAND_OBJ := $(call objects,$(call find,debug/cli,c))
 KERNEL_OBJ := $(call objects,$(call find,kernels/model,cu))
 LLAMA_SOURCES := $(filter-out %/main.c examples/llama/faults/%,$(call find,examples/llama,c))
@@ -164,6 +164,8 @@ LAYERS := $(call find,tests/layers,sh)
 SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/hostcuda/missing_join llama_faults))
 CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/mix $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
+# The compiler of the host device's kernels.
+HOSTCUDA_CC := $(if $(filter host,$(DEVICE)),$(OUT)/hostcuda-cc)
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
 # What format and lint look at; without NCCL's header, lint cannot read what needs it.
@@ -178,7 +180,7 @@ say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-6s %s\n' '$(1)' '$(pat
 READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() ,-,$(strip $(PACKAGES))))
 
 .PHONY: all tests benches soaks zoos FORCE
-all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
+all: $(LIBRARIES) $(COMMAND) $(HOSTCUDA_CC) $(EXAMPLES)
 tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(PROGRAMS) $(OUT)/tools/variables
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
@@ -228,13 +230,18 @@ $(OUT)/%.o: %.cpp $(OUT)/flags.cu | $(READY)
 $(OUT)/%.o: %.S $(OUT)/flags.c | $(READY)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(ALL_CPPFLAGS) -fPIC -MMD -MP -c $< -o $@
-$(OUT)/%.cu.o: %.cu $(OUT)/flags.cu | $(READY)
+$(OUT)/%.cu.o: %.cu $(OUT)/flags.cu $(HOSTCUDA_CC) | $(READY)
 	@mkdir -p $(@D)
 ifeq ($(DEVICE),host)
-	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) $(SHIM) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+	$(call say,HCC)$(HOSTCUDA_CC) -ccbin $(CXX) $(ALL_CPPFLAGS) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
 else
 	$(call say,NVCC)$(NVCC) $(ALL_CPPFLAGS) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 endif
+# Where hostcuda-cc finds what it needs, in this tree; mk/install.mk has the places of an installed one.
+hostcuda_cc_places = -DHOSTCUDA_CC_COMPILER='"$(CXX)"' -DHOSTCUDA_CC_INCLUDE='"$(1)"' -DHOSTCUDA_CC_CUDA='"$(2)"' -DHOSTCUDA_CC_LIBRARY='"$(3)"'
+$(HOSTCUDA_CC_OBJ): private DEFINES += $(call hostcuda_cc_places,$(CURDIR)/include,$(abspath $(CUDA_HOME))/include,$(abspath $(OUT)))
+$(HOSTCUDA_CC): $(HOSTCUDA_CC_OBJ) $(OUT)/flags.link
+	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
 # CUDA's headers carry no visibility: the host device exports all that is not static.
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
 

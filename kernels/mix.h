@@ -6,8 +6,6 @@
 
 #ifdef __CUDACC__
 #define BGK_BOTH __host__ __device__
-#elif defined(__cplusplus)
-#define BGK_BOTH __device__
 #else
 #define BGK_BOTH
 #endif

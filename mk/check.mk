@@ -147,7 +147,7 @@ format-check:
 lint: format-check tidy
 tidy: $(OUT)/debug/report/page_lines.inc $(OUT)/debug/attach/allocators/feed_lines.inc $(OUT)/debug/attach/shim/names.inc
 	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
-	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) -I$(OUT) $(DEFINES) -std=c11 -- $(C_SOURCES)
+	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) -I$(OUT) $(DEFINES) $(hostcuda_cc_places) -std=c11 -- $(C_SOURCES)
 
 clean:
 	rm -rf $(BUILD)

@@ -14,14 +14,30 @@ CUDA_INCLUDE = $(if $(CUDA_FETCHED),$(INCLUDEDIR)/hostcuda/cuda,$(abspath $(CUDA
 
 # As the replacement of a sed expression.
 escape = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(1))))
-# A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's runtime.
-fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
+# A folder as hostcuda-cc finds it from the one that it is in; "..", where both are below PREFIX.
+from_bin = $(if $(filter $(PREFIX)/bin,$(BINDIR)),$(subst $(PREFIX)/,../,$(1)),$(1))
+# What knows the places, once more for each: $(1) is the folder of the objects, then as for hostcuda_cc_places.
+define hostcuda_cc_elsewhere
+$(1)/flags.places: FORCE
+	$$(call stamp,$(call hostcuda_cc_places,$(2),$(3),$(4)))
+$(1)/hostcuda_cc_main.o: src/hostcuda_cc/main.c $(1)/flags.places $(OUT)/flags.c | $$(READY)
+	$$(call say,CC)$(CC) $$(ALL_CPPFLAGS) $$(DEFINES) $(call hostcuda_cc_places,$(2),$(3),$(4)) $$(ALL_CFLAGS) -MMD -MP -c $$< -o $$@
+endef
+ifneq ($(HOSTCUDA_CC),)
+$(eval $(call hostcuda_cc_elsewhere,$(OUT)/installed,$(call from_bin,$(INCLUDEDIR)),$(call from_bin,$(CUDA_INCLUDE)),$(call from_bin,$(LIBDIR))))
+endif
+$(OUT)/installed/hostcuda-cc: $(OUT)/installed/hostcuda_cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(OUT)/flags.link
+	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
+
+# A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's
+# runtime, folder of programs.
+fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@BINDIR@|$(call escape,$(7))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
   -e 's|@CUDA_CFLAGS@|$(call escape,$(4))|g' -e 's|@RUN_PATH@|$(call escape,$(5))|g' -e 's|@DEVICE_LIBS@|$(call escape,$(6))|g' \
   -e 's|@VERSION@|$(VERSION)|g' -e 's|@CUDA_MAJOR@|$(firstword $(subst ., ,$(CUDA_VERSION)))|g' -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_INCLUDE@|$(call escape,$(CUDA_INCLUDE))|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
   -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
   -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g'
 # pkg-config knows no path with a blank after -isystem.
-fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(CUDA_INCLUDE)),-I,-isystem )"$(CUDA_INCLUDE)",$(call run_path,$(LIBDIR)),$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart))
+fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(CUDA_INCLUDE)),-I,-isystem )"$(CUDA_INCLUDE)",$(call run_path,$(LIBDIR)),$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart),$(BINDIR))
 to = '$(DESTDIR)$(1)'
 # A list of files, each below a folder as here.
 put = @for file in $(1); do install -D -m 644 "$$file" $(call to,$(2))/"$$file" || exit 1; done
@@ -29,7 +45,7 @@ DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,d
 # With the kernels that they launch.
 EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c h)) $(call find,examples/hostcuda,cu) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
 
-install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
+install: $(LIBRARIES) $(COMMAND) $(if $(HOSTCUDA_CC),$(OUT)/installed/hostcuda-cc) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph
 	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
 	@install -d $(call to,$(MANDIR))/man1
@@ -55,6 +71,7 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 ifeq ($(DEVICE),host)
 	@install -d $(call to,$(INCLUDEDIR))/hostcuda
 	@install -m 644 $(SHIM_HEADERS) $(call to,$(INCLUDEDIR))/hostcuda
+	@install -m 755 $(OUT)/installed/hostcuda-cc $(call to,$(BINDIR))
 endif
 	$(if $(CUDA_FETCHED),@install -d $(call to,$(CUDA_INCLUDE)) && cp -RL '$(CUDA_HOME)/include/.' $(call to,$(CUDA_INCLUDE)) && chmod -R u=rwX$(comma)go=rX $(call to,$(CUDA_INCLUDE)))
 	$(if $(SILENT),,@echo "installed breakgraph $(VERSION), DEVICE=$(DEVICE), in $(DESTDIR)$(PREFIX)")

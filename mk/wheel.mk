@@ -57,20 +57,26 @@ $(TREE)/bin/breakgraph: $(COMMAND_OBJ) $(TREE_LIB)/libbreakgraph.a $(DEVICE_LIB)
 	$(call link_wheel,,$$ORIGIN/../lib/breakgraph,$(WHEEL_LDLIBS))
 $(TREE_LIB)/breakgraph/libbreakgraph_tools.so: $(TOOLS_OBJ) $(WHEEL_OBJ) $(TREE_HOSTCUDA) $(TREE_CJSON) $(WHEEL)/flags.link debug/attach/tools.map
 	$(call link_wheel,$(WHEEL_SHARED) -Wl$(comma)--version-script=debug/attach/tools.map,$$ORIGIN:$$ORIGIN/..,$(WHEEL_LDLIBS))
+ifeq ($(DEVICE),host)
+$(eval $(call hostcuda_cc_elsewhere,$(WHEEL),../include,../include/hostcuda/cuda,../lib))
+TREE_CC := $(TREE)/bin/hostcuda-cc
+$(TREE_CC): $(WHEEL)/hostcuda_cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(WHEEL)/flags.link
+	$(call link_wheel,,,)
+endif
 $(TREE_LIB)/breakgraph/%.so: $(OUT)/attach/%.so $(WHEEL)/flags.link
 	@mkdir -p $(@D)
 	$(call say,STRIP)strip -g -o $@ $<
 
 # Without comm.h, whose library needs NCCL and OpenSSL.
 WHEEL_HEADERS := $(filter-out %/comm.h,$(wildcard include/breakgraph/*.h))
-WHEEL_FILES := $(TREE)/bin/breakgraph $(TREE_LIB)/libbreakgraph.a $(TREE_LIB)/libbreakgraph.so.$(SOVERSION) $(TREE_HOSTCUDA) $(TREE_BLAS) $(TREE_CJSON) \
+WHEEL_FILES := $(TREE)/bin/breakgraph $(TREE_CC) $(TREE_LIB)/libbreakgraph.a $(TREE_LIB)/libbreakgraph.so.$(SOVERSION) $(TREE_HOSTCUDA) $(TREE_BLAS) $(TREE_CJSON) \
   $(patsubst $(OUT)/attach/%,$(TREE_LIB)/breakgraph/%,$(ATTACH))
 wheel-tree: $(WHEEL_FILES)
 
 # Of what the wheel's files have in them: cJSON, and OpenBLAS.
 NOTICES = $(wildcard $(addprefix /usr/share/doc/,libcjson-dev/copyright $(if $(filter host,$(DEVICE)),libopenblas-dev/copyright)))
 # Places below the prefix are found from that of the file itself. CUDA's headers and runtime are the program's own.
-fill_wheel = $(call fill,$${pcfiledir}/../..,$${prefix}/lib,$${prefix}/include,,-Wl$(comma)-rpath$(comma)"$${libdir}",)
+fill_wheel = $(call fill,$${pcfiledir}/../..,$${prefix}/lib,$${prefix}/include,,-Wl$(comma)-rpath$(comma)"$${libdir}",,$${prefix}/bin)
 wheel: wheel-tree
 	@command -v python3 >/dev/null || { echo "make wheel: python3 is missing; install it (Debian: python3)" >&2; exit 1; }
 	@rm -rf $(TREE)/include $(TREE)/share $(filter-out $(WHEEL_FILES) $(TREE_LIB)/breakgraph,$(wildcard $(addsuffix /*,$(TREE)/bin $(TREE_LIB) $(TREE_LIB)/breakgraph)))

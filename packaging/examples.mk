@@ -12,9 +12,9 @@ CFLAGS ?= -O2 -g
 NVCC ?= nvcc
 FLAGS := -I$(TOP) $(shell $(PKG_CONFIG) --cflags $(PACKAGE)) $(if $(filter %_nccl,$(PACKAGE)),-DBG_NCCL) -D_GNU_SOURCE
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGE)) $(if $(filter cuda,$(DEVICE)),-lcublas $(if $(filter %_nccl,$(PACKAGE)),-lnccl)) -lstdc++ -lm -lpthread
-# CUDA C++ without nvcc: the host device's header before each file.
+# CUDA C++ without nvcc
 ifeq ($(DEVICE),host)
-compile = $(CXX) -std=c++17 -ffp-contract=off -x c++ -include $(shell $(PKG_CONFIG) --variable=shim hostcuda)
+compile = $(shell $(PKG_CONFIG) --variable=cc hostcuda) -ccbin $(CXX) -std=c++17
 else
 compile = $(NVCC) -std=c++17
 endif

@@ -11,14 +11,24 @@
  * is local to that thread is shared by the block. */
 #if __GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11)
 /* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. */
-#define __global__ __attribute__((patchable_function_entry(1, 0)))
+#define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0)))
 #else
-#define __global__
+#define HOSTCUDA_KERNEL
 #endif
+#ifdef __HOSTCUDA_CC__
+/* Words for hostcuda-cc, which no compiler sees. */
+#define __global__  __hostcuda_global__ HOSTCUDA_KERNEL
+#define __device__  __hostcuda_device__
+#define __host__    __hostcuda_host__
+#define __shared__  __hostcuda_shared__
+#define __managed__ __hostcuda_managed__
+#else
+#define __global__ HOSTCUDA_KERNEL
 #define __device__
 #define __host__
-#define __constant__
 #define __shared__ thread_local
+#endif
+#define __constant__
 #define __grid_constant__
 #define __launch_bounds__(...)
 
@@ -34,14 +44,14 @@
 #include <type_traits>
 #include <utility>
 
-#include <hostcuda/kernel_abi.h>
+#include "kernel_abi.h"
 
 constexpr int warpSize = 32;
 
-#include <hostcuda/shim_math.h>
-#include <hostcuda/shim_atomics.h>
-#include <hostcuda/shim_bf16.h>
-#include <hostcuda/shim_symbols.h>
+#include "shim_math.h"
+#include "shim_atomics.h"
+#include "shim_bf16.h"
+#include "shim_symbols.h"
 
 /* Stands in the symbol table with the variables of this file, which may then be those of kernels. */
 #if defined __has_attribute
@@ -185,7 +195,7 @@ unsigned __match_all_sync(unsigned mask, T value, int *all)
     return *all ? here : 0u;
 }
 
-#include <hostcuda/shim_groups.h>
+#include "shim_groups.h"
 
 /* ---- launches ----------------------------------------------------------------------------------------------- */
 
@@ -298,5 +308,15 @@ cudaError_t cudaGetKernel(cudaKernel_t *handle, void (*kernel)(Parameters...))
 #define cudaOccupancyMaxActiveBlocksPerMultiprocessor          ::hostcuda::occupancy_of_blocks
 #define cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags ::hostcuda::occupancy_of_blocks_with_flags
 #define cudaOccupancyAvailableDynamicSMemPerBlock              ::hostcuda::occupancy_of_memory
+
+#include "shim_launches.h"
+
+#ifdef __HOSTCUDA_CC__
+/* What nvcc defines; only now, since CUDA's headers above would take the compiler for it. */
+#define __CUDACC__           1
+#define __NVCC__             1
+#define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)
+#endif
 
 #endif

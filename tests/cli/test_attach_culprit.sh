@@ -114,15 +114,13 @@ for innocent in none relaxed fork 'memset thread' 'copy thread' 'memset relaxed'
 done
 
 # Kernels whose module is gone.
-shim=include/hostcuda/kernel_shim.h
 for kind in module library; do
     set --
     [ "$kind" = module ] || set -- -DLIBRARIES
     if ! "$CC" -std=c11 -Wall -Wextra -Werror -fPIC -shared -isystem "$cuda/include" "$@" tests/cli/attach/modules.c "-L$OUT" \
         -Wl,--no-as-needed -lhostcuda "-Wl,-rpath,$PWD/$OUT" -o "$work/$kind.so" 2>"$work/log" ||
-        ! "$CXX" -std=c++17 -Wall -Wextra -Werror -ffp-contract=off -Iinclude -isystem "$cuda/include" -x c++ -include "$shim" \
-            tests/cli/attach/unloaded.cu -x none -rdynamic "-L$OUT" -lhostcuda -ldl "-Wl,-rpath,$PWD/$OUT" -o "$work/kernels" \
-            2>"$work/log"; then
+        ! "$OUT/hostcuda-cc" -ccbin "$CXX" -Wall -Wextra -Werror -Iinclude tests/cli/attach/unloaded.cu -rdynamic -ldl \
+            -o "$work/kernels" 2>"$work/log"; then
         fail "attach-unloaded-$kind" "tests/cli/attach does not build"
         continue
     fi

@@ -13,9 +13,9 @@ cuda=${found%%|*}
 breakgraph=$OUT/breakgraph nodes=$work/nodes
 flags=(-O2 -Wall -Wextra -Werror -I. -Iinclude -isystem "$cuda/include")
 link=("-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT")
-shim=(-std=c++17 -fPIC -Wno-unknown-pragmas -ffp-contract=off -x c++ -include include/hostcuda/kernel_shim.h)
-if ! "$CXX" "${flags[@]}" "${shim[@]}" -rdynamic tests/cli/attach/nodes.cu "${link[@]}" -o "$nodes" 2>"$work/log" ||
-    ! "$CXX" "${flags[@]}" "${shim[@]}" -shared tests/cli/attach/nodes.cu "${link[@]}" -o "$work/libnodes.so" 2>"$work/log" ||
+cc=("$OUT/hostcuda-cc" -ccbin "$CXX" "${flags[@]}" -fPIC)
+if ! "${cc[@]}" -rdynamic tests/cli/attach/nodes.cu -o "$nodes" 2>"$work/log" ||
+    ! "${cc[@]}" -shared tests/cli/attach/nodes.cu -o "$work/libnodes.so" 2>"$work/log" ||
     ! "$CC" -std=c11 -D_GNU_SOURCE "${flags[@]}" tests/cli/attach/graphs.c "${link[@]}" -o "$work/graphs" 2>"$work/log" ||
     ! C_INCLUDE_PATH=include build_program stepped; then
     fail attach-step "tests/cli/attach does not build"

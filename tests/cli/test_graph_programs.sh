@@ -58,9 +58,7 @@ mkdir "$folder"
 for compiler in g++ clang++; do
     [ "$DEVICE" = host ] || break
     command -v $compiler >/dev/null || { skip "reduction-$compiler" "$compiler is not installed"; continue; }
-    found=$(tools/find_cuda host "${CUDA_HOME:-}")
-    if $compiler -std=c++17 -O2 -ffp-contract=off -Wall -Wextra -Werror -Wno-unknown-pragmas -Iinclude -I. -isystem "${found%%|*}/include" \
-        -x c++ -include include/hostcuda/kernel_shim.h tests/programs/reduction.cu "-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT" \
+    if "$OUT/hostcuda-cc" -ccbin $compiler -O2 -Wall -Wextra -Werror -Iinclude -I. tests/programs/reduction.cu \
         -o "$folder/reduction" >"$work/log" 2>&1 && prints reduction && prints reduction HOSTCUDA_SEED=1 HOSTCUDA_MEMORY=poison,fence; then
         pass "reduction-$compiler"
     else

@@ -142,11 +142,11 @@ for compiler in g++ clang++; do
     strict="-Wold-style-cast -Wzero-as-null-pointer-constant $([ $compiler = clang++ ] || echo -Wuseless-cast)"
     for standard in c++11 c++14 c++17 c++20 c++2b; do compiles "macros-$compiler-$standard" $compiler -std=$standard $strict $warn "$work/ops.cpp"; done
 done
-# What kernels are compiled with for the host device.
+# What kernels are compiled with for the host device, by hostcuda-cc, and by a compiler as it is.
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || { echo "skip shim-$compiler: $compiler is not installed"; continue; }
     compiles "shim-$compiler" $compiler -std=c++17 -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -I"$top/include" -I"$top" \
-        -isystem "$cuda/include" -x c++ -include "$top/include/hostcuda/kernel_shim.h" -c "$top/kernels/library/compare.cu" -o "$work/shim.o"
+        -isystem "$cuda/include" -x c++ -include "$top/include/hostcuda/kernel_shim.h" -c "$top/examples/hostcuda/squares.cu" -o "$work/shim.o"
 done
 if command -v "$cuda/bin/nvcc" >/dev/null; then
     compiles macros-nvcc "$cuda/bin/nvcc" -std=c++17 -I"$top/include" -Xcompiler -Wall,-Wextra -c "$work/ops.cu" -o "$work/ops.o"

@@ -4,7 +4,7 @@
 #include "division_kernels.h"
 
 /* A sanitizer that looks at divisions would end the program. */
-#ifdef __CUDACC__
+#ifndef __HOSTCUDA_CC__
 #define UNCHECKED
 #else
 #define UNCHECKED __attribute__((no_sanitize("undefined")))
@@ -31,7 +31,7 @@ __global__ UNCHECKED void divide_shared(int *out, int by)
     out[threadIdx.x] = quotient;
 }
 
-#if !defined(__CUDACC__) && defined(__x86_64__)
+#if defined(__HOSTCUDA_CC__) && defined(__x86_64__)
 struct place {
     unsigned long long before[16], zero[4], after[4096], far_zero;
 };
@@ -152,7 +152,7 @@ cudaError_t dk_shared(int *out, int by, cudaStream_t stream)
     return bgk::launch(divide_shared, 1, 64, 0, stream, out, by);
 }
 
-#if !defined(__CUDACC__) && defined(__x86_64__)
+#if defined(__HOSTCUDA_CC__) && defined(__x86_64__)
 int dk_form_count(void)
 {
     return static_cast<int>(sizeof FORMS / sizeof *FORMS) + 3;

@@ -70,7 +70,7 @@ __global__ void set_flag(int *flag, int value)
 
 __global__ void delay(int microseconds)
 {
-#ifdef __CUDACC__
+#ifndef __HOSTCUDA_CC__
     for (int i = 0; i < microseconds; i++)
         __nanosleep(1000);
 #else

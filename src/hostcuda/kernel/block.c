@@ -437,6 +437,7 @@ bool hc_grid_run(const struct hc_grid *grid)
     }
     fence_shared(runner, false);
     running = NULL;
+    gridDim = (uint3){0, 0, 0}; /* by which a kernel that hostcuda-cc has compiled knows that host code calls it */
     runner_give(runner);
     return ok;
 }

@@ -5,9 +5,8 @@ build_program()
 {
     local found
     found=$(tools/find_cuda host "${CUDA_HOME:-}")
-    [ -f "$work/kernels.o" ] || "$CXX" -std=c++17 -O1 -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas -Werror -Iinclude -I. \
-        -isystem "${found%%|*}/include" -x c++ -include include/hostcuda/kernel_shim.h -c tests/cli/attach/kernels.cu \
-        -o "$work/kernels.o" 2>"$work/log" || return 1
+    [ -f "$work/kernels.o" ] || "$OUT/hostcuda-cc" -ccbin "$CXX" -O1 -Wall -Wextra -Werror -Iinclude -I. \
+        -c tests/cli/attach/kernels.cu -o "$work/kernels.o" 2>"$work/log" || return 1
     "$CC" -std=c11 -D_GNU_SOURCE -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -pthread -Wall -Wextra -Werror -Iinclude \
         -isystem "${found%%|*}/include" "tests/cli/attach/$1.c" "$work/kernels.o" "-L$OUT" -lhostcuda -lstdc++ \
         "-Wl,-rpath,$PWD/$OUT" -o "$work/$1" 2>"$work/log"
@@ -15,10 +14,7 @@ build_program()
 # The same of NAME.cu; build_library: as $work/libNAME.so.
 build_cuda()
 {
-    local found
-    found=$(tools/find_cuda host "${CUDA_HOME:-}")
-    "$CXX" -std=c++17 -O1 -fPIC -ffp-contract=off -rdynamic -Wall -Wextra -Wno-unknown-pragmas -Werror -Iinclude -I. \
-        -isystem "${found%%|*}/include" "${@:2}" -x c++ -include include/hostcuda/kernel_shim.h "tests/cli/attach/$1.cu" \
-        "-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT" -o "${library:-$work/$1}" 2>"$work/log"
+    "$OUT/hostcuda-cc" -ccbin "$CXX" -O1 -fPIC -rdynamic -Wall -Wextra -Werror -Iinclude -I. "${@:2}" "tests/cli/attach/$1.cu" \
+        -o "${library:-$work/$1}" 2>"$work/log"
 }
 build_library() { library=$work/lib$1.so build_cuda "$1" -shared; }

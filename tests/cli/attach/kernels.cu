@@ -3,7 +3,7 @@
 
 #include "kernels.h"
 
-#ifndef __CUDACC__
+#ifdef __HOSTCUDA_CC__
 #include <unistd.h>
 #endif
 
@@ -44,7 +44,7 @@ __global__ void gather(float *y, const float *table, const int *index)
 __global__ void wait_for(const int *flag, int value)
 {
     while (*static_cast<const volatile int *>(flag) != value) {
-#ifdef __CUDACC__
+#ifndef __HOSTCUDA_CC__
         __nanosleep(1000);
 #else
         (void)usleep(1000);

@@ -32,7 +32,7 @@ __global__ void ncclDevKernel_Sum(unsigned *y, const unsigned *x)
 }
 
 /* Each block reads what another one has written; on the host device there is one. */
-#ifdef __CUDACC__
+#ifndef __HOSTCUDA_CC__
 #define WAIT_FOR_GRID() cooperative_groups::this_grid().sync()
 enum { TOGETHER = N / 64 }; /* blocks */
 #else

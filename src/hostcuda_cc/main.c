@@ -1,0 +1,301 @@
+/* hostcuda-cc: compiles CUDA C++ for the host device, as nvcc compiles it for a GPU. Each .cu file goes through the
+ * preprocessor of g++ or clang++, is rewritten (rewrite.h), and is compiled as C++. */
+#include "options.h"
+#include "process.h"
+#include "rewrite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: hostcuda-cc [OPTION]... FILE...\n"
+    "Compiles CUDA C++ (.cu) for breakgraph's host device, and links it with libhostcuda: nvcc for machines without a "
+    "GPU.\n"
+    "  -c, -S, -E        make an object, assembly, or the rewritten source; without them, a program is linked\n"
+    "  -o FILE           the output\n"
+    "  -x cu             FILEs that follow are CUDA C++, whatever their names\n"
+    "  -I, -D, -U, -isystem, -include, -std, -g, -O, -M..., -f..., -m..., -W..., -l, -L, -Wl,...\n"
+    "                    as gcc has them\n"
+    "  -ccbin COMPILER   g++ or clang++; default " HOSTCUDA_CC_COMPILER "\n"
+    "  -Xcompiler LIST   options of the compiler, separated by commas; -Xlinker: of the linker\n"
+    "  -v                print the commands that are run\n"
+    "nvcc's options about code for a GPU (-arch, -gencode, -lineinfo, ...) are ignored, with a note. What is not "
+    "supported,\n"
+    "and how programs differ: docs/hostcuda.md.\n";
+
+/* Where things are: of this tree, or as installed. */
+struct places {
+    char *include; /* of hostcuda/kernel_shim.h */
+    char *own;     /* the host device's headers, with a / at the end */
+    char *cuda;    /* of cuda_runtime.h */
+    char *library; /* of libhostcuda.so */
+};
+
+struct driver {
+    struct hcc_options options;
+    struct places places;
+    char *folder;            /* of temporary files */
+    struct hcc_list objects; /* of the link */
+};
+
+/* Folders are given from that of this program, or from the root. */
+static char *place(const char *from, const char *folder)
+{
+    char *path = folder[0] == '/' ? hcc_text("%s", folder) : hcc_text("%s/%s", from, folder);
+    char *whole = realpath(path, NULL);
+    if (!whole)
+        return path;
+    free(path);
+    return whole;
+}
+
+static bool has_runtime(const char *folder)
+{
+    char *header = hcc_text("%s/cuda_runtime.h", folder);
+    bool there = access(header, R_OK) == 0;
+    free(header);
+    return there;
+}
+
+/* CUDA's headers: those that the host device was built with, or else where a toolkit is. */
+static char *find_cuda(const char *here)
+{
+    const char *parents[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    char *folder = place(here, HOSTCUDA_CC_CUDA);
+    for (size_t i = 0; !has_runtime(folder) && i < sizeof parents / sizeof *parents; i++) {
+        free(folder);
+        folder = hcc_text("%s/include", parents[i] ? parents[i] : "");
+    }
+    if (has_runtime(folder))
+        return folder;
+    fputs("hostcuda-cc: error: CUDA's headers are not found; set CUDA_HOME to the folder of a CUDA toolkit\n", stderr);
+    free(folder);
+    return NULL;
+}
+
+static bool find_places(struct places *places)
+{
+    char *here = hcc_own_folder();
+    if (here) {
+        places->include = place(here, HOSTCUDA_CC_INCLUDE);
+        places->cuda = find_cuda(here);
+        places->library = place(here, HOSTCUDA_CC_LIBRARY);
+        places->own = hcc_text("%s/hostcuda/", places->include);
+    }
+    free(here);
+    return places->cuda != NULL;
+}
+
+static void add_text(struct hcc_list *list, char *text)
+{
+    hcc_add(list, text);
+    free(text);
+}
+
+/* ---- one input --------------------------------------------------------------------------------------------------- */
+
+/* a/b.cu and .o: b.o */
+static char *name_output(const char *input, const char *ending)
+{
+    const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input, *dot = strrchr(name, '.');
+    return hcc_text("%.*s%s", dot ? (int)(dot - name) : (int)strlen(name), name, ending);
+}
+
+/* The compiler's command and its flags. What is preprocessed already needs none of the preprocessor's. */
+static void begin_command(const struct driver *d, struct hcc_list *command, bool cuda, bool preprocessed)
+{
+    const struct hcc_options *o = &d->options;
+    hcc_add(command, o->compiler);
+    hcc_add_all(command, &o->both);
+    hcc_add_all(command, &o->compile);
+    if (cuda && !o->standard)
+        hcc_add(command, "-std=c++17");
+    if (preprocessed)
+        return;
+    hcc_add_all(command, &o->preprocess);
+    if (cuda)
+        add_text(command, hcc_text("-isystem%s", d->places.own));
+    add_text(command, hcc_text("-isystem%s", d->places.cuda));
+    if (cuda)
+        add_text(command, hcc_text("-isystem%s/cccl", d->places.cuda)); /* as nvcc does */
+}
+
+/* What -MD writes stands beside the output, and names it. */
+static void add_dependency_names(const struct hcc_options *o, struct hcc_list *command, const char *input,
+                                 const char *output)
+{
+    bool beside = o->dependencies && !o->dependency_file;
+    char *name = name_output(input, o->step == HCC_ASSEMBLY ? ".s" : ".o");
+    const char *target = output ? output : name, *slash = strrchr(target, '/'), *dot = strrchr(target, '.');
+    if (!o->dependency_target && (o->dependencies || o->step == HCC_DEPENDENCIES)) {
+        hcc_add(command, "-MT");
+        hcc_add(command, target);
+    }
+    if (beside) {
+        hcc_add(command, "-MF");
+        add_text(command, hcc_text("%.*s.d", dot && dot > slash ? (int)(dot - target) : (int)strlen(target), target));
+    }
+    free(name);
+}
+
+/* The first step; -M ends with it. */
+static int preprocess(const struct driver *d, const char *input, const char *output, const char *preprocessed)
+{
+    struct hcc_list command = {0};
+    begin_command(d, &command, true, false);
+    if (d->options.step != HCC_DEPENDENCIES)
+        hcc_add(&command, "-E");
+    add_dependency_names(&d->options, &command, input, output);
+    hcc_add(&command, "-D__HOSTCUDA_CC__");
+    hcc_add(&command, "-include");
+    add_text(&command, hcc_text("%skernel_shim.h", d->places.own));
+    add_text(&command, hcc_text("-I%s", d->places.include));
+    hcc_add(&command, "-xc++");
+    hcc_add(&command, input);
+    if (preprocessed) {
+        hcc_add(&command, "-o");
+        hcc_add(&command, preprocessed);
+    }
+    int status = hcc_run(&command, d->options.verbose);
+    hcc_list_free(&command);
+    return status;
+}
+
+static int rewrite(const struct driver *d, const char *from, const char *to)
+{
+    FILE *file = to ? fopen(to, "w") : stdout;
+    bool written = file && hcc_rewrite(from, d->places.own, file);
+    bool failed = !file || ferror(file) || (to ? fclose(file) : fflush(file)) != 0;
+    if (failed)
+        fprintf(stderr, "hostcuda-cc: error: %s cannot be written: %s\n", to ? to : "the output", strerror(errno));
+    return failed || !written;
+}
+
+/* The last step: of what is rewritten, or of a source that is not CUDA C++. */
+static int compile(const struct driver *d, const char *input, const char *language, const char *output)
+{
+    const struct hcc_options *o = &d->options;
+    bool cuda = strcmp(language, "cu") == 0;
+    struct hcc_list command = {0};
+    begin_command(d, &command, cuda, cuda);
+    if (cuda)
+        hcc_add(&command, "-Wno-unknown-pragmas");
+    if (cuda && !o->contraction)
+        hcc_add(&command, "-ffp-contract=off");
+    if (o->step != HCC_PREPROCESS && o->step != HCC_DEPENDENCIES)
+        hcc_add(&command, o->step == HCC_ASSEMBLY ? "-S" : "-c");
+    else if (o->step == HCC_PREPROCESS)
+        hcc_add(&command, "-E");
+    add_text(&command, hcc_text("-x%s", cuda ? "c++-cpp-output" : language));
+    hcc_add(&command, input);
+    if (output) {
+        hcc_add(&command, "-o");
+        hcc_add(&command, output);
+    }
+    int status = hcc_run(&command, o->verbose);
+    hcc_list_free(&command);
+    return status;
+}
+
+static int compile_cuda(const struct driver *d, const char *input, const char *output)
+{
+    const struct hcc_options *o = &d->options;
+    if (o->step == HCC_DEPENDENCIES)
+        return preprocess(d, input, NULL, o->output);
+    char *preprocessed = hcc_text("%s/preprocessed.ii", d->folder);
+    char *rewritten = hcc_text("%s/rewritten.ii", d->folder);
+    int status = preprocess(d, input, output, preprocessed);
+    if (!status)
+        status = rewrite(d, preprocessed, o->step == HCC_PREPROCESS ? o->output : rewritten);
+    if (!status && o->step != HCC_PREPROCESS)
+        status = compile(d, rewritten, "cu", output);
+    free(preprocessed);
+    free(rewritten);
+    return status;
+}
+
+/* An object that is linked goes into the folder. */
+static int compile_input(struct driver *d, size_t i)
+{
+    const struct hcc_options *o = &d->options;
+    const struct hcc_input *input = &o->inputs[i];
+    char *output = o->step == HCC_LINK ? hcc_text("%s/%zu.o", d->folder, i)
+                   : o->output         ? hcc_text("%s", o->output)
+                   : o->step == HCC_OBJECT || o->step == HCC_ASSEMBLY
+                       ? name_output(input->name, o->step == HCC_OBJECT ? ".o" : ".s")
+                       : NULL;
+    int status = strcmp(input->language, "cu") == 0 ? compile_cuda(d, input->name, output)
+                                                    : compile(d, input->name, input->language, output);
+    if (o->step == HCC_LINK)
+        hcc_add(&d->objects, output);
+    free(output);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static int link_program(const struct driver *d)
+{
+    const struct hcc_options *o = &d->options;
+    struct hcc_list command = {0};
+    hcc_add(&command, o->compiler);
+    hcc_add_all(&command, &o->both);
+    hcc_add(&command, "-o");
+    hcc_add(&command, o->output ? o->output : "a.out");
+    hcc_add_all(&command, &d->objects);
+    hcc_add_all(&command, &o->link);
+    add_text(&command, hcc_text("-L%s", d->places.library));
+    add_text(&command, hcc_text("-Wl,-rpath,%s", d->places.library));
+    hcc_add(&command, "-lhostcuda");
+    int status = hcc_run(&command, o->verbose);
+    hcc_list_free(&command);
+    return status;
+}
+
+static void print_ignored(const struct hcc_list *ignored)
+{
+    if (ignored->count == 0)
+        return;
+    fputs("hostcuda-cc: note: ignored, since they are about code for a GPU or about nvcc:", stderr);
+    for (size_t i = 0; i < ignored->count; i++)
+        fprintf(stderr, " %s", ignored->items[i]);
+    fputc('\n', stderr);
+}
+
+static int run(struct driver *d)
+{
+    int status = 0;
+    print_ignored(&d->options.ignored);
+    if (!find_places(&d->places) || !(d->folder = hcc_folder_make()))
+        return 1;
+    for (size_t i = 0; i < d->options.input_count; i++)
+        status = compile_input(d, i) || status;
+    if (!status && d->options.step == HCC_LINK)
+        status = link_program(d);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct driver d = {0};
+    int status = 1;
+    if (!hcc_options_read(&d.options, argc, argv))
+        goto done;
+    if (d.options.shows_help || d.options.shows_version) {
+        fputs(d.options.shows_help ? help : "hostcuda-cc " BG_VERSION "\n", stdout);
+        status = fflush(stdout) != 0;
+        goto done;
+    }
+    status = run(&d);
+done:
+    hcc_folder_remove(d.folder);
+    hcc_list_free(&d.objects);
+    free(d.places.include);
+    free(d.places.own);
+    free(d.places.cuda);
+    free(d.places.library);
+    hcc_options_free(&d.options);
+    return status;
+}

@@ -1,0 +1,81 @@
+#include "rejects.h"
+
+#include <string.h>
+
+#define TEXTURE "textures and surfaces are not supported by the host device; read the data through a pointer"
+#define GROUP                                                                                                          \
+    "cooperative groups beyond a block and its tiles are not supported by the host device: its blocks run one after "  \
+    "the other; launch one kernel for each step"
+#define PTX "inline PTX is not supported by the host device; use CUDA's function for the instruction"
+
+/* Words that are rejected: everywhere, in device code, or before a (. A word that ends with * stands for all that begin
+ * so. */
+static const struct {
+    const char *word;
+    enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL } where;
+    const char *why;
+} rejected[] = {
+    {"__hostcuda_managed__", EVERYWHERE,
+     "__managed__ variables are not supported by the host device; use a __device__ variable and cudaMemcpyToSymbol"},
+    {"cudaTextureObject_t", EVERYWHERE, TEXTURE},
+    {"cudaSurfaceObject_t", EVERYWHERE, TEXTURE},
+    {"cudaCreateTextureObject", EVERYWHERE, TEXTURE},
+    {"cudaCreateSurfaceObject", EVERYWHERE, TEXTURE},
+    {"tex1D*", IN_DEVICE_CODE, TEXTURE},
+    {"tex2D*", IN_DEVICE_CODE, TEXTURE},
+    {"tex3D*", IN_DEVICE_CODE, TEXTURE},
+    {"surf1D*", IN_DEVICE_CODE, TEXTURE},
+    {"surf2D*", IN_DEVICE_CODE, TEXTURE},
+    {"surf3D*", IN_DEVICE_CODE, TEXTURE},
+    {"asm", IN_DEVICE_CODE, PTX},
+    {"__asm__", IN_DEVICE_CODE, PTX},
+    {"__asm", IN_DEVICE_CODE, PTX},
+    {"<<<", IN_DEVICE_CODE,
+     "dynamic parallelism is not supported by the host device: a kernel cannot launch one; launch it from host code"},
+    {"multi_grid_group", EVERYWHERE, GROUP},
+    {"cluster_group", EVERYWHERE, GROUP},
+    {"this_multi_grid", AS_CALL, GROUP},
+    {"this_cluster", AS_CALL, GROUP},
+    {"cudaLaunchCooperativeKernel*", AS_CALL, GROUP},
+};
+
+static bool matches(const struct hcc_source *source, size_t i, const char *word)
+{
+    const struct hcc_token *token = &source->tokens[i];
+    size_t length = strlen(word);
+    if (word[length - 1] != '*')
+        return hcc_is(source, i, word);
+    return token->length + 1 >= length && memcmp(source->text + token->start, word, length - 1) == 0;
+}
+
+/* [x] __device__ (int i) {...}: a list of captures before the word __device__, or __host__ __device__. */
+static bool captures(const struct hcc_source *source, size_t i)
+{
+    bool device = hcc_is(source, i, "__hostcuda_device__") ||
+                  (hcc_is(source, i, "__hostcuda_host__") && hcc_is(source, i + 1, "__hostcuda_device__"));
+    if (!device || i < 3 || !hcc_is(source, i - 1, "]"))
+        return false;
+    size_t open = hcc_open(source, i - 1);
+    return open + 2 < i && !hcc_is(source, open + 1, "[");
+}
+
+bool hcc_accepts(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i)
+{
+    if (source->files[source->tokens[i].file].system)
+        return true;
+    if (captures(source, i)) {
+        hcc_error(source, i,
+                  "extended lambdas that capture are not supported by the host device; pass what they capture as "
+                  "arguments of the kernel, or write a struct with operator()");
+        return false;
+    }
+    for (size_t r = 0; r < sizeof rejected / sizeof *rejected; r++) {
+        bool here = rejected[r].where == EVERYWHERE ||
+                    (rejected[r].where == IN_DEVICE_CODE ? hcc_scope(scopes)->device : hcc_is(source, i + 1, "("));
+        if (here && matches(source, i, rejected[r].word)) {
+            hcc_error(source, i, "%s", rejected[r].why);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,118 @@
+#include "scopes.h"
+
+#include "declaration.h"
+#include "memory.h"
+
+#include <stdlib.h>
+
+void hcc_scopes_begin(struct hcc_scopes *scopes)
+{
+    *scopes = (struct hcc_scopes){0};
+    HCC_GROW(scopes->items, scopes->count, scopes->capacity);
+    scopes->items[scopes->count++] = (struct hcc_scope){.kind = HCC_NAMESPACE};
+}
+
+void hcc_scopes_free(struct hcc_scopes *scopes)
+{
+    free(scopes->items);
+    *scopes = (struct hcc_scopes){0};
+}
+
+struct hcc_scope *hcc_scope(const struct hcc_scopes *scopes)
+{
+    return &scopes->items[scopes->count - 1];
+}
+
+bool hcc_in_function(const struct hcc_scopes *scopes)
+{
+    return hcc_scope(scopes)->kind >= HCC_FUNCTION;
+}
+
+static enum hcc_scope_kind kind_of(const struct hcc_scopes *scopes, const struct hcc_source *source, size_t brace)
+{
+    const struct hcc_scope *around = hcc_scope(scopes);
+    size_t head = hcc_skip_templates(source, around->head, brace);
+    if (around->kind >= HCC_FUNCTION || around->parentheses > 0)
+        return HCC_BLOCK;
+    if (hcc_find_outside(source, head, brace, "namespace") < brace)
+        return HCC_NAMESPACE;
+    if (hcc_is(source, head, "extern") && brace == head + 2 && source->tokens[head + 1].kind == HCC_QUOTED)
+        return HCC_NAMESPACE;
+    if (hcc_find_parameters(source, around->head, brace) < brace)
+        return HCC_FUNCTION;
+    bool type = hcc_has(source, head, brace, "class") || hcc_has(source, head, brace, "struct") ||
+                hcc_has(source, head, brace, "union");
+    return type ? HCC_CLASS : HCC_BLOCK;
+}
+
+/* namespace A::B {, inline namespace A {, namespace {: words and :: behind the word namespace */
+static void find_namespace_name(const struct hcc_source *source, struct hcc_scope *scope, size_t head)
+{
+    scope->name = hcc_find_outside(source, head, scope->opened, "namespace") + 1;
+    if (scope->name > scope->opened)
+        return;
+    while (hcc_is(source, scope->name + scope->name_count, "::") ||
+           hcc_is_word(source, scope->name + scope->name_count))
+        scope->name_count++;
+    if (hcc_is(source, scope->name, "__attribute__"))
+        scope->name_count = 0;
+}
+
+static void enter(struct hcc_scopes *scopes, const struct hcc_source *source, size_t brace)
+{
+    struct hcc_scope *around = hcc_scope(scopes);
+    bool device = hcc_has(source, around->head, brace, "__hostcuda_device__") ||
+                  hcc_has(source, around->head, brace, "__hostcuda_global__");
+    struct hcc_scope scope = {
+        .kind = kind_of(scopes, source, brace),
+        .device = around->device || (device && !hcc_has(source, around->head, brace, "__hostcuda_host__")),
+        .in_expression = around->parentheses > 0,
+        .head = brace + 1,
+        .opened = brace,
+    };
+    if (scope.kind == HCC_NAMESPACE)
+        find_namespace_name(source, &scope, around->head);
+    HCC_GROW(scopes->items, scopes->count, scopes->capacity);
+    scopes->items[scopes->count++] = scope;
+}
+
+static void leave(struct hcc_scopes *scopes, size_t brace)
+{
+    bool in_expression = hcc_scope(scopes)->in_expression;
+    if (scopes->count > 1)
+        scopes->count--;
+    if (!in_expression)
+        hcc_scope(scopes)->head = brace + 1;
+}
+
+bool hcc_scopes_pass(struct hcc_scopes *scopes, const struct hcc_source *source, size_t i)
+{
+    struct hcc_scope *scope = hcc_scope(scopes);
+    if (hcc_is(source, i, "("))
+        scope->parentheses++;
+    else if (hcc_is(source, i, ")"))
+        scope->parentheses -= scope->parentheses > 0;
+    else if (hcc_is(source, i, "}"))
+        leave(scopes, i);
+    else if (hcc_is(source, i, ";") && scope->parentheses == 0)
+        scope->head = i + 1;
+    else if (hcc_is(source, i, "{"))
+        enter(scopes, source, i);
+    return hcc_is(source, i, "{");
+}
+
+char *hcc_scopes_name(const struct hcc_scopes *scopes, const struct hcc_source *source)
+{
+    char *name = hcc_text("%s", "");
+    for (size_t s = 0; s < scopes->count; s++) {
+        const struct hcc_scope *scope = &scopes->items[s];
+        for (size_t i = scope->name; i < scope->name + scope->name_count; i++) {
+            const struct hcc_token *token = &source->tokens[i];
+            char *longer = hcc_text("%s%s%.*s", name, i == scope->name ? "::" : "",
+                                    hcc_is(source, i, "inline") ? 0 : (int)token->length, source->text + token->start);
+            free(name);
+            name = longer;
+        }
+    }
+    return name;
+}
