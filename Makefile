@@ -322,6 +322,7 @@ $(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attac
 	$(link) $(LINK_DEVICE) -Wl,--wrap=getenv
 $(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link
 	$(link) $(LINK_DEVICE)
+$(OUT)/tests/programs/launch_forms.cu.o: private NVCCFLAGS += --extended-lambda
 $(PROGRAMS): %: %.cu.o $(DEVICE_SO) $(OUT)/flags.link
 	$(link) $(LINK_DEVICE)
 $(OUT)/tests/zoo/findings: %: %.o $(OUT)/flags.link

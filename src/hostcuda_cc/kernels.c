@@ -181,7 +181,7 @@ bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits
         hcc_replace(edits, i, hcc_text("thread_local"));
         return true;
     }
-    hcc_drop(edits, i);
+    hcc_replace(edits, i, hcc_text("%s", hcc_in_function(scopes) ? "" : "__attribute__((unused))"));
     if (hcc_in_function(scopes))
         hcc_drop(edits, external);
     for (size_t first = i + 1, next; first < end; first = next + 1) {

@@ -54,7 +54,7 @@ static void queue_work(work *w)
     for (int i = 0; i < N; i++)
         w->values[i] = 100;
     CHECK(cudaMemcpyAsync(w->on_device, w->values, N * sizeof(int), cudaMemcpyHostToDevice, w->stream));
-    launch(add_index, N / THREADS, THREADS, w->stream, w->on_device, w->index);
+    add_index<<<N / THREADS, THREADS, 0, w->stream>>>(w->on_device, w->index);
     CHECK(cudaMemcpyAsync(w->values, w->on_device, N * sizeof(int), cudaMemcpyDeviceToHost, w->stream));
     CHECK(cudaStreamAddCallback(w->stream, check_values, w, 0));
     CHECK(cudaLaunchHostFunc(w->stream, double_values, w));

@@ -63,10 +63,10 @@ int main()
 
     CHECK(cudaStreamBeginCaptureToGraph(stream, graph, set_nodes, nullptr, 2, cudaStreamCaptureModeGlobal));
     EXPECT(tail_of(stream, graph).size(), 2);
-    launch(add, 1, 1, stream, sum, values, values + 1);
+    add<<<1, 1, 0, stream>>>(sum, values, values + 1);
     EXPECT(tail_of(stream, graph).size(), 1);
     insert_by_hand(stream, graph, params);
-    launch(add, 1, 1, stream, sum, sum, values);
+    add<<<1, 1, 0, stream>>>(sum, sum, values);
     CHECK(cudaStreamEndCapture(stream, &ended));
     EXPECT(ended == graph, true);
     CHECK(cudaGraphGetRootNodes(graph, nullptr, &roots));

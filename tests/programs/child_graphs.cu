@@ -28,8 +28,8 @@ static cudaGraph_t capture_mix(cudaStream_t stream, int *values)
 {
     cudaGraph_t graph;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(mix, 1, N, stream, values);
-    launch(mix, 1, N, stream, values);
+    mix<<<1, N, 0, stream>>>(values);
+    mix<<<1, N, 0, stream>>>(values);
     CHECK(cudaStreamEndCapture(stream, &graph));
     return graph;
 }

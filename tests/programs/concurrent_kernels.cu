@@ -45,16 +45,16 @@ struct work {
 
 static void queue(const work &w, int seed)
 {
-    launch(start, 1, 1, w.main, w.seed, seed);
+    start<<<1, 1, 0, w.main>>>(w.seed, seed);
     CHECK(cudaEventRecord(w.forked, w.main));
     for (int i = 0; i < KERNELS; i++) {
         CHECK(cudaStreamWaitEvent(w.streams[i], w.forked, 0));
-        launch(walk, 1, 1, w.streams[i], w.values + i, w.seed, 100 * (i + 1));
+        walk<<<1, 1, 0, w.streams[i]>>>(w.values + i, w.seed, 100 * (i + 1));
         CHECK(cudaEventRecord(w.joined[i], w.streams[i]));
     }
     for (cudaEvent_t event : w.joined)
         CHECK(cudaStreamWaitEvent(w.main, event, 0));
-    launch(add_up, 1, 1, w.main, w.sum, w.values);
+    add_up<<<1, 1, 0, w.main>>>(w.sum, w.values);
 }
 
 static cudaGraph_t capture(const work &w, int seed)

@@ -49,7 +49,7 @@ static cudaGraphExec_t capture_consumer(long long *total, const int *buffer, cud
     int waits = 0, records = 0;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CHECK(cudaStreamWaitEvent(stream, filled, cudaEventWaitExternal));
-    launch(consume, 1, 1, stream, total, buffer);
+    consume<<<1, 1, 0, stream>>>(total, buffer);
     CHECK(cudaEventRecordWithFlags(emptied, stream, cudaEventRecordExternal));
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphGetNodes(graph, nodes, &count));

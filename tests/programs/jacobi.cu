@@ -44,8 +44,8 @@ static cudaGraph_t capture(const work &w, cudaStream_t stream)
 {
     cudaGraph_t graph;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(iterate, 1, N, stream, w.next, w.x, w.a, w.b);
-    launch(measure, 1, N, stream, w.change, w.next, w.x);
+    iterate<<<1, N, 0, stream>>>(w.next, w.x, w.a, w.b);
+    measure<<<1, N, 0, stream>>>(w.change, w.next, w.x);
     CHECK(cudaMemcpyAsync(w.change_on_host, w.change, sizeof(double), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));
     return graph;

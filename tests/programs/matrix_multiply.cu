@@ -31,8 +31,8 @@ static cudaGraphExec_t capture(const matrices &host, const matrices &device, cud
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CHECK(cudaMemcpyAsync(device.a, host.a, ROWS * INNER * sizeof(float), cudaMemcpyHostToDevice, stream));
     CHECK(cudaMemcpyAsync(device.b, host.b, INNER * COLUMNS * sizeof(float), cudaMemcpyHostToDevice, stream));
-    launch(multiply, dim3(COLUMNS / TILE, ROWS / TILE), dim3(TILE, TILE), stream, device.c, device.a, device.b, INNER,
-           COLUMNS);
+    multiply<<<dim3(COLUMNS / TILE, ROWS / TILE), dim3(TILE, TILE), 0, stream>>>(device.c, device.a, device.b, INNER,
+                                                                                 COLUMNS);
     CHECK(cudaMemcpyAsync(host.c, device.c, ROWS * COLUMNS * sizeof(float), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));
     return instantiate(graph);

@@ -44,8 +44,8 @@ static cudaGraphExec_t capture(cudaStream_t stream, int *sum, int value, bool fr
     cudaGraph_t graph;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync(reinterpret_cast<void **>(memory), BYTES, stream));
-    launch(write_ends, 1, 1, stream, *memory, value);
-    launch(read_ends, 1, 1, stream, sum, *memory);
+    write_ends<<<1, 1, 0, stream>>>(*memory, value);
+    read_ends<<<1, 1, 0, stream>>>(sum, *memory);
     if (frees)
         CHECK(cudaFreeAsync(*memory, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));

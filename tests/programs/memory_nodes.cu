@@ -68,7 +68,7 @@ static cudaGraphExec_t capture_first(cudaStream_t stream, int **memory)
     cudaGraph_t graph;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync(reinterpret_cast<void **>(memory), BYTES, stream));
-    launch(fill_squares, BLOCKS, THREADS, stream, *memory);
+    fill_squares<<<BLOCKS, THREADS, 0, stream>>>(*memory);
     CHECK(cudaStreamEndCapture(stream, &graph));
     return instantiate(graph);
 }
@@ -89,7 +89,7 @@ static void run_two_graphs(cudaStream_t stream, int *result)
     cudaGraphExec_t first = capture_first(stream, &memory), second = capture_second(stream, memory, result);
     for (int i = 0; i < 3; i++) {
         CHECK(cudaGraphLaunch(first, stream));
-        launch(add_to_each, BLOCKS, THREADS, stream, memory, memory, i);
+        add_to_each<<<BLOCKS, THREADS, 0, stream>>>(memory, memory, i);
         launch_and_wait(second, stream);
         EXPECT(result[3], 9 + i);
         std::printf("two graphs, launch %d: sum %lld\n", i + 1, add_up(result));

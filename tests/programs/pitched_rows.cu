@@ -84,7 +84,7 @@ int main()
         in[i / HOST_WIDTH][i % HOST_WIDTH] = i;
 
     CHECK(cudaMemcpy2DAsync(m.rows, m.pitch, in, sizeof *in, WIDTH * sizeof(int), HEIGHT, cudaMemcpyDefault, stream));
-    launch(transpose, HEIGHT, WIDTH, stream, turned, m);
+    transpose<<<HEIGHT, WIDTH, 0, stream>>>(turned, m);
     CHECK(cudaMemcpy2DAsync(out, sizeof *out, turned.rows, turned.pitch, HEIGHT * sizeof(int), WIDTH, cudaMemcpyDefault,
                             stream));
     CHECK(cudaStreamSynchronize(stream));

@@ -25,7 +25,7 @@ int main()
         cudaError_t state;
         CHECK(cudaEventRecord(started, stream));
         CHECK(cudaMemcpyAsync(on_device, values, N * sizeof(int), cudaMemcpyHostToDevice, stream));
-        launch(increment, N / THREADS, THREADS, stream, on_device, round * 10);
+        increment<<<N / THREADS, THREADS, 0, stream>>>(on_device, round * 10);
         CHECK(cudaMemcpyAsync(values, on_device, N * sizeof(int), cudaMemcpyDeviceToHost, stream));
         CHECK(cudaEventRecord(stopped, stream));
         while ((state = cudaEventQuery(stopped)) == cudaErrorNotReady)

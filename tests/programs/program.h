@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 /* Ends the program with status 1 if a call of CUDA fails. */
 #define CHECK(call)                                                                                                    \
@@ -35,24 +34,11 @@ __device__ inline int thread_index()
     return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* kernel<<<grid, block, 0, stream>>>(arguments...), which only nvcc parses. */
-template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, Arguments &&...arguments)
-{
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.stream = stream;
-    CHECK(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
-}
-
 /* The parameters of a kernel node. The arguments are read by the call that is given the parameters. */
 template <class... Parameters>
 cudaKernelNodeParams kernel_params(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments)
 {
     cudaKernelNodeParams params = {};
-    cudaFuncAttributes attributes;
-    CHECK(cudaFuncGetAttributes(&attributes, kernel)); /* the host device learns of the kernel */
     params.func = reinterpret_cast<void *>(kernel);
     params.gridDim = grid;
     params.blockDim = block;

@@ -61,8 +61,8 @@ static cudaGraph_t capture(const work &w, totals *all)
     CHECK(cudaMemsetAsync(w.partial, 0, BLOCKS * sizeof(long long), side));
     CHECK(cudaEventRecord(joined, side));
     CHECK(cudaStreamWaitEvent(stream, joined, 0));
-    launch(add_up_blocks, BLOCKS, THREADS, stream, w.partial, w.numbers_on_device, N);
-    launch(add_up_partial, 1, 32, stream, w.sum_on_device, w.partial);
+    add_up_blocks<<<BLOCKS, THREADS, 0, stream>>>(w.partial, w.numbers_on_device, N);
+    add_up_partial<<<1, 32, 0, stream>>>(w.sum_on_device, w.partial);
     CHECK(cudaMemcpyAsync(w.sum, w.sum_on_device, sizeof(long long), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaLaunchHostFunc(stream, keep_total, all));
     CHECK(cudaStreamEndCapture(stream, &graph));

@@ -51,9 +51,9 @@ int main()
     int *values = allocate<int>(N), *sums = allocate<int>(N), *block_sums = allocate<int>(BLOCKS);
     int numbers[N], found[N];
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(scan_blocks, BLOCKS, THREADS, stream, sums, block_sums, values);
-    launch(scan_block_sums, 1, 32, stream, block_sums);
-    launch(add_block_sums, BLOCKS, THREADS, stream, sums, block_sums);
+    scan_blocks<<<BLOCKS, THREADS, 0, stream>>>(sums, block_sums, values);
+    scan_block_sums<<<1, 32, 0, stream>>>(block_sums);
+    add_block_sums<<<BLOCKS, THREADS, 0, stream>>>(sums, block_sums);
     CHECK(cudaStreamEndCapture(stream, &graph));
     cudaGraphExec_t exec = instantiate(graph);
     for (int round = 1; round <= 3; round++) {

@@ -41,7 +41,7 @@ static void add_once(cudaMemPool_t pool, cudaStream_t stream, const int *a, cons
     int *on_device[] = {allocate_from(pool, stream), allocate_from(pool, stream), allocate_from(pool, stream)};
     CHECK(cudaMemcpyAsync(on_device[0], a, BYTES, cudaMemcpyHostToDevice, stream));
     CHECK(cudaMemcpyAsync(on_device[1], b, BYTES, cudaMemcpyHostToDevice, stream));
-    launch(add, N / THREADS, THREADS, stream, on_device[2], on_device[0], on_device[1]);
+    add<<<N / THREADS, THREADS, 0, stream>>>(on_device[2], on_device[0], on_device[1]);
     CHECK(cudaMemcpyAsync(result, on_device[2], BYTES, cudaMemcpyDeviceToHost, stream));
     for (int *memory : on_device)
         CHECK(cudaFreeAsync(memory, stream));

@@ -19,7 +19,7 @@ static void queue_part(const work &w, int part, cudaStream_t stream)
 {
     const int first = part * PART;
     CHECK(cudaMemcpyAsync(w.on_device + first, w.in + first, PART * sizeof(int), cudaMemcpyHostToDevice, stream));
-    launch(transform, PART / THREADS, THREADS, stream, w.on_device + first, first);
+    transform<<<PART / THREADS, THREADS, 0, stream>>>(w.on_device + first, first);
     CHECK(cudaMemcpyAsync(w.out + first, w.on_device + first, PART * sizeof(int), cudaMemcpyDeviceToHost, stream));
 }
 

@@ -23,7 +23,7 @@ static void run(const char *name, cudaStream_t stream, int *a, int *b, int *sum)
     long long total = 0;
     int *const sum_on_device = on_device(sum), *const a_on_device = on_device(a), *const b_on_device = on_device(b);
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    launch(add, N / THREADS, THREADS, stream, sum_on_device, a_on_device, b_on_device);
+    add<<<N / THREADS, THREADS, 0, stream>>>(sum_on_device, a_on_device, b_on_device);
     CHECK(cudaStreamEndCapture(stream, &graph));
     cudaGraphExec_t exec = instantiate(graph);
     for (int round = 0; round < 3; round++) {
