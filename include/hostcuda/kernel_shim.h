@@ -10,10 +10,11 @@
 /* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so a variable that
  * is local to that thread is shared by the block. */
 #if __GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11)
-/* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. */
-#define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0)))
+/* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. A launch is a
+ * frame of its own in stacks. */
+#define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0), noinline))
 #else
-#define HOSTCUDA_KERNEL
+#define HOSTCUDA_KERNEL __attribute__((noinline))
 #endif
 #ifdef __HOSTCUDA_CC__
 /* Words for hostcuda-cc, which no compiler sees. */

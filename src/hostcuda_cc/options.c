@@ -9,7 +9,7 @@
 /* The arguments, and which is next. */
 struct arguments {
     char **next;
-    const char *language; /* of the inputs that follow, by -x; NULL: by their names */
+    char *language; /* of the inputs that follow, by -x; NULL: by their names */
 };
 
 static bool fail(const char *format, const char *what, const char *more)
@@ -59,7 +59,8 @@ static const char *language_of(const char *name)
 static bool add_input(struct hcc_options *o, const struct arguments *a, const char *name)
 {
     static const char *const gpu_code[] = {".ptx", ".cubin", ".fatbin", ".gpu"};
-    const char *language = a->language ? a->language : language_of(name), *end = strrchr(name, '.');
+    bool by_name = !a->language || strcmp(a->language, "none") == 0;
+    const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
     for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
         if (strcmp(end, gpu_code[i]) == 0)
             return fail("%s is code for a GPU, which %s", name, "the host device does not run");
@@ -183,7 +184,7 @@ static bool set_language(struct arguments *a, const char *argument)
 {
     const char *value = take_value(a, "-x", argument + 2);
     if (value)
-        a->language = strcmp(value, "none") == 0 ? NULL : value;
+        set(&a->language, value);
     return value != NULL;
 }
 
@@ -339,6 +340,7 @@ bool hcc_options_read(struct hcc_options *options, int count, char **arguments)
     bool ok = true;
     while (ok && count > 0 && *a.next)
         ok = read_argument(options, &a);
+    free(a.language);
     return ok && check(options);
 }
 
