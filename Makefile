@@ -172,7 +172,7 @@ LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS
 SOURCE_ROOMS := include src debug kernels examples tests
 NEEDS_NCCL := src/comm/% tests/bench/comm/%
 C_SOURCES = $(filter-out $(if $(RANKS_OBJ),,$(NEEDS_NCCL)),$(call find,$(SOURCE_ROOMS) tools,c))
-ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h cpp cu) $(call find,tools,c))
+ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h cpp cu cuh) $(call find,tools,c))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))

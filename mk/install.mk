@@ -1,6 +1,10 @@
 # make install: libraries, headers, the command, manual pages, completions, docs, examples, pkg-config files and a CMake package.
 .PHONY: install
 SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
+# Those of cub's interface have folders of their own.
+CUB_HEADERS := $(patsubst include/%,%,$(call find,include/hostcuda/cub,cuh))
+# Where: the folder of the headers.
+put_cub = for file in $(CUB_HEADERS); do install -D -m 644 "include/$$file" $(1)/"$$file" || exit 1; done
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
 # The files that are installed must say where, also to programs that run elsewhere.
 absolute = $(if $(filter-out /%,$(firstword $(1))),$(CURDIR)/$(1),$(1))
@@ -72,6 +76,7 @@ ifeq ($(DEVICE),host)
 	@install -d $(call to,$(INCLUDEDIR))/hostcuda
 	@install -m 644 $(SHIM_HEADERS) $(call to,$(INCLUDEDIR))/hostcuda
 	@install -m 755 $(OUT)/installed/hostcuda-cc $(call to,$(BINDIR))
+	@umask 022; $(call put_cub,$(call to,$(INCLUDEDIR)))
 endif
 	$(if $(CUDA_FETCHED),@install -d $(call to,$(CUDA_INCLUDE)) && cp -RL '$(CUDA_HOME)/include/.' $(call to,$(CUDA_INCLUDE)) && chmod -R u=rwX$(comma)go=rX $(call to,$(CUDA_INCLUDE)))
 	$(if $(SILENT),,@echo "installed breakgraph $(VERSION), DEVICE=$(DEVICE), in $(DESTDIR)$(PREFIX)")

@@ -84,7 +84,7 @@ wheel: wheel-tree
 	@install -m 644 $(WHEEL_HEADERS) $(TREE)/include/breakgraph
 	@install -m 644 packaging/breakgraph.1 $(TREE)/share/man/man1
 	@install -m 644 python/breakgraph.py $(TREE_LIB)/breakgraph
-	$(if $(filter host,$(DEVICE)),@install -d $(TREE)/include/hostcuda && install -m 644 $(SHIM_HEADERS) $(TREE)/include/hostcuda)
+	$(if $(filter host,$(DEVICE)),@install -d $(TREE)/include/hostcuda && install -m 644 $(SHIM_HEADERS) $(TREE)/include/hostcuda && umask 022 && $(call put_cub,$(TREE)/include))
 	@for name in breakgraph $(if $(filter host,$(DEVICE)),hostcuda); do \
 	  printf 'INPUT(lib%s.so.$(SOVERSION))\n' $$name >$(TREE_LIB)/lib$$name.so && \
 	  $(fill_wheel) -e '/^cudalib=/d' -e 's/ -lopenblas//' packaging/$$name.pc.in >$(TREE_LIB)/pkgconfig/$$name.pc || exit 1; done

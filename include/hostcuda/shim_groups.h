@@ -42,10 +42,10 @@ inline void check_tile(unsigned size)
         hostcuda_trap();
 }
 
+/* Of any size, as bytes. */
 template <class T>
-T shuffle_pieces(unsigned mask, const T &value, int source)
+T shuffle_bytes(unsigned mask, const T &value, int source)
 {
-    static_assert(std::is_trivially_copyable<T>::value, "a shuffle moves plain bytes");
     unsigned long long pieces[(sizeof(T) + 7) / 8] = {};
     std::memcpy(pieces, &value, sizeof value);
     for (unsigned long long &piece : pieces)
@@ -53,6 +53,12 @@ T shuffle_pieces(unsigned mask, const T &value, int source)
     T result = value;
     std::memcpy(static_cast<void *>(&result), pieces, sizeof result);
     return result;
+}
+template <class T>
+T shuffle_pieces(unsigned mask, const T &value, int source)
+{
+    static_assert(std::is_trivially_copyable<T>::value, "a shuffle moves plain bytes");
+    return shuffle_bytes(mask, value, source);
 }
 
 /* Lanes of one warp, by their ranks among themselves. */

@@ -171,7 +171,7 @@ for device in $devices; do
         lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
         share/doc/breakgraph/{README.md,LICENSE,CHANGELOG.md,docs/README.md,docs/records/zoo.md,examples/Makefile,examples/quickstart.c} \
         share/bash-completion/completions/breakgraph share/zsh/site-functions/_breakgraph share/fish/vendor_completions.d/breakgraph.fish \
-        $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.1 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
+        $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.1 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h include/hostcuda/cub/{cub.cuh,block/block_reduce.cuh}); do
         [ -e "$prefix/$file" ] || missing="$missing $file"
     done
     [ -z "$missing" ] && pass "$device-install" || fail "$device-install" "missing:$missing"
