@@ -32,9 +32,22 @@
 #define __constant__
 #define __grid_constant__
 #define __launch_bounds__(...)
+/* Empty, since the C++ library's headers have it as the name of an attribute. */
+#undef __noinline__
+#define __noinline__
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if !__has_builtin(__builtin_assume)
+#define __builtin_assume(condition) static_cast<void>(0)
+#endif
 
 /* The toolkit declares the built-in variables as constants; here they change from thread to thread. */
 #define __DEVICE_LAUNCH_PARAMETERS_H__
+
+/* Headers for nvcc alone, which old programs include: they bring nothing. */
+#define __DEVICE_FUNCTIONS_H__
+#define __MATH_FUNCTIONS_H__
 
 #include <cuda_runtime.h>
 
@@ -45,14 +58,23 @@
 #include <type_traits>
 #include <utility>
 
+/* In CUDA C++, the functions of these have overloads without std::, such as abs of a float. */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
 #include "kernel_abi.h"
 
 constexpr int warpSize = 32;
 
 #include "shim_math.h"
+#include "shim_special.h"
+#include "shim_integers.h"
 #include "shim_atomics.h"
 #include "shim_bf16.h"
 #include "shim_symbols.h"
+#include "shim_pipeline.h"
+#include "shim_curand.h"
 
 /* Stands in the symbol table with the variables of this file, which may then be those of kernels. */
 #if defined __has_attribute
@@ -133,7 +155,7 @@ namespace hostcuda
 template <class T>
 T shuffle(unsigned mask, T value, int source)
 {
-    static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= 8, "a shuffle moves at most 8 plain bytes");
+    static_assert(moves_as_bytes<T>::value && sizeof(T) <= 8, "a shuffle moves at most 8 plain bytes");
     unsigned long long bits = 0;
     std::memcpy(&bits, &value, sizeof value);
     bits = hostcuda_shuffle(mask, bits, source);
@@ -195,6 +217,36 @@ unsigned __match_all_sync(unsigned mask, T value, int *all)
     *all = __all_sync(mask, hostcuda::same_bytes(hostcuda::shuffle(mask, value, __builtin_ctz(here)), value));
     return *all ? here : 0u;
 }
+
+namespace hostcuda
+{
+/* Of the values of the lanes, in their order. */
+template <class T, class F>
+T reduce_lanes(unsigned mask, T value, F combine)
+{
+    unsigned left = hostcuda_ballot(mask, 1);
+    T result = shuffle(mask, value, __builtin_ctz(left));
+    for (left &= left - 1; left; left &= left - 1)
+        result = combine(result, shuffle(mask, value, __builtin_ctz(left)));
+    return result;
+}
+} // namespace hostcuda
+
+#define HOSTCUDA_REDUCE(type, name, value)                                                                             \
+    inline type name(unsigned mask, type of_lane)                                                                      \
+    {                                                                                                                  \
+        return hostcuda::reduce_lanes(mask, of_lane, [](type a, type b) { return value; });                            \
+    }
+HOSTCUDA_REDUCE(unsigned, __reduce_add_sync, a + b)
+HOSTCUDA_REDUCE(unsigned, __reduce_min_sync, b < a ? b : a)
+HOSTCUDA_REDUCE(unsigned, __reduce_max_sync, a < b ? b : a)
+HOSTCUDA_REDUCE(int, __reduce_add_sync, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+HOSTCUDA_REDUCE(int, __reduce_min_sync, b < a ? b : a)
+HOSTCUDA_REDUCE(int, __reduce_max_sync, a < b ? b : a)
+HOSTCUDA_REDUCE(unsigned, __reduce_and_sync, a &b)
+HOSTCUDA_REDUCE(unsigned, __reduce_or_sync, a | b)
+HOSTCUDA_REDUCE(unsigned, __reduce_xor_sync, a ^ b)
+#undef HOSTCUDA_REDUCE
 
 #include "shim_groups.h"
 

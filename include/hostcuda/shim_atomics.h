@@ -36,6 +36,16 @@ T atomicAdd(T *address, hostcuda::same_t<T> value)
     else
         return hostcuda::atomic_update(address, [value](T old) { return static_cast<T>(old + value); });
 }
+/* Each element on its own. */
+inline float2 atomicAdd(float2 *address, float2 value)
+{
+    return make_float2(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));
+}
+inline float4 atomicAdd(float4 *address, float4 value)
+{
+    return make_float4(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y),
+                       atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w));
+}
 template <class T>
 T atomicSub(T *address, hostcuda::same_t<T> value)
 {

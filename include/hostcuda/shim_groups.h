@@ -3,6 +3,8 @@
 #ifndef HOSTCUDA_SHIM_GROUPS_H
 #define HOSTCUDA_SHIM_GROUPS_H
 
+#include <limits>
+
 #define _COOPERATIVE_GROUPS_H_
 #define _COOPERATIVE_GROUPS_REDUCE_H
 #define _COOPERATIVE_GROUPS_SCAN_H
@@ -57,7 +59,7 @@ T shuffle_bytes(unsigned mask, const T &value, int source)
 template <class T>
 T shuffle_pieces(unsigned mask, const T &value, int source)
 {
-    static_assert(std::is_trivially_copyable<T>::value, "a shuffle moves plain bytes");
+    static_assert(moves_as_bytes<T>::value, "a shuffle moves plain bytes");
     return shuffle_bytes(mask, value, source);
 }
 
@@ -412,6 +414,120 @@ T reduce(const coalesced_group &group, T value, Op op)
     return result;
 }
 
+/* ---- of lanes: scans, parts, one of them ------------------------------------------------------------------------- */
+
+template <class Group>
+using if_lanes = std::enable_if_t<std::is_base_of<hostcuda::lane_group, Group>::value>;
+
+/* What an exclusive scan gives the first lane. */
+template <class T, class Op>
+struct identity {
+    static T value()
+    {
+        return T();
+    }
+};
+template <class T>
+struct identity<T, less<T>> {
+    static T value()
+    {
+        return std::numeric_limits<T>::max();
+    }
+};
+template <class T>
+struct identity<T, greater<T>> {
+    static T value()
+    {
+        return std::numeric_limits<T>::lowest();
+    }
+};
+template <class T>
+struct identity<T, bit_and<T>> {
+    static T value()
+    {
+        return static_cast<T>(~T());
+    }
+};
+
+template <class Group, class T, class Op, class = if_lanes<Group>>
+T inclusive_scan(const Group &group, T value, Op op)
+{
+    for (unsigned offset = 1; offset < group.size(); offset *= 2) {
+        T before = group.shfl_up(value, offset);
+        if (group.thread_rank() >= offset)
+            value = op(before, value);
+    }
+    return value;
+}
+template <class Group, class T, class Op, class = if_lanes<Group>>
+T exclusive_scan(const Group &group, T value, Op op)
+{
+    T before = group.shfl_up(inclusive_scan(group, value, op), 1);
+    return group.thread_rank() ? before : identity<T, Op>::value();
+}
+template <class Group, class T, class = if_lanes<Group>>
+T inclusive_scan(const Group &group, T value)
+{
+    return inclusive_scan(group, value, plus<T>());
+}
+template <class Group, class T, class = if_lanes<Group>>
+T exclusive_scan(const Group &group, T value)
+{
+    return exclusive_scan(group, value, plus<T>());
+}
+
+/* The lanes with the same label. */
+template <class Group, class Label, class = if_lanes<Group>>
+coalesced_group labeled_partition(const Group &group, Label label)
+{
+    unsigned mask = group.hostcuda_mask(), same = __match_any_sync(mask, label), first = same & (~same + 1);
+    unsigned firsts = hostcuda_ballot(mask, first == hostcuda::lane_bit());
+    return coalesced_group(same, static_cast<unsigned>(__popc(firsts & (first - 1))),
+                           static_cast<unsigned>(__popc(firsts)));
+}
+template <class Group, class = if_lanes<Group>>
+coalesced_group binary_partition(const Group &group, bool predicate)
+{
+    unsigned mask = group.hostcuda_mask(), with = hostcuda_ballot(mask, predicate);
+    return coalesced_group(predicate ? with : mask & ~with, predicate, 2);
+}
+
+template <class Group, class F, class... Arguments>
+void invoke_one(const Group &group, F &&f, Arguments &&...arguments)
+{
+    if (group.thread_rank() == 0)
+        std::forward<F>(f)(std::forward<Arguments>(arguments)...);
+}
+
+/* ---- copies that a group shares -----------------------------------------------------------------------------------
+ */
+
+/* Done at once, each thread its part; what others have copied is there after the wait. */
+template <class Group, class To, class From, class Bytes>
+void memcpy_async(const Group &group, To *to, const From *from, const Bytes &bytes)
+{
+    const std::size_t count = bytes, step = group.size();
+    for (std::size_t i = group.thread_rank(); i < count; i += step)
+        reinterpret_cast<char *>(to)[i] = reinterpret_cast<const char *>(from)[i];
+}
+/* Of elements: as many as both have room for. */
+template <class Group, class T, class To_count, class From_count>
+void memcpy_async(const Group &group, T *to, const To_count &to_count, const T *from, const From_count &from_count)
+{
+    const std::size_t room = to_count, there = from_count;
+    memcpy_async(group, to, from, (room < there ? room : there) * sizeof(T));
+}
+template <class Group>
+void wait(const Group &group)
+{
+    group.sync();
+}
+template <unsigned Later, class Group>
+void wait_prior(const Group &group)
+{
+    group.sync();
+}
+
 /* ---- grids and clusters --------------------------------------------------------------------------------------------
  */
 
@@ -426,6 +542,18 @@ class grid_group
     static unsigned long long num_blocks()
     {
         return 1ull * gridDim.x * gridDim.y * gridDim.z;
+    }
+    static dim3 block_index()
+    {
+        return dim3(blockIdx.x, blockIdx.y, blockIdx.z);
+    }
+    static dim3 dim_blocks()
+    {
+        return dim3(gridDim.x, gridDim.y, gridDim.z);
+    }
+    static dim3 group_dim()
+    {
+        return dim_blocks();
     }
     static unsigned long long block_rank()
     {

@@ -55,11 +55,13 @@ HOSTCUDA_MATH_1(double, __drcp_rn, x, 1.0 / x)
 HOSTCUDA_MATH_1(double, __dsqrt_rn, x, std::sqrt(x))
 HOSTCUDA_MATH_2(float, __powf, x, y, std::pow(x, y))
 HOSTCUDA_MATH_2(float, __fdividef, x, y, x / y)
+HOSTCUDA_MATH_2(float, fdividef, x, y, x / y)
 HOSTCUDA_MATH_2(float, __fdiv_rn, x, y, x / y)
 HOSTCUDA_MATH_2(float, __fadd_rn, x, y, x + y)
 HOSTCUDA_MATH_2(float, __fsub_rn, x, y, x - y)
 HOSTCUDA_MATH_2(float, __fmul_rn, x, y, x *y)
 HOSTCUDA_MATH_2(double, __dadd_rn, x, y, x + y)
+HOSTCUDA_MATH_2(double, __dsub_rn, x, y, x - y)
 HOSTCUDA_MATH_2(double, __dmul_rn, x, y, x *y)
 HOSTCUDA_MATH_2(double, __ddiv_rn, x, y, x / y)
 inline float __fmaf_rn(float x, float y, float z)
@@ -152,75 +154,35 @@ HOSTCUDA_ROUND(float, unsigned long long, __float2ull)
 HOSTCUDA_ROUND(double, int, __double2int)
 HOSTCUDA_ROUND(double, unsigned, __double2uint)
 HOSTCUDA_ROUND(double, long long, __double2ll)
+HOSTCUDA_ROUND(double, unsigned long long, __double2ull)
 #undef HOSTCUDA_ROUND
-inline float __int2float_rn(int x)
-{
-    return static_cast<float>(x);
-}
-inline float __uint2float_rn(unsigned x)
-{
-    return static_cast<float>(x);
-}
-inline float __ll2float_rn(long long x)
-{
-    return static_cast<float>(x);
-}
-inline float __double2float_rn(double x)
-{
-    return static_cast<float>(x);
-}
-
-/* ---- integers ----------------------------------------------------------------------------------------------- */
-
-inline int __popc(unsigned x)
-{
-    return __builtin_popcount(x);
-}
-inline int __popcll(unsigned long long x)
-{
-    return __builtin_popcountll(x);
-}
-inline int __clz(int x)
-{
-    return x ? __builtin_clz(static_cast<unsigned>(x)) : 32;
-}
-inline int __clzll(long long x)
-{
-    return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
-}
-inline int __ffs(int x)
-{
-    return __builtin_ffs(x);
-}
-inline int __ffsll(long long x)
-{
-    return __builtin_ffsll(x);
-}
-inline unsigned __brev(unsigned x)
-{
-    unsigned reversed = 0;
-    for (int i = 0; i < 32; i++)
-        reversed |= (x >> i & 1u) << (31 - i);
-    return reversed;
-}
-inline int __mulhi(int x, int y)
-{
-    return static_cast<int>((static_cast<long long>(x) * y) >> 32);
-}
-inline unsigned __umulhi(unsigned x, unsigned y)
-{
-    return static_cast<unsigned>((static_cast<unsigned long long>(x) * y) >> 32);
-}
-inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
-{
-    unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
-    unsigned result = 0;
-    for (int i = 0; i < 4; i++) {
-        unsigned choice = selector >> (4 * i) & 15u;
-        unsigned byte = static_cast<unsigned>(bytes >> (8 * (choice & 7u))) & 255u;
-        result |= (choice & 8u ? (byte & 128u ? 255u : 0u) : byte) << (8 * i);
+#define HOSTCUDA_CONVERT(from, type, name)                                                                             \
+    inline type name(from x)                                                                                           \
+    {                                                                                                                  \
+        return static_cast<type>(x);                                                                                   \
     }
-    return result;
+HOSTCUDA_CONVERT(int, float, __int2float_rn)
+HOSTCUDA_CONVERT(unsigned, float, __uint2float_rn)
+HOSTCUDA_CONVERT(long long, float, __ll2float_rn)
+HOSTCUDA_CONVERT(unsigned long long, float, __ull2float_rn)
+HOSTCUDA_CONVERT(double, float, __double2float_rn)
+HOSTCUDA_CONVERT(int, double, __int2double_rn)
+HOSTCUDA_CONVERT(unsigned, double, __uint2double_rn)
+HOSTCUDA_CONVERT(long long, double, __ll2double_rn)
+HOSTCUDA_CONVERT(unsigned long long, double, __ull2double_rn)
+#undef HOSTCUDA_CONVERT
+inline int __double2hiint(double x)
+{
+    return static_cast<int>(hostcuda::bits<long long>(x) >> 32);
+}
+inline int __double2loint(double x)
+{
+    return static_cast<int>(static_cast<unsigned>(hostcuda::bits<unsigned long long>(x)));
+}
+inline double __hiloint2double(int high, int low)
+{
+    return hostcuda::bits<double>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
+                                  static_cast<unsigned>(low));
 }
 
 /* ---- loads and stores with a cache hint ---------------------------------------------------------------------- */
