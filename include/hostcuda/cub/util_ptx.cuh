@@ -58,7 +58,7 @@ T ShuffleDown(const T &input, int src_offset, int last_thread, unsigned member_m
 namespace hostcuda
 {
 /* How many threads of the block have the numbers 0, 1, 2 and so on that RowMajorTid gives, without a gap: a block may
- * have less than a class of cub was told. */
+ * have fewer than a class of cub was told. */
 inline int numbered_threads(int dim_x, int dim_y, int dim_z)
 {
     int x = static_cast<int>(blockDim.x), y = static_cast<int>(blockDim.y), z = static_cast<int>(blockDim.z);

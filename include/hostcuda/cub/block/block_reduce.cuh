@@ -1,7 +1,7 @@
 /* cub::BlockReduce: reductions by the threads of a block.
  *
  * As in NVIDIA's: the result is that of thread 0; threads are numbered x first, and the operator is applied in their
- * order, whatever the algorithm. A block may have less threads than the class, if num_valid says how many.
+ * order, whatever the algorithm. A block may have fewer threads than the class, if num_valid says how many.
  * Different: any other thread gets its own input back, where NVIDIA's leaves something undefined. Threads that use
  * TempStorage again without a barrier between spoil the first result, as they may on a GPU; here they nearly always do.
  */
