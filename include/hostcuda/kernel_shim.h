@@ -49,6 +49,16 @@
 #define __DEVICE_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
 
+/* What waits in these of CCCL's headers spins for ever, since the threads of a block are one of the system: they bring
+ * nothing, so that a program which uses them does not compile. */
+#define _CUDA_BARRIER
+#define _CUDA_LATCH
+#define _CUDA_PIPELINE
+#define _CUDA_SEMAPHORE
+#define _CUDA_STD_BARRIER
+#define _CUDA_STD_LATCH
+#define _CUDA_STD_SEMAPHORE
+
 #include <cuda_runtime.h>
 
 #include <cmath>
