@@ -184,13 +184,13 @@ static int compile(const struct driver *d, const char *input, const char *langua
         hcc_add(&command, "-Wno-unknown-pragmas");
     if (cuda && !o->contraction)
         hcc_add(&command, "-ffp-contract=off");
-    if (o->step != HCC_PREPROCESS && o->step != HCC_DEPENDENCIES)
-        hcc_add(&command, o->step == HCC_ASSEMBLY ? "-S" : "-c");
-    else if (o->step == HCC_PREPROCESS)
-        hcc_add(&command, "-E");
+    if (o->only_checks)
+        hcc_add(&command, "-fsyntax-only");
+    else if (o->step != HCC_DEPENDENCIES)
+        hcc_add(&command, o->step == HCC_PREPROCESS ? "-E" : o->step == HCC_ASSEMBLY ? "-S" : "-c");
     add_text(&command, hcc_text("-x%s", cuda ? "c++-cpp-output" : language));
     hcc_add(&command, input);
-    if (output) {
+    if (output && !o->only_checks) {
         hcc_add(&command, "-o");
         hcc_add(&command, output);
     }

@@ -188,12 +188,9 @@ static bool set_language(struct arguments *a, const char *argument)
     return value != NULL;
 }
 
-/* -fsyntax-only makes no file: nothing is linked. */
 static void add_flag(struct hcc_options *o, const char *argument)
 {
     o->contraction = o->contraction || hcc_begins(argument, "-ffp-contract");
-    if (strcmp(argument, "-fsyntax-only") == 0)
-        o->step = HCC_OBJECT;
     if (is_for_linker(argument))
         hcc_add(&o->link, argument);
     else
@@ -205,6 +202,11 @@ static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const ch
     bool found = false;
     if (strcmp(argument, "-c") == 0 || strcmp(argument, "-S") == 0 || strcmp(argument, "-E") == 0) {
         o->step = argument[1] == 'c' ? HCC_OBJECT : argument[1] == 'S' ? HCC_ASSEMBLY : HCC_PREPROCESS;
+        return true;
+    }
+    if (strcmp(argument, "-fsyntax-only") == 0) {
+        o->only_checks = true;
+        o->step = HCC_OBJECT;
         return true;
     }
     if (hcc_begins(argument, "-o"))

@@ -13,9 +13,10 @@ struct hcc_input {
 
 struct hcc_options {
     enum hcc_step step;
-    char *output;   /* NULL: not given */
-    char *compiler; /* g++ or clang++ */
-    bool verbose;   /* prints the commands that it runs */
+    char *output;     /* NULL: not given */
+    char *compiler;   /* g++ or clang++ */
+    bool only_checks; /* -fsyntax-only */
+    bool verbose;     /* prints the commands that it runs */
     bool shows_help, shows_version;
     bool dependencies;          /* written beside the output: -MD, -MMD */
     bool dependency_file;       /* named: -MF */

@@ -4,9 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 unset "${!HOSTCUDA_@}"
 [ "$DEVICE" = host ] || { skip cub "cub is the toolkit's"; exit 0; }
-found=$(tools/find_cuda host "${CUDA_HOME:-}") || found=$BUILD/headers/13.0
-flags="-std=c++17 -ffp-contract=off -Wall -Wextra -Werror -Wno-unknown-pragmas -Iinclude/hostcuda -Iinclude -I. -isystem ${found%%|*}/include
-    -x c++ -include include/hostcuda/kernel_shim.h"
+flags="-Wall -Wextra -Werror -Iinclude -I."
 
 # ---- headers ----
 for compiler in g++ clang++; do
@@ -14,7 +12,7 @@ for compiler in g++ clang++; do
     failed=
     for header in $(cd include/hostcuda && find cub -name '*.cuh' ! -name config.cuh); do
         # shellcheck disable=SC2086
-        echo "#include <$header>" | $compiler $flags -fsyntax-only - >>"$work/log" 2>&1 || failed="$failed $header"
+        echo "#include <$header>" | "$OUT/hostcuda-cc" -ccbin $compiler $flags -x cu -fsyntax-only - >>"$work/log" 2>&1 || failed="$failed $header"
     done
     [ -z "$failed" ] && pass "headers-$compiler" || fail "headers-$compiler" "these do not compile alone:$failed"
 done
@@ -24,11 +22,12 @@ mkdir -p "$work/toolkit/cub/device"
 echo '#include <cub/config.cuh>' >"$work/toolkit/cub/device/device_reduce.cuh"
 echo '#include <cub/device/device_reduce.cuh>' >"$work/absent.cu"
 # shellcheck disable=SC2086
-expect absent-header 1 'error: "?hostcuda: of cub there are Block|error: .*"hostcuda: of cub there are Block' "$CXX" $flags -isystem "$work/toolkit" -fsyntax-only "$work/absent.cu"
+expect absent-header 1 'error: "?hostcuda: of cub there are Block|error: .*"hostcuda: of cub there are Block' "$OUT/hostcuda-cc" -ccbin "$CXX" $flags -isystem "$work/toolkit" \
+    -fsyntax-only "$work/absent.cu"
 
 # ---- mistakes, and the same without them ----
 # shellcheck disable=SC2086
-if ! $CXX $flags -O2 tests/cli/cub.cu "-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT" -o "$work/cub" >"$work/log" 2>&1; then
+if ! "$OUT/hostcuda-cc" -ccbin "$CXX" $flags -O2 tests/cli/cub.cu -o "$work/cub" >"$work/log" 2>&1; then
     fail mistakes "tests/cli/cub.cu does not build"
     exit $bad
 fi

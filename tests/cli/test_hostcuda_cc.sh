@@ -202,6 +202,18 @@ for compiler in "${compilers[@]}"; do
     fi
 done
 
+# cuRAND's functions for kernels are the toolkit's; these are the numbers that they give on a GPU, too.
+if [ ! -e "$("$cc" -x cu -M - <<<'#include <cuda_runtime.h>' | grep -om1 '[^ ]*/cuda_runtime\.h' | xargs dirname)/curand_kernel.h" ]; then
+    skip random-numbers "the toolkit's curand_kernel.h is not here"
+elif compile "$top/tests/cli/hostcuda_cc/random_pi.cu" -o random_pi 2>log; then
+    says random-numbers ./random_pi <<<'xorwow: 624778773 1867875844, of the last thread 2286705691 2870359994
+philox: 546353992 3665621163, of the last thread 3301649896 4135256811
+mrg32k3a: 3379073520 2521876100, of the last thread 2492993052 255341571
+pi by 65536 darts: passed'
+else
+    fail random-numbers "it does not compile"
+fi
+
 # The place of a launch is the function that wrote it, however much is inlined.
 cat >places.cu <<'END'
 template <class T>

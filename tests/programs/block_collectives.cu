@@ -54,7 +54,8 @@ static void check_reduce(checker &check, cudaStream_t stream)
 {
     const int threads = X * Y * Z;
     results<T> out(BLOCKS * REDUCTIONS);
-    launch(reduce<T, X, Y, Z, ALGORITHM>, BLOCKS, shape<X, Y, Z>::block(), stream, out.device);
+    const auto kernel = reduce<T, X, Y, Z, ALGORITHM>;
+    kernel<<<BLOCKS, shape<X, Y, Z>::block(), 0, stream>>>(out.device);
     out.fetch(stream);
     for (int block = 0; block < BLOCKS; block++) {
         const int first = block * REDUCTIONS;
@@ -87,7 +88,7 @@ static void check_small_blocks(checker &check, cudaStream_t stream)
 {
     for (int threads : {1, 31, 64, 200, 256}) {
         results<int> out(2);
-        launch(sum_up, 1, static_cast<unsigned>(threads), stream, out.device);
+        sum_up<<<1, static_cast<unsigned>(threads), 0, stream>>>(out.device);
         out.fetch(stream);
         check.expect(out[0], threads * (threads + 1) / 2, "sum", 0, threads);
         check.expect(out[1], 3 * threads, "sum of items", 0, threads);
@@ -149,7 +150,8 @@ static void check_scan(checker &check, cudaStream_t stream)
 {
     const int threads = X * Y * Z;
     results<T> out(threads * SCANS);
-    launch(scan<T, X, Y, Z, ALGORITHM>, 1, shape<X, Y, Z>::block(), stream, out.device);
+    const auto kernel = scan<T, X, Y, Z, ALGORITHM>;
+    kernel<<<1, shape<X, Y, Z>::block(), 0, stream>>>(out.device);
     out.fetch(stream);
     for (int self = 0; self < threads; self++) {
         const int row = self * SCANS;
@@ -199,7 +201,8 @@ static void check_scan_items(checker &check, cudaStream_t stream)
 {
     const int threads = X * Y * Z;
     results<T> out(threads * ITEM_SCANS * ITEMS), aggregate(threads * 3);
-    launch(scan_items<T, X, Y, Z, ALGORITHM>, 1, shape<X, Y, Z>::block(), stream, out.device, aggregate.device);
+    const auto kernel = scan_items<T, X, Y, Z, ALGORITHM>;
+    kernel<<<1, shape<X, Y, Z>::block(), 0, stream>>>(out.device, aggregate.device);
     out.fetch(stream);
     aggregate.fetch(stream);
     for (int item = 0; item < threads * ITEMS; item++) {
@@ -253,7 +256,8 @@ static void check_sum(checker &check, cudaStream_t stream)
         number[i] = i;
     CHECK(cudaMemcpyAsync(in, number, all * sizeof(int), cudaMemcpyHostToDevice, stream));
     for (int valid : {1, 100, all - 1, all}) {
-        launch(sum_tile<LOAD, STORE>, 1, SUMMED, stream, in, out.device, valid);
+        const auto kernel = sum_tile<LOAD, STORE>;
+        kernel<<<1, SUMMED, 0, stream>>>(in, out.device, valid);
         out.fetch(stream);
         const bool striped = LOAD == cub::BLOCK_LOAD_STRIPED;
         for (int i = 0; !striped && i < valid; i++)
@@ -283,7 +287,7 @@ static void check_copy(checker &check, cudaStream_t stream)
     for (int i = 0; i < 64 * ITEMS; i++)
         number[i] = i;
     CHECK(cudaMemcpyAsync(in.device, number, 64 * ITEMS * sizeof(int), cudaMemcpyHostToDevice, stream));
-    launch(copy_tile, 1, dim3(16, 2, 2), stream, in.device, out.device);
+    copy_tile<<<1, dim3(16, 2, 2), 0, stream>>>(in.device, out.device);
     out.fetch(stream);
     for (int i = 0; i < 64 * ITEMS; i++)
         check.expect(out[i], i * 10 + 1, "item", i, 64);

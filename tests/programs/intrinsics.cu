@@ -32,7 +32,7 @@ static void check(const char *name, void (*kernel)(list<T> *), const list<T> &wa
     cudaStream_t stream = make_stream();
     list<T> *found = allocate_pinned<list<T>>(1), *on_device = allocate<list<T>>(1);
     CHECK(cudaMemsetAsync(on_device, 0, sizeof *on_device, stream));
-    launch(kernel, 1, threads, stream, on_device);
+    kernel<<<1, threads, 0, stream>>>(on_device);
     CHECK(cudaMemcpyAsync(found, on_device, sizeof *found, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     EXPECT(found->count, wanted.count);

@@ -63,7 +63,8 @@ template <class T, int LANES>
 static void check_reduce(checker &check, cudaStream_t stream)
 {
     results<T> out(THREADS * REDUCTIONS);
-    launch(reduce<T, LANES>, 1, THREADS, stream, out.device);
+    const auto kernel = reduce<T, LANES>;
+    kernel<<<1, THREADS, 0, stream>>>(out.device);
     out.fetch(stream);
     for (int self = 0; self < THREADS; self++) {
         const part<LANES> at(self);
@@ -97,7 +98,7 @@ __global__ void sum_up(int *out)
 static void check_sums(checker &check, cudaStream_t stream)
 {
     results<int> out(THREADS / 32 * 5);
-    launch(sum_up, 1, THREADS, stream, out.device);
+    sum_up<<<1, THREADS, 0, stream>>>(out.device);
     out.fetch(stream);
     for (int warp = 0; warp < THREADS / 32; warp++) {
         const int first = warp * 32, wanted[] = {32 * first + 496, 5 * first + 10, 8 * first + 28, 8 * first + 28, 31};
@@ -145,7 +146,8 @@ template <class T, int LANES>
 static void check_scan(checker &check, cudaStream_t stream)
 {
     results<T> out(THREADS * SCANS);
-    launch(scan<T, LANES>, 1, THREADS, stream, out.device);
+    const auto kernel = scan<T, LANES>;
+    kernel<<<1, THREADS, 0, stream>>>(out.device);
     out.fetch(stream);
     for (int self = 0; self < THREADS; self++) {
         const part<LANES> at(self);

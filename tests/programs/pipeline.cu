@@ -35,7 +35,7 @@ __global__ void add_up(const float *in, float *total, int n)
     cell[threadIdx.x] = sum;
     __syncthreads();
     for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
+        if (static_cast<int>(threadIdx.x) < half)
             cell[threadIdx.x] += cell[threadIdx.x + half];
         __syncthreads();
     }
