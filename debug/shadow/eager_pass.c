@@ -9,7 +9,7 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
 {
     pass->before = before;
     pass->inner.begun = true;
-    return bg__graph_of_forward(&pass->graph, name, forward, user, options, false);
+    return bg__graph_of_forward(&pass->graph, name, forward, user, options);
 }
 
 /* ---- while it runs ---- */

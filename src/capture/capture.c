@@ -51,7 +51,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     capture->origin = stream;
     capture->thread = bg__thread_id();
     capture->parted = true; /* until all have come here */
-    BG__TRY(bg__override_get(&capture->override, checked->eager_ops, true));
+    BG__TRY(bg__override_get(&capture->override, checked->eager_ops));
     BG__TRY(bg__capture_resolve_debug(capture, whole));
     capture->eager = capture->debug == BG_DEBUG_FORWARD;
     BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
@@ -189,6 +189,7 @@ static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
+    bg__override_warn(capture->override);
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
         status = bg__segment_close(capture, capture->options.join_at_end);

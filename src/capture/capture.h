@@ -315,7 +315,7 @@ void bg__capture_keep_forward(bg_capture *capture);
 /* Runs a graph with a FORWARD step, after all work that used its memory before. BUSY: its pool is in use. */
 bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 /* Reads the overrides anew, for the next passes of the graph. */
-bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell);
+bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops);
 /* The phase for a pass that the calling thread begins: its current phase, but PLAIN if it captures, since the pass is
  * not part of the capture. */
 bg_phase bg__forward_phase(void);

@@ -119,12 +119,12 @@ done:
 
 /* ---- graphs of passes ---- */
 
-bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell)
+bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops)
 {
     bg__override *fresh;
     bg_status status;
 
-    BG__TRY(bg__override_get(&fresh, eager_ops, tell));
+    BG__TRY(bg__override_get(&fresh, eager_ops));
     bg__override_free(graph->forward->override);
     graph->forward->override = fresh;
 done:
@@ -132,7 +132,7 @@ done:
 }
 
 bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward forward, void *user,
-                               const bg_capture_options *options, bool tell)
+                               const bg_capture_options *options)
 {
     bg_graph *graph = NULL;
     bg_status status;
@@ -140,7 +140,7 @@ bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward f
     BG__TRY(bg__graph_create(&graph, name, options->pool));
     graph->root.zero_tail = options->zero_tail;
     BG__TRY(keep_pass(graph, forward, user, options));
-    BG__TRY(bg__forward_renew(graph, options->eager_ops, tell));
+    BG__TRY(bg__forward_renew(graph, options->eager_ops));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&graph->forward->event, cudaEventDisableTiming));
     *result = graph;
     graph = NULL;
@@ -257,9 +257,10 @@ bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, co
     BG__TRY(check_stream(stream));
     if (full.pool != NULL)
         BG__TRY(bg__pool_check_device(full.pool, "bg_forward_run"));
-    BG__TRY(bg__graph_of_forward(&graph, full.name, forward, user, &full, true));
+    BG__TRY(bg__graph_of_forward(&graph, full.name, forward, user, &full));
     BG__TRY(bg__state_save(&state, full.state, full.state_count, "options.state", stream));
     status = bg__forward_run(graph, bg__forward_phase(), stream);
+    bg__override_warn(graph->forward->override);
     if (status != BG_OK)
         restore_state_or_warn(&state, stream);
 done:

@@ -198,9 +198,9 @@ bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);
 
 /* Makes a graph whose replays run forward(user) eagerly, as under BG_DEBUG=forward: with the meaning of a capture with
- * these options. tell: as for bg__override_get. */
+ * these options. */
 bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user,
-                               const bg_capture_options *options, bool tell);
+                               const bg_capture_options *options);
 /* Runs one pass of it on stream. The caller orders it after other uses of its memory, and keeps others away meanwhile.
  * watcher is called for the calls of this pass, not for those of passes inside it; NULL: none. */
 bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream, const bg__watcher *watcher);

@@ -239,8 +239,10 @@ typedef struct bg__override bg__override;
  * list is not copied. */
 void bg__override_force(const char *list);
 /* Reads the patterns in force: those of own (NULL: none), then the program's, then the environment's. "@FILE" in the
- * environment names a file with a pattern in each line. tell: warns of patterns of the environment that match no op. */
-bg_status bg__override_get(bg__override **override, const char *own, bool tell);
+ * environment names a file with a pattern in each line. */
+bg_status bg__override_get(bg__override **override, const char *own);
+/* Warns of patterns of the environment that match no op. For the end of a pass: its first call may register an op. */
+void bg__override_warn(const bg__override *override);
 void bg__override_free(bg__override *override);
 /* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with from. list may be NULL or "". */
 bg_status bg__override_check(const char *list, const char *from);

@@ -232,7 +232,7 @@ done:
 /* ---- use ---- */
 
 /* A misspelt name in the environment would do nothing, silently. */
-static void warn_of_strangers(const bg__override *override)
+void bg__override_warn(const bg__override *override)
 {
     bg__nearest nearest;
     char hint[BG__HINT_BYTES];
@@ -284,7 +284,7 @@ done:
     return status;
 }
 
-bg_status bg__override_get(bg__override **override, const char *own, bool tell)
+bg_status bg__override_get(bg__override **override, const char *own)
 {
     const char *environment = getenv("BG_EAGER_OPS");
     char *list = NULL;
@@ -302,11 +302,8 @@ bg_status bg__override_get(bg__override **override, const char *own, bool tell)
     pthread_mutex_lock(&mutex);
     sources[PROGRAM] = (source){programmed, "bg_override_eager"};
     status = make_override(override, sources);
-    if (status == BG_OK) {
+    if (status == BG_OK)
         (*override)->breakable = breakable;
-        if (tell)
-            warn_of_strangers(*override);
-    }
     pthread_mutex_unlock(&mutex);
 done:
     free(list);

@@ -85,7 +85,7 @@ static bg_status agree_on_eager_ops(bg_runner *runner)
 {
     bg__override *override = NULL;
     char *text = NULL, brief[400] = "";
-    bg_status status = bg__override_get(&override, runner->config.eager_ops, false);
+    bg_status status = bg__override_get(&override, runner->config.eager_ops);
 
     if (status == BG_OK)
         status = bg__override_text(override, &text);

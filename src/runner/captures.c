@@ -91,7 +91,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     bg_status status;
 
     /* Eager runs go by the overrides of the last capture. */
-    status = bg__forward_renew(runner->eager, runner->config.eager_ops, false);
+    status = bg__forward_renew(runner->eager, runner->config.eager_ops);
     if (status != BG_OK)
         return status;
     observe(runner);

@@ -76,7 +76,7 @@ bg_status bg__pass_create(bg_runner *runner)
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     options.pool = runner->pool;
     options.eager_ops = runner->config.eager_ops;
-    return bg__graph_of_forward(&runner->eager, "an eager run", bg__pass_forward, runner, &options, false);
+    return bg__graph_of_forward(&runner->eager, "an eager run", bg__pass_forward, runner, &options);
 }
 
 bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context)

@@ -47,7 +47,9 @@ static bg_status read_runner(void)
 static bg_status read_eager(void)
 {
     bg__override *override = NULL;
-    bg_status status = bg__override_get(&override, NULL, true);
+    bg_status status = bg__override_get(&override, NULL);
+    if (status == BG_OK)
+        bg__override_warn(override);
     bg__override_free(override);
     return status;
 }

@@ -154,7 +154,7 @@ static void test_reading(void **state)
     EXPECT_ERROR("it is a pipe");
     snprintf(list, sizeof list, "@%s", path);
     assert_int_equal(setenv("BG_EAGER_OPS", list, 1), 0);
-    EXPECT_STATUS(bg__override_get(&override, NULL, false), BG_ERROR_IO);
+    EXPECT_STATUS(bg__override_get(&override, NULL), BG_ERROR_IO);
     EXPECT_ERROR("BG_EAGER_OPS: ");
     EXPECT_ERROR("it is a pipe");
     assert_int_equal(unsetenv("BG_EAGER_OPS"), 0);
