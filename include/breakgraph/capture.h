@@ -208,6 +208,13 @@ BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
  * bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
+/* Gives object to the graph: bg_graph_destroy calls destroy(object), the last object first. What a graph needs as
+ * long as it lives, such as the user of bg_capture_forward, then needs no other owner. It does not wait for replays
+ * that still run on the device: do so before, if the device reads the object. After an error object stays the
+ * caller's.
+ * Errors: INVALID_ARGUMENT (graph or destroy is NULL), OUT_OF_MEMORY. */
+BG_API bg_status bg_graph_own(bg_graph *graph, void *object, void (*destroy)(void *object));
+
 /* Copies the graph's figures to *info.
  * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), CUDA. */
 BG_API bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info);

@@ -132,6 +132,11 @@ BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const b
  * the device; it waits for them before it frees memory. */
 BG_API void bg_runner_destroy(bg_runner *runner);
 
+/* Gives object to the runner: bg_runner_destroy calls destroy(object), the last object first, when it has destroyed
+ * all graphs. The user of bg_runner_create then needs no other owner. After an error object stays the caller's.
+ * Errors: INVALID_ARGUMENT (runner or destroy is NULL), OUT_OF_MEMORY. */
+BG_API bg_status bg_runner_own(bg_runner *runner, void *object, void (*destroy)(void *object));
+
 /* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; forward
  * gets it as an argument. In other replays of a runner's graph (bg_runner_get_graph), the context of a batch that fills
  * the bucket. Returns NULL, with bg_last_error(), outside of these. */

@@ -6,6 +6,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
+#include "base/owned.h"
 #include "base/ranks.h"
 #include "capture/inspect.h"
 #include "capture/tools.h"
@@ -119,6 +120,7 @@ struct bg_graph {
     bool instantiated; /* wrapped: but breakgraph made the executable graph */
     bool entered;      /* ranks.table.enter was called for the current replay */
     void *tools;       /* data of the debugging tools; NULL: none */
+    bg__owned owned;   /* closures of its calls, and what bg_graph_own gave it */
     bg__ranks ranks;   /* options.ranks of its capture */
     char **texts;      /* the text of each step, for ranks.table.step; NULL: not watched */
 };

@@ -117,6 +117,7 @@ void bg_graph_destroy(bg_graph *graph)
         previous = eager->previous;
         free_eager(eager);
     }
+    bg__owned_free(&graph->owned); /* these may use the pool, or other memory of the graph */
     /* cudaFree waits for the work that uses the memory. */
     bg__call_clear(&graph->root);
     bg__noted_clear(&graph->noted);
@@ -132,6 +133,13 @@ void bg_graph_destroy(bg_graph *graph)
     free(graph->folded);
     free(graph->name);
     free(graph);
+}
+
+bg_status bg_graph_own(bg_graph *graph, void *object, void (*destroy)(void *object))
+{
+    BG__NEED(graph);
+    BG__NEED(destroy);
+    return bg__owned_add(&graph->owned, object, destroy);
 }
 
 /* ---- asking ---- */

@@ -120,10 +120,18 @@ void bg_runner_destroy(bg_runner *runner)
     bg__buffers_free(&runner->extra);
     bg__mix_free(&runner->mix);
     bg_runner_config_clear(&runner->config);
+    bg__owned_free(&runner->owned);
     free(runner->state);
     free(runner->query_lens);
     free(runner->ops);
     free(runner);
+}
+
+bg_status bg_runner_own(bg_runner *runner, void *object, void (*destroy)(void *object))
+{
+    BG__NEED(runner);
+    BG__NEED(destroy);
+    return bg__owned_add(&runner->owned, object, destroy);
 }
 
 bg_pool *bg_runner_pool(bg_runner *runner)

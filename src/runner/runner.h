@@ -118,6 +118,7 @@ bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replan
 
 struct bg_runner {
     bg_runner_config config;
+    bg__owned owned;  /* what bg_runner_own gave it */
     bg_tensor *state; /* config.state */
     int *query_lens;  /* config.query_lens, or config.max_query_len alone */
     bg_runner_forward forward;

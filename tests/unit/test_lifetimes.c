@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
@@ -375,6 +376,47 @@ static void test_an_output_where_another_one_is_zeroed(void **state)
     }
 }
 
+/* ---- what a graph and a runner own ---- */
+
+static char destroyed[8];
+
+static void note_destroyed(void *object)
+{
+    strncat(destroyed, object, 1);
+}
+
+static bg_status empty_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    (void)user;
+    (void)context;
+    (void)stream;
+    return BG_OK;
+}
+
+static void test_owned(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_capture *capture;
+    bg_runner *runner;
+    bg_graph *graph;
+
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg_graph_own(graph, "a", note_destroyed));
+    EXPECT_OK(bg_graph_own(graph, "b", note_destroyed));
+    EXPECT_STATUS(bg_graph_own(NULL, "c", note_destroyed), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_graph_own(graph, "c", NULL), BG_ERROR_INVALID_ARGUMENT);
+    bg_graph_destroy(graph);
+    assert_string_equal(destroyed, "ba");
+    EXPECT_OK(bg_runner_create(&runner, &config, empty_forward, NULL, f->stream));
+    EXPECT_OK(bg_runner_own(runner, "r", note_destroyed));
+    EXPECT_STATUS(bg_runner_own(NULL, "c", note_destroyed), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_own(runner, "c", NULL), BG_ERROR_INVALID_ARGUMENT);
+    bg_runner_destroy(runner);
+    assert_string_equal(destroyed, "bar");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -389,6 +431,7 @@ int main(void)
         TEST(test_output_of_another_shape_in_a_replay),
         TEST(test_an_output_where_another_one_is_zeroed),
         TEST(test_per_thread_stream_after_a_failure),
+        TEST(test_owned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
