@@ -8,6 +8,7 @@
 #include <breakgraph/status.h>
 #include <breakgraph/tensor.h>
 #include <breakgraph/op.h>
+#include <breakgraph/eager.h>
 #include <breakgraph/capture.h>
 #include <breakgraph/memory.h>
 #include <breakgraph/stream.h>

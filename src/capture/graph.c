@@ -1,6 +1,8 @@
 /* Graphs: create, destroy and query. */
 #include "capture/capture.h"
 
+#include "op/region.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +230,16 @@ static void *refuse_args(const bg_graph *graph, const char *name)
     return NULL;
 }
 
+static void *refuse_region(const char *name)
+{
+    bg__fail(
+        BG_ERROR_INVALID_ARGUMENT,
+        "bg_graph_args: %s is a call of bg_eager or bg_region_call, whose arguments cannot be changed; declare the "
+        "op with BG_EAGER_OP",
+        name);
+    return NULL;
+}
+
 void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
 {
     if (graph == NULL || name == NULL) {
@@ -237,6 +249,8 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
         if (strcmp(eager->call->name, name) != 0)
             continue;
+        if (bg__region_of(eager->call->op, eager->args) != NULL)
+            return refuse_region(name);
         if (eager->call->op->args_size == size) {
             eager->exposed = true;
             return eager->args;

@@ -1,6 +1,8 @@
 /* Op calls inside a capture: captured into the segment, or run at a break. */
 #include "capture/capture.h"
 
+#include "op/region.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +252,28 @@ static bg__call *parent_in(const bg_capture *capture)
     return root;
 }
 
+/* What is captured, or runs in replays, outlives the caller's closure: the graph's copy takes its place. An eager pass
+ * runs the call now, and has no replays. */
+static bg_status keep_closure(bg_capture *capture, const bg__call *call, void *args)
+{
+    bg__region_args *region = bg__region_of(call->op, args);
+    void *kept = NULL;
+    bg_status status;
+
+    if (region == NULL || region->keep == NULL || capture->eager)
+        return BG_OK;
+    BG__TRY(region->keep(region->user, &kept));
+    status = bg__owned_add(&capture->graph->owned, kept, region->destroy);
+    if (status == BG_OK)
+        region->user = kept;
+    else
+        region->destroy(kept);
+done:
+    if (status != BG_OK)
+        bg__call_blame(call, status);
+    return status;
+}
+
 static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStream_t stream, void *args,
                                  const bg_site *site)
 {
@@ -258,6 +282,7 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     bg_status status;
 
     BG__TRY(bg__call_enter(parent_in(capture), op, site, &call));
+    BG__TRY(keep_closure(capture, call, args));
     at = (at_break){call, args,
                     capture->debug == BG_DEBUG_OPS ||
                         bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager)};

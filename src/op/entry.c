@@ -127,6 +127,13 @@ bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_
     return status;
 }
 
+void bg__op_call_failed(bg_status status)
+{
+    const bg__capture_hooks *hooks = atomic_load_explicit(&capture_hooks, memory_order_acquire);
+    if (hooks != NULL)
+        hooks->fail(status);
+}
+
 bg_status bg_scratch(void *args, size_t bytes, void **ptr)
 {
     bg__call *call = bg__thread_self()->call;

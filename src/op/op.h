@@ -224,6 +224,9 @@ typedef struct bg__capture_hooks {
 } bg__capture_hooks;
 void bg__op_set_capture_hooks(const bg__capture_hooks *hooks);
 
+/* For a call that fails before bg_op_call: fails the capture that it belongs to, if any. */
+void bg__op_call_failed(bg_status status);
+
 /* Runs the body of a call that has a name, outside graphs; the thread's watcher is called before and after. */
 bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream);
 
@@ -260,6 +263,8 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
+/* Registers op, unless there is an op of that name, which is then returned. */
+const bg_op *bg__op_register_once(bg_op *op);
 /* Whether any op's name matches the pattern, as bg__glob says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
 /* For bg__nearest_hint: adds the names of all ops. */

@@ -39,13 +39,29 @@ static void find_twins(const char *name)
         set_twin(any, any != last ? last : NULL);
 }
 
-void bg_op_register(bg_op *op)
+static void add_locked(bg_op *op)
 {
-    pthread_mutex_lock(&mutex);
     op->next_ = first;
     first = op;
     find_twins(op->name);
+}
+
+void bg_op_register(bg_op *op)
+{
+    pthread_mutex_lock(&mutex);
+    add_locked(op);
     pthread_mutex_unlock(&mutex);
+}
+
+const bg_op *bg__op_register_once(bg_op *op)
+{
+    const bg_op *known;
+    pthread_mutex_lock(&mutex);
+    known = find_locked(op->name);
+    if (known == NULL)
+        add_locked(op);
+    pthread_mutex_unlock(&mutex);
+    return known != NULL ? known : op;
 }
 
 void bg_op_unregister(bg_op *op)
