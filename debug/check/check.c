@@ -59,6 +59,11 @@ static bg_status check_addresses(checked *c, bg_report *report)
     return bg__check_addresses(c->graph, report);
 }
 
+static bg_status check_closures(checked *c, bg_report *report)
+{
+    return c->frame != NULL ? bg__check_closures(c->graph, c->frame, report) : BG_OK;
+}
+
 static bg_status check_overlap(checked *c, bg_report *report)
 {
     return bg__check_overlap(c->graph, report);
@@ -78,8 +83,8 @@ static const struct {
     unsigned bit;
     bg_status (*run)(checked *c, bg_report *report);
 } checks[] = {
-    {BG_CHECK_ADDRESSES, check_addresses}, {BG_CHECK_NODES, check_nodes},  {BG_CHECK_OVERLAP, check_overlap},
-    {BG_CHECK_OVERLAP, check_races},       {BG_CHECK_LEAKS, check_absent},
+    {BG_CHECK_ADDRESSES, check_addresses}, {BG_CHECK_ADDRESSES, check_closures}, {BG_CHECK_NODES, check_nodes},
+    {BG_CHECK_OVERLAP, check_overlap},     {BG_CHECK_OVERLAP, check_races},      {BG_CHECK_LEAKS, check_absent},
 };
 
 /* After the device has failed every call of CUDA does. What needs none is looked at all the same: the failure may be a

@@ -10,6 +10,9 @@ bg_status bg__check_addresses(bg_graph *graph, bg_report *report);
 /* *same: every allocation that holds tensors of the graph is that of the capture for certain; else check further. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same);
 
+/* Also BG_CHECK_ADDRESSES: what eager calls keep (closures.c). frame: as for bg__maps_take. */
+bg_status bg__check_closures(bg_graph *graph, const void *frame, bg_report *report);
+
 /* BG_CHECK_OVERLAP (overlap.c). */
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
 /* Also BG_CHECK_OVERLAP: calls without an order (races.c). */
@@ -23,7 +26,7 @@ const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, in
 /* Marks the noted owners whose memory the graph's allocation nodes allocate: the driver may report it as allocated only
  * after a launch. */
 bg_status bg__addresses_find_own(bg_graph *graph, const bg__nodes *nodes);
-/* bg_check, for frame, that of the public function which the program has called. */
+/* bg_check, for frame, that of the public function which the program has called; NULL: closures are not looked at. */
 bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
 /* Whether anything that the tensors or nodes of the graph use has been freed or moved since it was captured, or last
  * checked without a finding. Cheap: one query for each allocation. */

@@ -18,7 +18,8 @@ BG_BEGIN_C_
  *   ADDRESSES:   compares the tensors of all op calls, and the static buffers of a runner's graph, with the
  *                allocations of the capture: "freed", "reused", "moved", "shrunk", "out-of-range". For an eager call
  *                it checks the arguments of the next replay, so what was changed through bg_graph_args must be valid
- *                now
+ *                now. Closures (breakgraph/eager.h) that point into the stack of a function that has returned:
+ *                "dangling"
  *   NODES:       addresses in kernel, memcpy and memset nodes, in child graphs too, that point into memory which was
  *                freed since the graph was first checked: "dangling", "reused"
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know: "pageable-copy", "stack-copy"

@@ -22,10 +22,10 @@ BG_BEGIN_C_
 
 /* Calls function(user, stream) as an eager op of that name. In a capture it is a break: function runs between two
  * segments, in every replay, and at capture if segments are launched there. Elsewhere it is called at once.
- * name is copied. function and user must live as long as the graph: user must not be a local variable of a function
- * that returns before, which BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES) report as "dangling". Returns and errors:
- * as bg_op_call; INVALID_ARGUMENT (stream or function is NULL, an invalid name, a name that another kind of op has). In
- * a capture or an eager pass each of them is sticky. */
+ * name is copied. function and user must live as long as the graph. BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES)
+ * report a user that is a local variable of a function that has returned ("dangling").
+ * Errors: those of bg_op_call, INVALID_ARGUMENT (function is NULL, an invalid name, a name that another kind of op
+ * has). In a capture or an eager pass each of them is sticky. */
 BG_API bg_status bg_eager_at(cudaStream_t stream, const char *name,
                              bg_status (*function)(void *user, cudaStream_t stream), void *user, const bg_site *site);
 #define bg_eager(stream, name, function, user) bg_eager_at(stream, name, function, user, BG_SITE)

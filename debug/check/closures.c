@@ -1,0 +1,64 @@
+/* Finds closures of eager calls that point into the stack of functions that have returned. Each replay runs such a
+ * closure, long after the frame that it was made in may have gone. */
+#include <string.h>
+
+#include "check.h"
+#include "debug/memory/maps.h"
+#include "op/region.h"
+
+typedef struct words {
+    const unsigned char *bytes;
+    size_t count;
+} words;
+
+/* What a replay of the call gets from the program, word by word; of a user that is not copied, the pointer alone. */
+static words find_words(const bg_graph *graph, const bg__call *call)
+{
+    const void *args = call->broke != NULL ? bg__graph_call_args(graph, call) : NULL;
+    const bg__region_args *region = args != NULL ? bg__region_of(call->op, args) : NULL;
+
+    if (region == NULL)
+        return (words){NULL, 0};
+    if (region->keep == NULL)
+        return (words){(const unsigned char *)&region->user, 1};
+    return (words){region->user, region->user_bytes / sizeof(uintptr_t)};
+}
+
+static uintptr_t word_at(words in, size_t index)
+{
+    uintptr_t word;
+    memcpy(&word, in.bytes + index * sizeof word, sizeof word);
+    return word;
+}
+
+/* A word may also be padding, or a value that is not set: a warning. */
+static void check_words(const bg__call *call, words in, const bg__maps *maps, bg_report *report)
+{
+    for (size_t i = 0; i < in.count; i++) {
+        uintptr_t word = word_at(in, i);
+        if (!bg__maps_is_gone(maps, word))
+            continue;
+        bg__report_add(report, "dangling", BG_WARNING, call, (const void *)word,
+                       "let it hold values (in C++ [=]), or point to what lives as long as the graph",
+                       "what %s keeps for its replays points to %p, on a thread's stack, in the frame of a function "
+                       "that has returned (offset %zu of its closure)",
+                       call->name, (const void *)word, i * sizeof word);
+        return; /* the others mostly have the same cause */
+    }
+}
+
+bg_status bg__check_closures(bg_graph *graph, const void *frame, bg_report *report)
+{
+    bg__maps maps = {0};
+    bg_status status = BG_OK;
+
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
+        words in = find_words(graph, call);
+        if (in.count > 0 && maps.list == NULL)
+            BG__TRY(bg__maps_take(&maps, frame));
+        check_words(call, in, &maps, report);
+    }
+done:
+    bg__maps_free(&maps);
+    return status;
+}
