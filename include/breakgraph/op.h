@@ -19,6 +19,10 @@
 #include <breakgraph/status.h>
 #include <breakgraph/tensor.h>
 
+#ifdef __cpp_exceptions
+#include <exception>
+#endif
+
 BG_BEGIN_C_
 
 /* Where a call is in the program's source. If the call takes several lines, line is the first with gcc and the last
@@ -34,7 +38,8 @@ typedef struct bg_site {
  * that such a pointer refers to, unless it is of bg_scratch, must keep its contents until this call runs again. Two
  * outputs must not exchange their pointers.
  * An eager body may also synchronize, allocate and compile. It must restore what it sets for its thread, such as the
- * device of cudaSetDevice. In C++ an exception that leaves a body ends the program. */
+ * device of cudaSetDevice. In C++ an exception that leaves the body of a macro's op becomes BG_ERROR_OP, with its
+ * what() in bg_last_error(); breakgraph/breakgraph.hpp has more for C++. */
 typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
 
 /* Sets shape and dtype of the outputs in args from its inputs. Runs no work. */
@@ -199,8 +204,21 @@ BG_END_C_
         BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                                                                        \
         bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_);                                                      \
     })
-#define BG_EXTERN_               extern "C"
-#define BG_NOEXCEPT_             noexcept
+#define BG_EXTERN_ extern "C"
+#ifdef __cpp_exceptions
+/* What a body throws does not pass through the library, which is C. */
+#define BG_RUN_(call)                                                                                                  \
+    try {                                                                                                              \
+        return call;                                                                                                   \
+    } catch (const std::exception &bg_exception_) {                                                                    \
+        return bg_report_failure(BG_ERROR_OP, "the body", bg_exception_.what(), "catch the exception there to go on"); \
+    } catch (...) {                                                                                                    \
+        return bg_report_failure(BG_ERROR_OP, "the body", "it threw what is no std::exception",                        \
+                                 "catch the exception there to go on");                                                \
+    }
+#else
+#define BG_RUN_(call) return call
+#endif
 #define BG_NULL_(type)           static_cast<type *>(nullptr)
 #define BG_SIZE_OF_(name, field) sizeof(name::field)
 #define BG_CHECK_COPYABLE_(type, name)                                                                                 \
@@ -210,8 +228,8 @@ BG_END_C_
 #define BG_SITE (&(const bg_site){__FILE__, __LINE__})
 #define BG_CALL_(name, stream, ...)                                                                                    \
     bg_op_call(&name##_bg_op_, stream, &(name##_args){__VA_ARGS__}, &(const bg_site){__FILE__, __LINE__})
-#define BG_EXTERN_ extern
-#define BG_NOEXCEPT_
+#define BG_EXTERN_               extern
+#define BG_RUN_(call)            return call
 #define BG_NULL_(type)           ((type *)0)
 #define BG_SIZE_OF_(name, field) sizeof(((name *)0)->field)
 #define BG_CHECK_COPYABLE_(type, name)
@@ -251,9 +269,9 @@ BG_END_C_
 #define BG_BODY_(linkage, name, eager) BG_BODY__(linkage, name, eager)
 #define BG_BODY__(linkage, name, eager)                                                                                \
     static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                                          \
-    static bg_status name##_bg_entry_(void *args, cudaStream_t stream) BG_NOEXCEPT_                                    \
+    static bg_status name##_bg_entry_(void *args, cudaStream_t stream)                                                 \
     {                                                                                                                  \
-        return name##_bg_body_(BG_CAST_(name##_args *, args), stream);                                                 \
+        BG_RUN_(name##_bg_body_(BG_CAST_(name##_args *, args), stream));                                               \
     }                                                                                                                  \
     linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                                      \
                                    #name,                                                                              \
