@@ -137,7 +137,7 @@ TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/confo
 RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(call find,tests/random,c)))
 TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/% tests/programs/% tests/cli/hostcuda_cc/%,$(call find,tests,cu)))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
-UNIT := $(patsubst %.c,$(OUT)/%,$(call find,tests/unit,c))
+UNIT := $(addprefix $(OUT)/,$(basename $(call find,tests/unit,c cpp)))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
 RANDOM := $(patsubst %.c,$(OUT)/%,$(filter tests/random/test_%,$(call find,tests/random,c)))
 # libFuzzer's runtime has a main of its own, and once.c is that of the others.
@@ -172,7 +172,7 @@ LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS
 SOURCE_ROOMS := include src debug kernels examples tests
 NEEDS_NCCL := src/comm/% tests/bench/comm/%
 C_SOURCES = $(filter-out $(if $(RANKS_OBJ),,$(NEEDS_NCCL)),$(call find,$(SOURCE_ROOMS) tools,c))
-ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h cpp cu cuh) $(call find,tools,c))
+ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h hpp cpp cu cuh) $(call find,tools,c))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))

@@ -61,7 +61,7 @@ install: $(LIBRARIES) $(COMMAND) $(if $(HOSTCUDA_CC),$(OUT)/installed/hostcuda-c
 	@install -D -m 644 packaging/completions/breakgraph.fish $(call to,$(PREFIX))/share/fish/vendor_completions.d/breakgraph.fish
 	$(call put,$(DOCS) $(EXAMPLE_FILES),$(DOCDIR))
 	@install -m 644 packaging/examples.mk $(call to,$(DOCDIR))/examples/Makefile
-	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
+	@install -m 644 include/breakgraph/*.h include/breakgraph/*.hpp $(call to,$(INCLUDEDIR))/breakgraph
 	@umask 022; for name in $(INSTALLED); do \
 	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \
 	  install -m 755 $(OUT)/lib$$name.so $(call to,$(LIBDIR))/lib$$name.so.$(VERSION) && \
