@@ -125,8 +125,20 @@ static bool take_new(bg_report *all, const bg_report *fresh)
     return any;
 }
 
-/* Once more, at what can change. A warning says that it cannot, once for each graph. */
-static void look_again(bg_graph *graph, const void *frame)
+/* At what can change; closures: at these alone. */
+static bg_status take_look(bg_graph *graph, bool closures, const void *frame, bg_report **fresh)
+{
+    bg_status status;
+    if (!closures)
+        return bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, frame, fresh);
+    BG__TRY(bg__report_create(fresh, "check", bg__graph_name(graph)));
+    BG__TRY(bg__check_closures(graph, frame, *fresh));
+done:
+    return status;
+}
+
+/* Once more. A warning says that it cannot, once for each graph. */
+static void look_again(bg_graph *graph, bool closures, const void *frame)
 {
     char hidden = bg__fail_hide();
     bg_report *fresh = NULL;
@@ -135,7 +147,7 @@ static void look_again(bg_graph *graph, const void *frame)
 
     BG__TRY(bg__tools_get(graph, &tools));
     tools->looks++;
-    BG__TRY(bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, frame, &fresh));
+    BG__TRY(take_look(graph, closures, frame, &fresh));
     if (tools->checked == NULL)
         BG__TRY(bg__report_create(&tools->checked, "check", bg__graph_name(graph)));
     if (take_new(tools->checked, fresh)) {
@@ -149,15 +161,21 @@ done:
     bg__fail_unhide(hidden);
 }
 
+/* What the capture used may be freed, or return, soon after it. */
+static bool is_early(const bg_graph *graph)
+{
+    enum { FIRST = 3 }; /* replays */
+    const bg__tools *tools = bg__tools_find(graph);
+    return tools == NULL || tools->looks < FIRST;
+}
+
 static void look_before_replay(bg_graph *graph, const void *frame)
 {
-    enum { FIRST = 3 }; /* replays: what the capture used may be freed soon after it */
-    const bg__tools *tools = bg__tools_find(graph);
     bool needed = true;
 
-    if (tools != NULL && tools->looks >= FIRST && bg__check_is_needed(graph, &needed) == BG_OK && !needed)
+    if (!is_early(graph) && bg__check_is_needed(graph, &needed) == BG_OK && !needed)
         return;
-    look_again(graph, frame);
+    look_again(graph, false, frame);
 }
 
 /* A failed capture leaves no graph to count, and its own failure is what the program is told. */
@@ -200,6 +218,8 @@ bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *fra
         if (!in_tool && frame != NULL) /* else a runner looks, before it comes to the replay itself */
             bg__process_report_compared();
         BG__TRY(bg__check_replay(graph));
+        if (!in_tool && frame != NULL && is_early(graph))
+            look_again(graph, true, frame);
     } else if (!in_tool) {
         look_before_replay(graph, frame);
     }
