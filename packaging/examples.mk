@@ -9,6 +9,7 @@ ifeq ($(DEVICE),)
 $(error pkg-config does not find breakgraph; set PKG_CONFIG_PATH to LIBDIR/pkgconfig of the installation)
 endif
 CFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g
 NVCC ?= nvcc
 FLAGS := -I$(TOP) $(shell $(PKG_CONFIG) --cflags $(PACKAGE)) $(if $(filter %_nccl,$(PACKAGE)),-DBG_NCCL) -D_GNU_SOURCE
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGE)) $(if $(filter cuda,$(DEVICE)),-lcublas $(if $(filter %_nccl,$(PACKAGE)),-lnccl)) -lstdc++ -lm -lpthread
@@ -21,7 +22,7 @@ endif
 
 KERNELS := $(patsubst $(TOP)/%.cu,%.cu.o,$(wildcard $(TOP)/kernels/model/*.cu))
 LLAMA := $(patsubst $(TOP)/%.c,%.o,$(wildcard $(TOP)/examples/llama/*.c $(TOP)/examples/llama/*/*.c))
-PROGRAMS := $(patsubst $(TOP)/%.c,%,$(wildcard $(TOP)/examples/*.c $(TOP)/examples/graphs/*.c)) examples/hostcuda/missing_join examples/llama/llama
+PROGRAMS := $(patsubst $(TOP)/%,%,$(basename $(wildcard $(addprefix $(TOP)/examples/,*.c *.cpp graphs/*.c adopt/*.c)))) examples/hostcuda/missing_join examples/llama/llama
 
 all: $(PROGRAMS)
 .PHONY: all
@@ -32,10 +33,14 @@ $(filter-out %/missing_join %/llama,$(PROGRAMS)): %: %.o $(KERNELS)
 $(PROGRAMS):
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 vpath %.c $(TOP)
+vpath %.cpp $(TOP)
 vpath %.cu $(TOP)
 %.o: %.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(CFLAGS) $(FLAGS) -c $< -o $@
+%.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CXXFLAGS) $(FLAGS) -c $< -o $@
 %.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(compile) -O2 $(subst -isystem,-I,$(FLAGS)) -c $< -o $@

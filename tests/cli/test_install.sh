@@ -13,6 +13,17 @@ consumer() # name, program, device
     fi
 }
 
+# The same for examples/lambdas.cpp: a lambda as an op, an exception in it, and a runner.
+lambdas() # name, program, device
+{
+    if [ "$3" = cuda ] && [ -z "$gpu" ]; then
+        expect "$1" 1 'driver' "$2"
+    else
+        expect "$1" 0 '^op scale, call scale#0 at .*lambdas\.cpp:[0-9]+: the body failed: a row is negative; ' "$2"
+        expect "$1-goes-on" 0 '^40 50 60$' "$2"
+    fi
+}
+
 # The same for the library of ranks, where NCCL is.
 ranks_consumer() # name, program, device
 {
@@ -51,6 +62,8 @@ by_pkg_config() # device, prefix
             consumer "$1-pkg-config-c" "$work/$1-c" "$1" || fail "$1-pkg-config-c" "does not build"
         $CXX -std=c++17 -Wall -Wextra -Werror -x c++ tests/cli/consumer.c -x none $flags -o "$work/$1-c++" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-c++" "$work/$1-c++" "$1" || fail "$1-pkg-config-c++" "does not build"
+        $CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror examples/lambdas.cpp $flags -o "$work/$1-lambdas" $libs 2>"$work/log" &&
+            lambdas "$1-pkg-config-lambdas" "$work/$1-lambdas" "$1" || fail "$1-pkg-config-lambdas" "does not build"
         libs=$(pkg-config --libs --static breakgraph)
         $CC -std=c11 tests/cli/consumer.c $flags -o "$work/$1-all" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-all" "$work/$1-all" "$1" || fail "$1-pkg-config-all" "does not build"
@@ -64,6 +77,9 @@ by_pkg_config() # device, prefix
         $NVCC -std=c++17 -x cu tests/cli/consumer.c ${flags//-isystem/-I} -o "$work/$1-nvcc" -L"$2/lib" -lbreakgraph \
             -cudart shared -Xlinker -rpath="$2/lib:$(pkg-config --variable=cudalib breakgraph)" 2>"$work/log" &&
             consumer "$1-pkg-config-nvcc" "$work/$1-nvcc" "$1" || fail "$1-pkg-config-nvcc" "does not build"
+        $NVCC -std=c++17 -x cu examples/lambdas.cpp ${flags//-isystem/-I} -o "$work/$1-nvcc-lambdas" -L"$2/lib" -lbreakgraph \
+            -cudart shared -Xlinker -rpath="$2/lib:$(pkg-config --variable=cudalib breakgraph)" 2>"$work/log" &&
+            lambdas "$1-pkg-config-nvcc-lambdas" "$work/$1-nvcc-lambdas" "$1" || fail "$1-pkg-config-nvcc-lambdas" "does not build"
     }
 }
 
@@ -157,7 +173,7 @@ manual_pages() # prefix
 }
 
 gpu=$("$BUILD/find_gpu" 2>/dev/null) || gpu=
-mapfile -t built < <(printf '%s\n' examples/*.c examples/graphs/*.c examples/llama/llama.c examples/hostcuda/missing_join.c | sed 's/\.c$//')
+mapfile -t built < <(printf '%s\n' examples/*.c examples/*.cpp examples/graphs/*.c examples/adopt/*.c examples/llama/llama.c examples/hostcuda/missing_join.c | sed 's/\.c[p]*$//')
 devices=$DEVICE
 [ "$DEVICE" = cuda ] || ! tools/find_cuda cuda "${CUDA_HOME:-}" >/dev/null || devices="host cuda"
 for device in $devices; do
@@ -167,7 +183,7 @@ for device in $devices; do
         continue
     fi
     missing=
-    for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.1 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
+    for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.1 include/breakgraph/breakgraph.h include/breakgraph/hooks.h include/breakgraph/breakgraph.hpp \
         lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
         share/doc/breakgraph/{README.md,LICENSE,CHANGELOG.md,docs/README.md,docs/records/zoo.md,examples/Makefile,examples/quickstart.c} \
         share/bash-completion/completions/breakgraph share/zsh/site-functions/_breakgraph share/fish/vendor_completions.d/breakgraph.fish \

@@ -1,9 +1,9 @@
 #!/bin/bash
-# The samples, of CUDA's own calls (examples/graphs), of the runner and of the checks: the same text on both devices.
+# The samples, of CUDA's own calls (examples/graphs), of the runner, of C++ and of the checks: the same text on both devices.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for sample in fork-join memory-nodes update runner wrap; do skip $sample "there is no GPU"; done
+    for sample in fork-join memory-nodes update runner lambdas wrap; do skip $sample "there is no GPU"; done
     exit 0
 fi
 
@@ -55,6 +55,11 @@ prints runner runner <<'TEXT'
 captures: 3 (recaptures of a bucket: 0); graphs: 3, segments: 6
 replays: 3 piecewise, 0 full; padding rows: 2
 eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured, 0 unsupported
+TEXT
+prints lambdas lambdas <<TEXT
+10 20 30
+op scale, call scale#0 at examples/lambdas.cpp:$(grep -n 'bg::eager' examples/lambdas.cpp | cut -d: -f1): the body failed: a row is negative; catch the exception there to go on
+40 50 60
 TEXT
 prints wrap wrap <<'TEXT'
 step: 1 finding
