@@ -1,0 +1,55 @@
+/* eager.c with ops where they pay: the tools know what an op reads and writes. They name its calls in findings, run
+ * them eagerly one by one (BG_EAGER_OPS), and compare them with the eager pass (BG_SHADOW=calls). */
+#include <breakgraph/breakgraph.h>
+#include "step.h"
+
+static bg_status checked(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+BG_OP(triple, BG_IN(x), BG_OUT(h))
+{
+    return checked(bgk_scale(args->h.data, args->x.data, 3, N, stream));
+}
+
+BG_OP(add, BG_INOUT(x), BG_IN(h))
+{
+    return checked(bgk_add(args->x.data, args->x.data, args->h.data, N, stream));
+}
+
+BG_EAGER_OP(decide_op, BG_INOUT(h))
+{
+    const model m = {stream, NULL, args->h.data};
+    return checked(decide(&m));
+}
+
+static bg_status step(void *user, cudaStream_t stream)
+{
+    const model *m = user;
+    bg_tensor x = bg_tensor_1d(m->x, BG_F32, N), h = bg_tensor_1d(m->h, BG_F32, N);
+    BG_CALL(triple, stream, .x = x, .h = h); /* errors stick in a capture */
+    BG_CALL(decide_op, stream, .h = h);      /* break */
+    return BG_CALL(add, stream, .x = x, .h = h);
+}
+
+int main(void)
+{
+    bg_graph *graph = NULL;
+    model m = {NULL, NULL, NULL};
+    bg_status status = checked(create_model(&m));
+    if (status == BG_OK)
+        status = bg_capture_forward(&graph, step, &m, m.stream, NULL);
+    if (status == BG_OK)
+        status = checked(print_step(&m, 0));
+    for (int number = 1; status == BG_OK && number < STEPS; number++) {
+        status = bg_replay(graph, m.stream);
+        if (status == BG_OK)
+            status = checked(print_step(&m, number));
+    }
+    if (status != BG_OK)
+        fprintf(stderr, "%s: %s\n", bg_status_name(status), bg_last_error());
+    bg_graph_destroy(graph);
+    destroy_model(&m);
+    return status != BG_OK;
+}

@@ -1,0 +1,42 @@
+/* CUDA graphs by hand: since the host decides in the middle of a step, the step is two graphs, and code between them.
+ */
+#include "step.h"
+
+static cudaError_t capture(cudaError_t (*part)(const model *m), const model *m, cudaGraphExec_t *exec)
+{
+    cudaGraph_t graph = NULL;
+    cudaError_t error = cudaStreamBeginCapture(m->stream, cudaStreamCaptureModeThreadLocal), ended;
+    if (error != cudaSuccess)
+        return error;
+    error = part(m);
+    ended = cudaStreamEndCapture(m->stream, &graph);
+    TRY(error != cudaSuccess ? error : ended);
+    TRY(cudaGraphInstantiate(exec, graph, 0));
+done:
+    if (graph != NULL)
+        cudaGraphDestroy(graph);
+    return error;
+}
+
+int main(void)
+{
+    cudaGraphExec_t first = NULL, second = NULL;
+    model m = {NULL, NULL, NULL};
+    cudaError_t error;
+    TRY(create_model(&m));
+    TRY(capture(first_half, &m, &first));
+    TRY(capture(second_half, &m, &second));
+    for (int step = 0; step < STEPS; step++) {
+        TRY(cudaGraphLaunch(first, m.stream));
+        TRY(decide(&m));
+        TRY(cudaGraphLaunch(second, m.stream));
+        TRY(print_step(&m, step));
+    }
+done:
+    if (first != NULL)
+        cudaGraphExecDestroy(first);
+    if (second != NULL)
+        cudaGraphExecDestroy(second);
+    destroy_model(&m);
+    return error != cudaSuccess;
+}
