@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,6 +152,68 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
     return own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream));
 }
 
+/* ---- ops without a macro ---- */
+
+static int kept_factors; /* copies that graphs hold */
+
+static bg_status keep_factor(void *user, void **kept)
+{
+    float *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return BG_ERROR_OUT_OF_MEMORY;
+    *copy = *(float *)user;
+    *kept = copy;
+    kept_factors++;
+    return BG_OK;
+}
+
+static void drop_factor(void *kept)
+{
+    free(kept);
+    kept_factors--;
+}
+
+static bg_status scale_region(void *user, bg_tensor *tensors, cudaStream_t stream)
+{
+    return own(bgk_scale(tensors[1].data, tensors[0].data, *(float *)user, N, stream));
+}
+
+static bg_status call_region(const char *name, bool eager, float factor, bg_tensor x, bg_tensor *y, cudaStream_t stream)
+{
+    bg_operand operands[] = {{BG_ROLE_IN, x}, {BG_ROLE_OUT, *y}};
+    bg_region region = BG_REGION_INIT;
+    bg_status status;
+
+    region.name = name;
+    region.eager = eager;
+    region.body = scale_region;
+    region.user = &factor;
+    region.user_bytes = sizeof factor;
+    region.keep = keep_factor;
+    region.destroy = drop_factor;
+    region.operands = operands;
+    region.operand_count = 2;
+    status = bg_region_call(&region, stream, BG_SITE);
+    *y = operands[1].tensor;
+    return status;
+}
+
+static bg_status double_z(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    return own(bgk_scale(s->z.data, s->z.data, 2, N, stream));
+}
+
+/* The first output gets a bridge buffer. */
+static bg_status region_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    bg_tensor between = bg_tensor_1d(NULL, BG_F32, N);
+    NEXT(call_region("sweep_region", true, 3, s->x, &between, stream));
+    NEXT(call_region("sweep_region_captured", false, 5, between, &s->z, stream));
+    return bg_eager(stream, "sweep_function", double_z, s);
+}
+
 /* Events that cross breaks both ways, one of them used again, and one that is for after the end. */
 static bg_status event_pass(void *user, cudaStream_t stream)
 {
@@ -286,6 +349,12 @@ static void plain(void)
 static void breaks(void)
 {
     capture_and_replay(broken_pass, NULL);
+}
+
+static void regions(void)
+{
+    capture_and_replay(region_pass, NULL);
+    assert_int_equal(kept_factors, 0);
 }
 
 static void forks(void)
@@ -707,6 +776,7 @@ static void checked(void)
 const sweep_scenario sweep_scenarios[] = {
     SCENARIO(plain, 6),
     SCENARIO(breaks, 30),
+    SCENARIO(regions, 30),
     SCENARIO(forks, 11),
     SCENARIO(event_crossings, 10),
     SCENARIO(events_and_debug_ops, 10),
