@@ -112,7 +112,7 @@ bg_status call(const char *what, Function &function, Arguments &&...arguments) n
     }
 }
 
-/* What the library calls for a closure of type Closure, which may be const; it keeps a Kept. */
+/* What the library calls for a closure of type Closure, which may be const. A graph keeps a kept_type. */
 template <class Closure>
 struct closure {
     using kept_type = std::remove_const_t<Closure>;

@@ -66,8 +66,9 @@ typedef struct bg_region {
     }
 
 /* Calls the op that region describes; site is where the call is (BG_SITE), and its file must live as long as the graph.
- * In reports the operands are in0, out1, inout2, by role and place. bg_graph_args, bg_scratch and the functions of
- * bg_op_attributes, which take the arguments of a macro's op, do not serve these ops.
+ * In reports the operands are in0, out1, inout2, by role and place. bg_graph_args and bg_scratch do not serve these
+ * ops. bg_op_set_attributes does once a first call has made the op, for graph_support and allow_fewer_rows; its
+ * functions would get arguments of an unknown form.
  * Errors: as for bg_eager_at; INVALID_ARGUMENT (bad struct_size, keep without destroy, invalid operands). */
 BG_API bg_status bg_region_call(const bg_region *region, cudaStream_t stream, const bg_site *site);
 
