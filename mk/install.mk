@@ -34,20 +34,20 @@ $(OUT)/installed/hostcuda-cc: $(OUT)/installed/hostcuda_cc_main.o $(filter-out %
 	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
 
 # A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's
-# runtime, folder of programs.
-fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@BINDIR@|$(call escape,$(7))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
+# runtime, compiler of kernels.
+fill = sed -e 's|@PREFIX@|$(call escape,$(1))|g' -e 's|@LIBDIR@|$(call escape,$(2))|g' -e 's|@CUDACC@|$(call escape,$(7))|g' -e 's|@INCLUDEDIR@|$(call escape,$(3))|g' \
   -e 's|@CUDA_CFLAGS@|$(call escape,$(4))|g' -e 's|@RUN_PATH@|$(call escape,$(5))|g' -e 's|@DEVICE_LIBS@|$(call escape,$(6))|g' \
   -e 's|@VERSION@|$(VERSION)|g' -e 's|@CUDA_MAJOR@|$(firstword $(subst ., ,$(CUDA_VERSION)))|g' -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_INCLUDE@|$(call escape,$(CUDA_INCLUDE))|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
   -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
   -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g'
 # pkg-config knows no path with a blank after -isystem.
-fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(CUDA_INCLUDE)),-I,-isystem )"$(CUDA_INCLUDE)",$(call run_path,$(LIBDIR)),$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart),$(BINDIR))
+fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(CUDA_INCLUDE)),-I,-isystem )"$(CUDA_INCLUDE)",$(call run_path,$(LIBDIR)),$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart),$(if $(HOSTCUDA_CC),$(BINDIR)/hostcuda-cc,$(NVCC)))
 to = '$(DESTDIR)$(1)'
 # A list of files, each below a folder as here.
 put = @for file in $(1); do install -D -m 644 "$$file" $(call to,$(2))/"$$file" || exit 1; done
 DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,docs,md)
 # With the kernels that they launch.
-EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c cpp h)) $(call find,examples/hostcuda,cu) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
+EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c cpp h)) $(call find,examples/hostcuda examples/cmake,cu txt) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
 
 install: $(LIBRARIES) $(COMMAND) $(if $(HOSTCUDA_CC),$(OUT)/installed/hostcuda-cc) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph

@@ -76,7 +76,7 @@ wheel-tree: $(WHEEL_FILES)
 # Of what the wheel's files have in them: cJSON, and OpenBLAS.
 NOTICES = $(wildcard $(addprefix /usr/share/doc/,libcjson-dev/copyright $(if $(filter host,$(DEVICE)),libopenblas-dev/copyright)))
 # Places below the prefix are found from that of the file itself. CUDA's headers and runtime are the program's own.
-fill_wheel = $(call fill,$${pcfiledir}/../..,$${prefix}/lib,$${prefix}/include,,-Wl$(comma)-rpath$(comma)"$${libdir}",,$${prefix}/bin)
+fill_wheel = $(call fill,$${pcfiledir}/../..,$${prefix}/lib,$${prefix}/include,,-Wl$(comma)-rpath$(comma)"$${libdir}",,$(if $(HOSTCUDA_CC),$${prefix}/bin/hostcuda-cc,nvcc))
 wheel: wheel-tree
 	@command -v python3 >/dev/null || { echo "make wheel: python3 is missing; install it (Debian: python3)" >&2; exit 1; }
 	@rm -rf $(TREE)/include $(TREE)/share $(filter-out $(WHEEL_FILES) $(TREE_LIB)/breakgraph,$(wildcard $(addsuffix /*,$(TREE)/bin $(TREE_LIB) $(TREE_LIB)/breakgraph)))

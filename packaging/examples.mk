@@ -10,15 +10,10 @@ $(error pkg-config does not find breakgraph; set PKG_CONFIG_PATH to LIBDIR/pkgco
 endif
 CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
-NVCC ?= nvcc
 FLAGS := -I$(TOP) $(shell $(PKG_CONFIG) --cflags $(PACKAGE)) $(if $(filter %_nccl,$(PACKAGE)),-DBG_NCCL) -D_GNU_SOURCE
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGE)) $(if $(filter cuda,$(DEVICE)),-lcublas $(if $(filter %_nccl,$(PACKAGE)),-lnccl)) -lstdc++ -lm -lpthread
-# CUDA C++ without nvcc
-ifeq ($(DEVICE),host)
-compile = $(shell $(PKG_CONFIG) --variable=cc hostcuda) -ccbin $(CXX) -std=c++17
-else
-compile = $(NVCC) -std=c++17
-endif
+# nvcc, or hostcuda-cc, which needs no nvcc
+CUDACC ?= $(shell $(PKG_CONFIG) --variable=cudacc breakgraph)
 
 KERNELS := $(patsubst $(TOP)/%.cu,%.cu.o,$(wildcard $(TOP)/kernels/model/*.cu))
 LLAMA := $(patsubst $(TOP)/%.c,%.o,$(wildcard $(TOP)/examples/llama/*.c $(TOP)/examples/llama/*/*.c))
@@ -43,4 +38,4 @@ vpath %.cu $(TOP)
 	$(CXX) -std=c++17 $(CXXFLAGS) $(FLAGS) -c $< -o $@
 %.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(compile) -O2 $(subst -isystem,-I,$(FLAGS)) -c $< -o $@
+	$(CUDACC) -ccbin $(CXX) -std=c++17 -O2 $(subst -isystem,-I,$(FLAGS)) -c $< -o $@

@@ -13,6 +13,16 @@ consumer() # name, program, device
     fi
 }
 
+# The same for examples/cmake, a project with a kernel.
+scaled() # name, program, device, what it prints
+{
+    if [ "$3" = cuda ] && [ -z "$gpu" ]; then
+        expect "$1" 1 'driver' "$2"
+    else
+        expect "$1" 0 "^$4$" "$2"
+    fi
+}
+
 # The same for examples/lambdas.cpp: a lambda as an op, an exception in it, and a runner.
 lambdas() # name, program, device
 {
@@ -114,7 +124,9 @@ by_find_package() # device, prefix
         echo "endif()"
         echo "add_executable(consumer_static consumer_c.c)"
         echo "target_link_libraries(consumer_static breakgraph::breakgraph_static)"
+        echo "add_subdirectory(kernels)"
     } >"$work/$1-cmake/CMakeLists.txt"
+    cp -r examples/cmake "$work/$1-cmake/kernels"
     if ! { CUDACXX=$NVCC CC=$CC CXX=$CXX cmake -S "$work/$1-cmake" -B "$work/$1-cmake/build" -DCMAKE_PREFIX_PATH="$2" -Wno-dev &&
         cmake --build "$work/$1-cmake/build"; } >"$work/log" 2>&1; then
         fail "$1-find_package" "does not build"
@@ -123,6 +135,14 @@ by_find_package() # device, prefix
     for name in $sources consumer_static; do
         consumer "$1-find_package-${name#consumer_}" "$work/$1-cmake/build/$name" "$1"
     done
+    scaled "$1-find_package-kernels" "$work/$1-cmake/build/kernels/scaled" "$1" '2 4 6 8'
+    # What a header of a kernel says is changed.
+    sed -i 's/FACTOR/(FACTOR + 1)/' "$work/$1-cmake/kernels/scale.cu"
+    echo '#error "compiled anew"' >>"$work/$1-cmake/kernels/scale.h"
+    expect "$1-find_package-kernels-again" 2 'compiled anew' cmake --build "$work/$1-cmake/build" --target scaled
+    sed -i '$d' "$work/$1-cmake/kernels/scale.h"
+    cmake --build "$work/$1-cmake/build" >"$work/log" 2>&1 || fail "$1-find_package-kernels-changed" "does not build"
+    scaled "$1-find_package-kernels-changed" "$work/$1-cmake/build/kernels/scaled" "$1" '3 6 9 12'
     for name in ranks ranks_static; do
         [ ! -e "$work/$1-cmake/build/consumer_$name" ] || ranks_consumer "$1-find_package-$name" "$work/$1-cmake/build/consumer_$name" "$1"
     done
@@ -140,7 +160,7 @@ examples() # device, prefix
     [ "$1" = host ] || programs=examples/hostcuda/missing_join
     mkdir "$work/$1-examples"
     if ! PKG_CONFIG_PATH=$2/lib/pkgconfig make --no-print-directory -s -C "$work/$1-examples" -f "$2/share/doc/breakgraph/examples/Makefile" \
-        CC="$CC" CXX="$CXX" NVCC="$NVCC" $programs >"$work/log" 2>&1; then
+        CC="$CC" CXX="$CXX" $programs >"$work/log" 2>&1; then
         fail "$1-examples" "they do not build"
     elif [ "$1" = cuda ] && [ -z "$gpu" ]; then
         expect "$1-examples" 2 'cudaErrorInsufficientDriver|driver' "$work/$1-examples/$programs"
