@@ -9,8 +9,7 @@ static void checked(cudaError_t error)
         throw std::runtime_error(cudaGetErrorString(error));
 }
 
-/* y = 10 x. It waits and decides on the host, which no CUDA graph can. The closure goes into the graph: it holds
- * values. */
+/* y = 10 x: it waits and decides on the host. The closure goes into the graph: it holds values. */
 static bg_status scale(cudaStream_t stream, const bg_tensor &x, const bg_tensor &y, std::size_t rows)
 {
     return bg::eager(stream, "scale", {bg::in(x), bg::out(y)}, [=](cudaStream_t s) {
@@ -24,8 +23,9 @@ static bg_status scale(cudaStream_t stream, const bg_tensor &x, const bg_tensor 
     });
 }
 
-static void run(cudaStream_t stream)
-{
+int main()
+try {
+    const cudaStream_t stream = cudaStreamPerThread; /* the legacy stream cannot be captured */
     const float batches[][3] = {{1, 2, 3}, {1, -2, 3}, {4, 5, 6}};
     const int64_t rows[] = {0};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
@@ -52,14 +52,6 @@ static void run(cudaStream_t stream)
             std::printf("%s\n", bg_last_error());
         }
     }
-}
-
-int main()
-try {
-    cudaStream_t stream;
-    checked(cudaStreamCreateWithFlags(&stream, cudaStreamDefault));
-    run(stream);
-    checked(cudaStreamDestroy(stream));
     return 0;
 } catch (const std::exception &e) {
     std::fprintf(stderr, "%s\n", e.what());
