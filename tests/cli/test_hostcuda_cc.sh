@@ -215,34 +215,9 @@ else
 fi
 
 # The place of a launch is the function that wrote it, however much is inlined.
-cat >places.cu <<'END'
-template <class T>
-__global__ void scale(T *x, T by) { x[threadIdx.x] *= by; }
-__attribute__((noinline)) void layer(float *x, cudaStream_t stream)
-{
-    scale<<<1, 4, 0, stream>>>(x, 2.f);
-    asm volatile("");
-}
-int main()
-{
-    float *x;
-    cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaMalloc(&x, 16);
-    cudaStreamCreate(&stream);
-    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-    layer(x, stream);
-    cudaStreamEndCapture(stream, &graph);
-    cudaGraphInstantiate(&exec, graph, 0);
-    cudaFree(x);
-    cudaGraphLaunch(exec, stream);
-    cudaStreamSynchronize(stream);
-}
-END
 for level in -O0 -O2; do
-    compile $level places.cu -o places 2>log || fail "place$level" "it does not compile"
-    expect "place$level" 1 '^fault \[dangling\] scale#0 at layer\(float\*, CUstream_st\*\)\+' "$top/$OUT/breakgraph" check --attach -- ./places
+    compile $level "$top/tests/cli/attach/places.cu" -o places 2>log || fail "place$level" "it does not compile"
+    expect "place$level" 1 '^fault \[dangling\] scale#0 at layer\(float\*, float const\*, CUstream_st\*\)\+' "$top/$OUT/breakgraph" check --attach -- ./places
 done
 
 # ---- options -----------------------------------------------------------------------------------------------------------
