@@ -237,6 +237,12 @@ ifeq ($(DEVICE),host)
 else
 	$(call say,NVCC)$(NVCC) $(ALL_CPPFLAGS) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 endif
+# As a compiler alone compiles kernels: the host device reads what they take from their names.
+ifeq ($(DEVICE),host)
+$(OUT)/tests/support/address_kernels.cu.o: tests/support/address_kernels.cu $(OUT)/flags.cu | $(READY)
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+endif
 # Where hostcuda-cc finds what it needs, in this tree; mk/install.mk has the places of an installed one.
 hostcuda_cc_places = -DHOSTCUDA_CC_COMPILER='"$(CXX)"' -DHOSTCUDA_CC_INCLUDE='"$(1)"' -DHOSTCUDA_CC_CUDA='"$(2)"' -DHOSTCUDA_CC_LIBRARY='"$(3)"'
 $(HOSTCUDA_CC_OBJ): private DEFINES += $(call hostcuda_cc_places,$(CURDIR)/include,$(abspath $(CUDA_HOME))/include,$(abspath $(OUT)))
