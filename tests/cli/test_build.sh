@@ -127,7 +127,7 @@ with_clang() {
         BUILD="$work/alone-build" CUDA_HOME="$work/toolkit" "$work/alone-build/$2/$4"
 }
 with_clang clang-alone host '^clang -I' src/base/status.o
-with_clang clang-alone-cxx host '^clang\+\+ -I' kernels/library/rows.cu.o
+with_clang clang-alone-cxx host 'hostcuda-cc -ccbin clang\+\+ -I' kernels/library/rows.cu.o
 with_clang clang-alone-nvcc cuda 'nvcc .*-ccbin clang\+\+' kernels/library/rows.cu.o
 
 # No build links the driver; what is built for cuda starts without a GPU.

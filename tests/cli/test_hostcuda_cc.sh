@@ -158,6 +158,19 @@ else
     fail unconfigured "it does not compile"
 fi
 
+# A kernel that uses more dynamic shared memory than its launch asks for.
+printf '%b' '#include <cstdio>\n__global__ void k(float *y) { extern __shared__ float x[]; x[threadIdx.x] = 1; __syncthreads(); *y = x[0]; }\n' \
+    'int main(int, char **argv)\n{\n    float *y;\n    cudaMalloc(&y, 4);\n    k<<<1, 128, *argv[1] == 0x61 ? 512 : 256>>>(y);\n' \
+    '    std::printf("%s\\n", cudaGetErrorName(cudaDeviceSynchronize()));\n}\n' >beyond.cu
+if compile beyond.cu -o beyond 2>log; then
+    expect shared-beyond 0 'touches address 0x[0-9a-f]*, 0 bytes past the end of the block.s dynamic shared memory, 256 bytes$' \
+        env HOSTCUDA_MEMORY=fence ./beyond b
+    grep -q '^cudaErrorIllegalAddress$' log && pass shared-beyond-error || fail shared-beyond-error "it is no error"
+    HOSTCUDA_MEMORY=fence says shared-within ./beyond a <<<'cudaSuccess'
+else
+    fail shared-beyond "it does not compile"
+fi
+
 # A library of its own, compiled with hidden names, has kernels that the program launches by pointers, and by their addresses
 # alone, whatever their parameters are.
 cat >library.cu <<'END'

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -20,7 +21,12 @@ enum {
     WARPS_MAX = HC_BLOCK_THREADS_MAX / LANES,
     IDLE_YIELDS_SOME = 1 << 12,
     IDLE_YIELDS_MAX = 1 << 24, /* a second or less: what a whole block spins for will not come */
+    SHARED_ALIGN = 128,
+    SHARED_MAPPED = (HC_SHARED_BYTES_MAX + 0xffff) / 0x10000 * 0x10000, /* whole pages, of any size */
+    SHARED_GUARD = 1 << 20,
 };
+
+bool hc_shared_fenced;
 
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
 
@@ -62,7 +68,8 @@ struct runner {
     uint16_t ready[HC_BLOCK_THREADS_MAX];
     struct warp warps[WARPS_MAX];
     struct thread threads[HC_BLOCK_THREADS_MAX];
-    unsigned char *shared;
+    unsigned char *shared;        /* dynamic shared memory of the launch that runs */
+    unsigned char *shared_memory; /* where it may be */
 };
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
@@ -375,6 +382,37 @@ static bool run_block(struct runner *runner)
     return !runner->failed;
 }
 
+/* What lies behind it, nobody can touch. */
+static unsigned char *map_shared(void)
+{
+    unsigned char *memory =
+        mmap(NULL, SHARED_MAPPED + SHARED_GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (mprotect(memory, SHARED_MAPPED, PROT_READ | PROT_WRITE) == 0)
+        return memory;
+    munmap(memory, SHARED_MAPPED + SHARED_GUARD);
+    return NULL;
+}
+
+/* Fenced, it ends where the mapped memory does, but for what keeps it aligned. */
+static unsigned char *place_shared(const struct runner *runner)
+{
+    size_t unused = hc_shared_fenced ? SHARED_MAPPED - runner->grid->shared_bytes : 0;
+    return runner->shared_memory + unused / SHARED_ALIGN * SHARED_ALIGN;
+}
+
+bool hc_grid_shared(const void *address, size_t *beyond, size_t *bytes)
+{
+    uintptr_t at = (uintptr_t)address;
+    if (!running || at < (uintptr_t)running->shared_memory ||
+        at >= (uintptr_t)running->shared_memory + SHARED_MAPPED + SHARED_GUARD)
+        return false;
+    *bytes = running->grid->shared_bytes;
+    *beyond = at - (uintptr_t)running->shared - *bytes;
+    return true;
+}
+
 static struct runner *runner_take(void)
 {
     pthread_mutex_lock(&runners_lock);
@@ -385,7 +423,7 @@ static struct runner *runner_take(void)
     if (runner)
         return runner;
     runner = calloc(1, sizeof *runner);
-    if (runner && !(runner->shared = aligned_alloc(1024, HC_SHARED_BYTES_MAX / 1024 * 1024))) {
+    if (runner && !(runner->shared_memory = map_shared())) {
         free(runner);
         runner = NULL;
     }
@@ -404,10 +442,11 @@ static void runner_give(struct runner *runner)
 static void fence_shared(struct runner *runner, bool fenced)
 {
 #ifdef __SANITIZE_ADDRESS__
-    size_t used = fenced ? runner->grid->shared_bytes : HC_SHARED_BYTES_MAX;
-    __asan_unpoison_memory_region(runner->shared, used);
-    if (used < HC_SHARED_BYTES_MAX)
-        __asan_poison_memory_region(runner->shared + used, HC_SHARED_BYTES_MAX - used);
+    size_t used = runner->grid->shared_bytes;
+    __asan_unpoison_memory_region(runner->shared_memory, SHARED_MAPPED);
+    if (fenced)
+        __asan_poison_memory_region(runner->shared + used,
+                                    (size_t)(runner->shared_memory + SHARED_MAPPED - runner->shared) - used);
 #else
     (void)runner, (void)fenced;
 #endif
@@ -427,6 +466,7 @@ bool hc_grid_run(const struct hc_grid *grid)
     running = runner;
     gridDim = grid->grid;
     blockDim = grid->block;
+    runner->shared = place_shared(runner);
     fence_shared(runner, true);
     size_t blocks = (size_t)grid->grid.x * grid->grid.y * grid->grid.z;
     blockIdx = (uint3){0, 0, 0};

@@ -8,6 +8,12 @@
 
 enum { HC_BLOCK_THREADS_MAX = 1024, HC_SHARED_BYTES_MAX = 227 << 10 };
 
+/* A block's dynamic shared memory ends where a page begins that nobody can touch (HOSTCUDA_MEMORY=fence). */
+extern bool hc_shared_fenced;
+/* Whether the address lies where the dynamic shared memory of the grid that runs on this thread is, or behind it: how
+ * many bytes behind its end, and how many it has. */
+bool hc_grid_shared(const void *address, size_t *beyond, size_t *bytes);
+
 struct hc_grid {
     const void *function;
     void (*invoke)(const void *function, void **arguments); /* one thread */

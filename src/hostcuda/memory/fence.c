@@ -19,10 +19,20 @@ static _Thread_local sigjmp_buf escape;
 
 /* ---- sentences, from handlers too ----------------------------------------------------------------------------- */
 
+static void describe(const struct hc_region *region, const void *address, char *place, size_t place_bytes)
+{
+    size_t beyond, bytes;
+    if (hc_grid_shared(address, &beyond, &bytes))
+        snprintf(place, place_bytes, "%zu bytes past the end of the block's dynamic shared memory, %zu bytes", beyond,
+                 bytes);
+    else
+        hc_region_describe(region, address, place, place_bytes);
+}
+
 static void say(const char *who, const char *what, const struct hc_region *region, const void *address)
 {
     char place[200], text[600];
-    hc_region_describe(region, address, place, sizeof place);
+    describe(region, address, place, sizeof place);
     int length = snprintf(text, sizeof text, "hostcuda: %s %s address %p, %s\n", who, what, address, place);
     if (length > 0 && write(STDERR_FILENO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1) < 0)
         return; /* nowhere to say it */

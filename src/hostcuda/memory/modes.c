@@ -1,5 +1,7 @@
 #include "hostcuda/memory/modes.h"
 
+#include "hostcuda/kernel/block.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -39,5 +41,6 @@ bool hc_memory_modes_read(const char *text)
         return false;
     }
     hc_memory_modes = modes;
+    hc_shared_fenced = modes & HC_FENCE;
     return true;
 }
