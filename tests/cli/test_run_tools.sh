@@ -67,7 +67,7 @@ fi
 seeded='[ $HOSTCUDA_SEED != 2 ] || { echo two; exit 1; }; echo one'
 if [ "$DEVICE" = host ]; then
     expect seeds 12 '^4 seeds: 2 results: 3 as seed 0, 1 as seed 2; the order of work decides$' "$command" run --seeds=4 -- sh -c "$seeded"
-    said seeds-next "next: breakgraph check --attach -e HOSTCUDA_SEED=2 -- sh -c '${seeded}'"
+    said seeds-next "next: breakgraph check --attach --what=orders -e HOSTCUDA_SEED=2 -- sh -c '${seeded}'"
     grep -Eq '^0-1, 3 +3  0 +[0-9a-f]{8}  -$' "$work/log" && grep -Eq '^2 +1  1 +[0-9a-f]{8}  -; line 1: two$' "$work/log" &&
         pass seeds-table || fail seeds-table "the rows are others"
     grep -q '^bad: breakgraph run -e HOSTCUDA_SEED=2 -- sh' "$work/log" && pass seeds-example || fail seeds-example "no command for a bad one"
@@ -89,7 +89,7 @@ if [ "$DEVICE" = host ]; then
     expect seeds-strict-not-compared 14 'because of --strict' "$command" run --seeds=2 --shadow --strict -- sh -c \
         'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-1.json"'
     expect seeds-linked 12 '2 results' "$command" run --seeds=2 -- sh -c "$quickstart; exit \$HOSTCUDA_SEED"
-    said seeds-linked-next "next: breakgraph check --what=graph -e HOSTCUDA_SEED=1 -- sh -c '$quickstart; exit \$HOSTCUDA_SEED'"
+    said seeds-linked-next "next, if that finds nothing: breakgraph check --attach --what=orders -e HOSTCUDA_SEED=1 -- sh -c '$quickstart; exit \$HOSTCUDA_SEED'"
     expect seeds-gpu 2 "runs on a GPU: --seeds selects orders of the host device" "$command" run --seeds=2 -- sh -c \
         'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"cuda\"}}" >"$BG_REPORT/process-1.json"'
     for value in 0 -1 x 1x; do expect "seeds-bad-$value" 2 'whole numbers from 1 to' "$command" run "--seeds=$value" -- true; done

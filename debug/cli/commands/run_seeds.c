@@ -281,7 +281,9 @@ static void print_result(const seeds *s)
         printf("%s %d %s %d", g > 0 ? "," : "", s->groups[g].count, "as seed", s->groups[g].first);
     printf("; the order of work decides\n");
     print_command(s, "bad", bad, "run");
-    print_command(s, "next", bad, s->linked ? "check --what=graph" : "check --attach");
+    if (s->linked)
+        print_command(s, "next", bad, "check --what=graph");
+    print_command(s, s->linked ? "next, if that finds nothing" : "next", bad, "check --attach --what=orders");
 }
 
 /* ---- the command ---- */

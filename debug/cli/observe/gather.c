@@ -180,6 +180,18 @@ void cli_gathered_clear(cli_gathered *gathered)
     *gathered = (cli_gathered){0};
 }
 
+/* With --attach these are all of the program's graphs, else those of breakgraph. */
+static cli_status say_no_graph(const cli_gathered *gathered, const char *program)
+{
+    bool attached = getenv("BG_ATTACH_TOOLS") != NULL;
+
+    if (gathered->code != 0)
+        return cli_say(CLI_NO_CAPTURE, "'%s' ended with status %d before it had an executable graph%s", program,
+                       gathered->code, attached ? "" : "; what broke its capture: check --attach");
+    return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does%s",
+                   program, attached ? "" : ", or look at graphs that it makes without breakgraph with --attach");
+}
+
 cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
     const char *unstepped = cli_looked_why_not(gathered, "step");
@@ -195,12 +207,8 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
                        "the program "
                        "itself instead of its launcher; report, check and step look at any program with --attach",
                        program);
-    if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0 && gathered->code != 0)
-        return cli_say(CLI_NO_CAPTURE, "'%s' ended with status %d before it had an executable graph", program,
-                       gathered->code);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
-        return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
-                       program);
+        return say_no_graph(gathered, program);
     if (gathered->replays == 0 && unstepped != NULL)
         return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: %s", program, unstepped);
     if (gathered->replays == 0)
