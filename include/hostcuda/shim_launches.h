@@ -17,6 +17,11 @@ class configured
     configured(dim3 grid, dim3 block, std::size_t bytes = 0, cudaStream_t stream = nullptr)
         : grid(grid), block(block), bytes(bytes), stream(stream), outer(innermost)
     {
+        if (gridDim.x > 0) {
+            std::fprintf(stderr,
+                         "hostcuda: a kernel launches a kernel (dynamic parallelism), which is not supported\n");
+            hostcuda_trap();
+        }
         innermost = this;
     }
     configured(const configured &) = delete;
@@ -94,7 +99,7 @@ __attribute__((always_inline)) inline bool launches(Arguments &...arguments)
         return false;
     static_cast<void>(&registered<kernel>::done);
     void *addresses[] = {address(arguments)..., nullptr};
-    __device_stub__launch(reinterpret_cast<const void *>(kernel), addresses);
+    __device_stub__launch(known(kernel), addresses); /* also before the program's constructors have run */
     return true;
 }
 

@@ -120,6 +120,8 @@ static bool is_name(const struct hcc_source *source, size_t first, size_t i)
            makes_type(source, first, i);
 }
 
+static const char *const behind_pointers[] = {"*", "&", "const", "volatile", "__restrict__", "__restrict", "..."};
+
 /* (*NAME)(...) and (&NAME)[...]; returns where the name is or would be, or end. */
 static size_t find_in_parentheses(const struct hcc_source *source, const struct parameter *p)
 {
@@ -128,8 +130,7 @@ static size_t find_in_parentheses(const struct hcc_source *source, const struct 
             (i > 0 && IS_ONE_OF(source, i - 1, takes_arguments)))
             continue;
         size_t last = i + 1;
-        while (hcc_is(source, last, "*") || hcc_is(source, last, "&") || hcc_is(source, last, "const") ||
-               hcc_is(source, last, "..."))
+        while (IS_ONE_OF(source, last, behind_pointers))
             last++;
         return last;
     }

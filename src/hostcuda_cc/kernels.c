@@ -4,6 +4,7 @@
 #include "memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
@@ -82,8 +83,9 @@ bool hcc_define_kernel(const struct hcc_source *source, struct hcc_edits *edits,
 /* Whether token i is a word before an expression, and no part of one. */
 static bool is_keyword(const struct hcc_source *source, size_t i)
 {
-    static const char *const keywords[] = {"return", "else", "do",  "if", "for", "while",
-                                           "switch", "case", "and", "or", "not"};
+    static const char *const keywords[] = {"return",    "else",      "do",    "if",    "for",       "while",
+                                           "switch",    "case",      "and",   "or",    "xor",       "not",
+                                           "constexpr", "consteval", "catch", "throw", "co_return", "co_yield"};
     for (size_t k = 0; k < sizeof keywords / sizeof *keywords; k++)
         if (hcc_is(source, i, keywords[k]))
             return true;
@@ -96,6 +98,10 @@ static bool ends_operand(const struct hcc_source *source, size_t i)
     if (hcc_is(source, i, ")")) {
         size_t open = hcc_open(source, i);
         return !(open > 0 && open < source->count && is_keyword(source, open - 1));
+    }
+    if (hcc_is(source, i, "]") && i > 0 && hcc_is(source, i - 1, "]")) {
+        size_t open = hcc_open(source, i);
+        return !(open < source->count && hcc_is(source, open + 1, "[")); /* [[likely]] */
     }
     return (hcc_is_word(source, i) && !is_keyword(source, i)) || hcc_is(source, i, "]") || hcc_is(source, i, ">");
 }
@@ -165,6 +171,16 @@ static void refer_to_shared(struct hcc_edits *edits, size_t name, size_t end)
     hcc_insert_before(edits, end, hcc_text(" = ::hostcuda::dynamic_shared()"));
 }
 
+/* alignas(...) stays before thread_local. */
+static void share(const struct hcc_source *source, struct hcc_edits *edits, size_t i)
+{
+    size_t next = i + 1;
+    while (hcc_is(source, next, "alignas"))
+        next = hcc_close(source, next + 1) + 1;
+    hcc_drop(edits, i);
+    hcc_insert_before(edits, next < source->count ? next : i, hcc_text("thread_local "));
+}
+
 static void keep_shared(struct hcc_shared *outside, size_t name, char *scope)
 {
     HCC_GROW(outside->items, outside->count, outside->capacity);
@@ -178,7 +194,7 @@ bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits
     size_t head = hcc_scope(scopes)->head, end = hcc_find_outside(source, i, source->count, ";");
     size_t external = hcc_find_outside(source, head, end, "extern");
     if (external == end) {
-        hcc_replace(edits, i, hcc_text("thread_local"));
+        share(source, edits, i);
         return true;
     }
     hcc_replace(edits, i, hcc_text("%s", hcc_in_function(scopes) ? "" : "__attribute__((unused))"));
@@ -199,19 +215,36 @@ bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits
     return true;
 }
 
-void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_shared *outside,
-                        size_t head, size_t brace)
+/* Whether the array is declared once more, behind i of them, or where the function does not see it. */
+static bool is_hidden(const struct hcc_source *source, const struct hcc_shared *outside, size_t i, const char *name,
+                      const char *scope)
 {
-    size_t end = outside->count ? hcc_close(source, brace) : brace;
+    for (size_t s = i + 1; s < outside->count; s++)
+        if (hcc_is(source, outside->items[s].token, name) &&
+            strcmp(outside->items[s].scope, outside->items[i].scope) == 0)
+            return true;
+    return !hcc_begins(scope, outside->items[i].scope);
+}
+
+/* In a class the name may be that of a member, which is not known here: there it stays that of an array that is
+ * nowhere, and the linker says so. */
+void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
+                        const struct hcc_shared *outside, size_t head, size_t brace)
+{
+    bool in_class = scopes->count > 1 && scopes->items[scopes->count - 2].kind == HCC_CLASS;
+    size_t end = outside->count && !in_class ? hcc_close(source, brace) : brace;
+    char *scope = hcc_scopes_name(scopes, source);
     for (size_t s = 0; s < outside->count; s++) {
         const struct hcc_token *token = &source->tokens[outside->items[s].token];
         char *name = hcc_text("%.*s", (int)token->length, source->text + token->start);
-        if (hcc_has(source, brace, end, name) && !hcc_has(source, head, brace, name))
-            hcc_insert_after(
-                edits, brace,
-                hcc_text(" decltype(%s::%s) &%s = ::hostcuda::dynamic_shared();", outside->items[s].scope, name, name));
+        if (hcc_has(source, brace, end, name) && !hcc_has(source, head, brace, name) &&
+            !is_hidden(source, outside, s, name, scope))
+            hcc_insert_after(edits, brace,
+                             hcc_text(" __attribute__((unused)) decltype(%s::%s) &%s = ::hostcuda::dynamic_shared();",
+                                      outside->items[s].scope, name, name));
         free(name);
     }
+    free(scope);
 }
 
 void hcc_shared_free(struct hcc_shared *outside)

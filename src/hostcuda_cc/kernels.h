@@ -26,10 +26,10 @@ struct hcc_shared {
 bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                         size_t i, struct hcc_shared *outside);
 
-/* Gives the function whose body opens at token `brace`, and whose declaration begins at `head`, those of the names that
- * it uses. */
-void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_shared *outside,
-                        size_t head, size_t brace);
+/* Gives the function whose body opens at token `brace`, the innermost scope, and whose declaration begins at `head`,
+ * those of the names that it uses. */
+void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
+                        const struct hcc_shared *outside, size_t head, size_t brace);
 void hcc_shared_free(struct hcc_shared *outside);
 
 #endif

@@ -114,9 +114,13 @@ static void begin_command(const struct driver *d, struct hcc_list *command, bool
         hcc_add(command, "-std=c++17");
     if (preprocessed)
         return;
-    hcc_add_all(command, &o->preprocess);
-    if (cuda)
+    if (cuda) { /* before headers of the program, and of the toolkit */
+        hcc_add(command, "-D__HOSTCUDA_CC__");
+        hcc_add(command, "-include");
+        add_text(command, hcc_text("%skernel_shim.h", d->places.own));
         add_text(command, hcc_text("-isystem%s", d->places.own));
+    }
+    hcc_add_all(command, &o->preprocess);
     add_text(command, hcc_text("-isystem%s", d->places.cuda));
     if (cuda)
         add_text(command, hcc_text("-isystem%s/cccl", d->places.cuda)); /* as nvcc does */
@@ -130,7 +134,7 @@ static void add_dependency_names(const struct hcc_options *o, struct hcc_list *c
     char *name = name_output(input, o->step == HCC_ASSEMBLY ? ".s" : ".o");
     const char *target = output ? output : name, *slash = strrchr(target, '/'), *dot = strrchr(target, '.');
     if (!o->dependency_target && (o->dependencies || o->step == HCC_DEPENDENCIES)) {
-        hcc_add(command, "-MT");
+        hcc_add(command, "-MQ");
         hcc_add(command, target);
     }
     if (beside) {
@@ -148,9 +152,6 @@ static int preprocess(const struct driver *d, const char *input, const char *out
     if (d->options.step != HCC_DEPENDENCIES)
         hcc_add(&command, "-E");
     add_dependency_names(&d->options, &command, input, output);
-    hcc_add(&command, "-D__HOSTCUDA_CC__");
-    hcc_add(&command, "-include");
-    add_text(&command, hcc_text("%skernel_shim.h", d->places.own));
     add_text(&command, hcc_text("-I%s", d->places.include));
     hcc_add(&command, "-xc++");
     hcc_add(&command, input);
@@ -182,6 +183,8 @@ static int compile(const struct driver *d, const char *input, const char *langua
     begin_command(d, &command, cuda, cuda);
     if (cuda)
         hcc_add(&command, "-Wno-unknown-pragmas");
+    if (cuda) /* the comments that allow it are gone */
+        hcc_add(&command, "-Wno-implicit-fallthrough");
     if (cuda && !o->contraction)
         hcc_add(&command, "-ffp-contract=off");
     if (o->only_checks)
@@ -268,6 +271,7 @@ static int run(struct driver *d)
 {
     int status = 0;
     print_ignored(&d->options.ignored);
+    hcc_watch_signals();
     if (!find_places(&d->places) || !(d->folder = hcc_folder_make()))
         return 1;
     for (size_t i = 0; i < d->options.input_count; i++)
@@ -297,5 +301,6 @@ done:
     free(d.places.cuda);
     free(d.places.library);
     hcc_options_free(&d.options);
+    hcc_end_by_signal();
     return status;
 }

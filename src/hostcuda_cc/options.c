@@ -56,25 +56,6 @@ static const char *language_of(const char *name)
     return NULL;
 }
 
-static bool add_input(struct hcc_options *o, const struct arguments *a, const char *name)
-{
-    static const char *const gpu_code[] = {".ptx", ".cubin", ".fatbin", ".gpu"};
-    bool by_name = !a->language || strcmp(a->language, "none") == 0;
-    const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
-    for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
-        if (strcmp(end, gpu_code[i]) == 0)
-            return fail("%s is code for a GPU, which %s", name, "the host device does not run");
-    if (!language) {
-        hcc_add(&o->link, name);
-        return true;
-    }
-    HCC_GROW(o->inputs, o->input_count, o->input_capacity);
-    o->inputs[o->input_count++] = (struct hcc_input){hcc_text("%s", name), hcc_text("%s", language)};
-    return true;
-}
-
-/* ---- options of gcc ---------------------------------------------------------------------------------------------- */
-
 /* CUDA's libraries: the host device has their functions. */
 static bool is_cuda_library(const char *name)
 {
@@ -85,6 +66,41 @@ static bool is_cuda_library(const char *name)
             return true;
     return false;
 }
+
+/* .../libcudart.so, .../libcublas.so.13: the file of one of them. */
+static bool is_cuda_file(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *end = strstr(name, ".so");
+    end = end ? end : strstr(name, ".a");
+    if (!hcc_begins(name, "lib") || !end)
+        return false;
+    char *library = hcc_text("%.*s", (int)(end - name - 3), name + 3);
+    bool found = is_cuda_library(library);
+    free(library);
+    return found;
+}
+
+static bool add_input(struct hcc_options *o, const struct arguments *a, const char *name)
+{
+    static const char *const gpu_code[] = {".ptx", ".cubin", ".fatbin", ".gpu"};
+    bool by_name = !a->language || strcmp(a->language, "none") == 0;
+    const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
+    for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
+        if (strcmp(end, gpu_code[i]) == 0)
+            return fail("%s is code for a GPU, which %s", name, "the host device does not run");
+    if (!language && is_cuda_file(name))
+        return true;
+    if (!language) {
+        hcc_add(&o->link, name);
+        return true;
+    }
+    HCC_GROW(o->inputs, o->input_count, o->input_capacity);
+    o->inputs[o->input_count++] = (struct hcc_input){hcc_text("%s", name), hcc_text("%s", language)};
+    return true;
+}
+
+/* ---- options of gcc ---------------------------------------------------------------------------------------------- */
 
 static bool set_standard(struct hcc_options *o, const char *option)
 {
@@ -184,7 +200,7 @@ static bool set_language(struct arguments *a, const char *argument)
 {
     const char *value = take_value(a, "-x", argument + 2);
     if (value)
-        set(&a->language, value);
+        set(&a->language, strcmp(value, "cuda") == 0 ? "cu" : value);
     return value != NULL;
 }
 

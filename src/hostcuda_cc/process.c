@@ -26,36 +26,74 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-/* A signal from the terminal ends the command; this program goes on, and tidies up. */
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t child, received;
+
+/* Ends what the command has started, too: it has a process group of its own. */
+static void pass_on(int number)
+{
+    received = number;
+    if (child > 0)
+        kill(-(pid_t)child, number);
+}
+
+void hcc_watch_signals(void)
+{
+    static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now, ours = {.sa_handler = pass_on};
+    sigemptyset(&ours.sa_mask);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (sigaction(watched[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(watched[i], &ours, NULL);
+}
+
+void hcc_end_by_signal(void)
+{
+    if (!received)
+        return;
+    signal(received, SIG_DFL);
+    raise(received);
+}
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+static int wait_for_child(int *status)
+{
+    int error = 0;
+    if (received) /* before it was there */
+        kill(-(pid_t)child, received);
+    while (waitpid((pid_t)child, status, 0) < 0 && error == 0)
+        error = errno == EINTR ? 0 : errno;
+    child = 0;
+    return error;
+}
+
 int hcc_run(const struct hcc_list *command, bool verbose)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before[2];
-    int status = 0, error, signals[] = {SIGINT, SIGQUIT};
     posix_spawnattr_t attributes;
-    sigset_t defaults;
-    pid_t child;
+    int status = 0, error;
+    pid_t started = 0;
     if (verbose)
         print_command(command);
     if ((error = posix_spawnattr_init(&attributes)) != 0)
         return fail(command->items[0], strerror(error));
-    sigemptyset(&defaults);
-    for (int i = 0; i < 2; i++) {
-        sigaction(signals[i], &ignore, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaddset(&defaults, signals[i]);
-    }
-    error = posix_spawnattr_setsigdefault(&attributes, &defaults);
-    error = error ? error : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    error = error ? error : posix_spawnp(&child, command->items[0], NULL, &attributes, command->items, environ);
-    while (error == 0 && waitpid(child, &status, 0) < 0)
-        error = errno == EINTR ? 0 : errno;
+    error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    error = error ? error : posix_spawnattr_setpgroup(&attributes, 0);
+    error = error ? error : posix_spawnp(&started, command->items[0], NULL, &attributes, command->items, environ);
     posix_spawnattr_destroy(&attributes);
-    for (int i = 0; i < 2; i++)
-        sigaction(signals[i], &before[i], NULL);
+    if (!error) {
+        child = started;
+        error = wait_for_child(&status);
+    }
     if (error)
         return fail(command->items[0], strerror(error));
+    if (received)
+        return 1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : fail(command->items[0], strsignal(WTERMSIG(status)));
 }
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 char *hcc_folder_make(void)
 {

@@ -8,11 +8,12 @@
     "the other; launch one kernel for each step"
 #define PTX "inline PTX is not supported by the host device; use CUDA's function for the instruction"
 
-/* Words that are rejected: everywhere, in device code, or before a (. A word that ends with * stands for all that begin
- * so. */
+/* Words that are rejected: everywhere, in device code, before a (, or as one of
+ * cooperative_groups, which programs call cg. A word that ends with * stands for all
+ * that begin so. */
 static const struct {
     const char *word;
-    enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL } where;
+    enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL, OF_GROUPS } where;
     const char *why;
 } rejected[] = {
     {"__hostcuda_managed__", EVERYWHERE,
@@ -21,21 +22,28 @@ static const struct {
     {"cudaSurfaceObject_t", EVERYWHERE, TEXTURE},
     {"cudaCreateTextureObject", EVERYWHERE, TEXTURE},
     {"cudaCreateSurfaceObject", EVERYWHERE, TEXTURE},
-    {"tex1D*", IN_DEVICE_CODE, TEXTURE},
-    {"tex2D*", IN_DEVICE_CODE, TEXTURE},
-    {"tex3D*", IN_DEVICE_CODE, TEXTURE},
-    {"surf1D*", IN_DEVICE_CODE, TEXTURE},
-    {"surf2D*", IN_DEVICE_CODE, TEXTURE},
-    {"surf3D*", IN_DEVICE_CODE, TEXTURE},
+    {"tex1D", IN_DEVICE_CODE, TEXTURE},
+    {"tex1Dfetch", IN_DEVICE_CODE, TEXTURE},
+    {"tex2D", IN_DEVICE_CODE, TEXTURE},
+    {"tex2DLod", IN_DEVICE_CODE, TEXTURE},
+    {"tex2DLayered", IN_DEVICE_CODE, TEXTURE},
+    {"tex3D", IN_DEVICE_CODE, TEXTURE},
+    {"texCubemap", IN_DEVICE_CODE, TEXTURE},
+    {"surf1Dread", IN_DEVICE_CODE, TEXTURE},
+    {"surf1Dwrite", IN_DEVICE_CODE, TEXTURE},
+    {"surf2Dread", IN_DEVICE_CODE, TEXTURE},
+    {"surf2Dwrite", IN_DEVICE_CODE, TEXTURE},
+    {"surf3Dread", IN_DEVICE_CODE, TEXTURE},
+    {"surf3Dwrite", IN_DEVICE_CODE, TEXTURE},
     {"asm", IN_DEVICE_CODE, PTX},
     {"__asm__", IN_DEVICE_CODE, PTX},
     {"__asm", IN_DEVICE_CODE, PTX},
     {"<<<", IN_DEVICE_CODE,
      "dynamic parallelism is not supported by the host device: a kernel cannot launch one; launch it from host code"},
-    {"multi_grid_group", EVERYWHERE, GROUP},
-    {"cluster_group", EVERYWHERE, GROUP},
-    {"this_multi_grid", AS_CALL, GROUP},
-    {"this_cluster", AS_CALL, GROUP},
+    {"multi_grid_group", OF_GROUPS, GROUP},
+    {"cluster_group", OF_GROUPS, GROUP},
+    {"this_multi_grid", OF_GROUPS, GROUP},
+    {"this_cluster", OF_GROUPS, GROUP},
     {"cudaLaunchCooperativeKernel*", AS_CALL, GROUP},
 };
 
@@ -59,6 +67,18 @@ static bool captures(const struct hcc_source *source, size_t i)
     return open + 2 < i && !hcc_is(source, open + 1, "[");
 }
 
+static bool is_place(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i, int where)
+{
+    switch (where) {
+    case IN_DEVICE_CODE: return hcc_scope(scopes)->device;
+    case AS_CALL: return hcc_is(source, i + 1, "(");
+    case OF_GROUPS:
+        return i > 1 && hcc_is(source, i - 1, "::") &&
+               (hcc_is(source, i - 2, "cooperative_groups") || hcc_is(source, i - 2, "cg"));
+    default: return true;
+    }
+}
+
 bool hcc_accepts(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t i)
 {
     if (source->files[source->tokens[i].file].system)
@@ -70,8 +90,7 @@ bool hcc_accepts(const struct hcc_source *source, const struct hcc_scopes *scope
         return false;
     }
     for (size_t r = 0; r < sizeof rejected / sizeof *rejected; r++) {
-        bool here = rejected[r].where == EVERYWHERE ||
-                    (rejected[r].where == IN_DEVICE_CODE ? hcc_scope(scopes)->device : hcc_is(source, i + 1, "("));
+        bool here = is_place(source, scopes, i, rejected[r].where);
         if (here && matches(source, i, rejected[r].word)) {
             hcc_error(source, i, "%s", rejected[r].why);
             return false;

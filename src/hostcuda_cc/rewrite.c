@@ -17,7 +17,7 @@ static bool pass_brace(struct rewrite *r, size_t head, size_t brace)
     if (kernel && hcc_scope(&r->scopes)->kind == HCC_FUNCTION)
         ok = hcc_define_kernel(&r->source, &r->edits, &r->scopes, head, brace);
     if (kernel || hcc_has(&r->source, head, brace, "__hostcuda_device__"))
-        hcc_declare_shared(&r->source, &r->edits, &r->shared, head, brace);
+        hcc_declare_shared(&r->source, &r->edits, &r->scopes, &r->shared, head, brace);
     return ok;
 }
 

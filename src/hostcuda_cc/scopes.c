@@ -28,18 +28,27 @@ bool hcc_in_function(const struct hcc_scopes *scopes)
     return hcc_scope(scopes)->kind >= HCC_FUNCTION;
 }
 
+/* S(int n) : a{n} {: the first brace is no body. */
+static bool initializes_member(const struct hcc_source *source, size_t parameters, size_t brace)
+{
+    size_t close = hcc_close(source, parameters);
+    bool named = hcc_is_word(source, brace - 1) || hcc_is(source, brace - 1, ">");
+    return close < brace && named && hcc_find_outside(source, close, brace, ":") < brace;
+}
+
 static enum hcc_scope_kind kind_of(const struct hcc_scopes *scopes, const struct hcc_source *source, size_t brace)
 {
     const struct hcc_scope *around = hcc_scope(scopes);
-    size_t head = hcc_skip_templates(source, around->head, brace);
     if (around->kind >= HCC_FUNCTION || around->parentheses > 0)
         return HCC_BLOCK;
+    size_t head = hcc_skip_templates(source, around->head, brace);
     if (hcc_find_outside(source, head, brace, "namespace") < brace)
         return HCC_NAMESPACE;
     if (hcc_is(source, head, "extern") && brace == head + 2 && source->tokens[head + 1].kind == HCC_QUOTED)
         return HCC_NAMESPACE;
-    if (hcc_find_parameters(source, around->head, brace) < brace)
-        return HCC_FUNCTION;
+    size_t parameters = hcc_find_parameters(source, around->head, brace);
+    if (parameters < brace)
+        return initializes_member(source, parameters, brace) ? HCC_BLOCK : HCC_FUNCTION;
     bool type = hcc_has(source, head, brace, "class") || hcc_has(source, head, brace, "struct") ||
                 hcc_has(source, head, brace, "union");
     return type ? HCC_CLASS : HCC_BLOCK;
@@ -49,13 +58,10 @@ static enum hcc_scope_kind kind_of(const struct hcc_scopes *scopes, const struct
 static void find_namespace_name(const struct hcc_source *source, struct hcc_scope *scope, size_t head)
 {
     scope->name = hcc_find_outside(source, head, scope->opened, "namespace") + 1;
-    if (scope->name > scope->opened)
-        return;
-    while (hcc_is(source, scope->name + scope->name_count, "::") ||
-           hcc_is_word(source, scope->name + scope->name_count))
-        scope->name_count++;
-    if (hcc_is(source, scope->name, "__attribute__"))
-        scope->name_count = 0;
+    if (hcc_is(source, scope->name, "["))
+        scope->name = hcc_close(source, scope->name) + 1;
+    for (size_t i = scope->name; i < scope->opened && !hcc_is(source, i, "__attribute__"); i++)
+        scope->name_count += hcc_is(source, i, "::") || hcc_is_word(source, i);
 }
 
 static void enter(struct hcc_scopes *scopes, const struct hcc_source *source, size_t brace)
@@ -78,10 +84,11 @@ static void enter(struct hcc_scopes *scopes, const struct hcc_source *source, si
 
 static void leave(struct hcc_scopes *scopes, size_t brace)
 {
-    bool in_expression = hcc_scope(scopes)->in_expression;
+    bool in_expression = hcc_scope(scopes)->in_expression, block = hcc_scope(scopes)->kind == HCC_BLOCK;
     if (scopes->count > 1)
         scopes->count--;
-    if (!in_expression)
+    /* outside of functions a declaration goes on behind what is in braces there, such as an initializer */
+    if (!in_expression && !(block && !hcc_in_function(scopes)))
         hcc_scope(scopes)->head = brace + 1;
 }
 

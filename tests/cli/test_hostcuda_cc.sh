@@ -111,6 +111,39 @@ for compiler in "${compilers[@]}"; do
     fi
 done
 
+# Forms of declarations and of launches; each file leaves 1 in x[0].
+# gives NAME TEXT [OPTION...]
+gives()
+{
+    printf '%b' '#include <cstdio>\n' "$2" '\nint main()\n{\n    int *x, host = 0;\n    cudaMalloc(&x, 64);\n    cudaMemset(x, 0, 64);\n    run(x);\n' \
+        '    cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);\n    std::printf("%d %s\\n", host, cudaGetErrorName(cudaGetLastError()));\n}\n' >form.cu
+    for compiler in "${compilers[@]}"; do
+        if "$cc" -ccbin "$compiler" -Wall -Wextra -Werror "${@:3}" form.cu -o form >log 2>&1; then
+            says "form-$1-$compiler" ./form <<<'1 cudaSuccess'
+        else
+            fail "form-$1-$compiler" "it does not compile"
+        fi
+    done
+}
+one='__global__ void k(int *x) { *x += 1; }\n'
+gives if-constexpr "$one"'void run(int *x) { void (*p)(int *) = k; if constexpr (sizeof(int) == 4) (*p)<<<1, 1>>>(x); }'
+gives if-global "$one"'void run(int *x) { if constexpr (sizeof(int) == 4) ::k<<<1, 1>>>(x); }'
+gives if-likely "$one"'void run(int *x) { if (x) [[likely]] (k)<<<1, 1>>>(x); }' -std=c++20
+gives namespace-attribute 'namespace n __attribute__((visibility("hidden"))) { '"$one"'}\nvoid run(int *x) { n::k<<<1, 1>>>(x); }'
+gives attribute-namespace 'namespace [[gnu::visibility("hidden")]] n { '"$one"'}\nvoid run(int *x) { n::k<<<1, 1>>>(x); }'
+gives requires 'template <int n, class T> requires requires (T t) { t + 1; } __global__ void k(T *x) { *x += n; }\nvoid run(int *x) { k<1><<<1, 1>>>(x); }' -std=c++20
+gives shared-alignas '__global__ void k(int *x) { __shared__ alignas(16) int s[4]; s[0] = 1; *x = s[0]; }\nvoid run(int *x) { k<<<1, 1>>>(x); }'
+gives shared-member 'extern __shared__ int s[];\nstruct m { int *s; __device__ void f() { s[0] = 1; } };\n__global__ void k(m a, int *) { s[0] = 7; a.f(); }\nvoid run(int *x) { k<<<1, 1, 16>>>(m{x}, x); }'
+gives shared-twice 'extern __shared__ int s[];\nextern __shared__ int s[];\n__global__ void k(int *x) { s[0] = 1; *x = s[0]; }\nvoid run(int *x) { k<<<1, 1, 16>>>(x); }'
+gives shared-namespaces 'namespace a { extern __shared__ int s[]; }\nnamespace b { extern __shared__ float s[];\n__global__ void k(int *x) { s[0] = 1.5f; *x = static_cast<int>(s[0]); } }\nvoid run(int *x) { b::k<<<1, 1, 16>>>(x); }'
+gives pointer-to-array '__global__ void k(int (*__restrict__ a)[2], int (*volatile b)[2]) { (*a)[0] = (*b)[1] + 1; }\nvoid run(int *x) { k<<<1, 1>>>(reinterpret_cast<int (*)[2]>(x), reinterpret_cast<int (*)[2]>(x + 4)); }'
+gives before-main 'struct p { int a; double b; };\n__global__ void k(p a, int *x) { *x = a.a; }\nint *early;\nstruct first { first() { cudaMalloc(&early, 4); k<<<1, 1>>>(p{1, 2}, early); } } init;\nvoid run(int *x) { cudaMemcpy(x, early, 4, cudaMemcpyDeviceToDevice); }'
+gives constructor 'extern __shared__ int s[];\nstruct c { int a; __device__ c() : a{1} {} };\n__global__ void k(int *x) { *x = c().a; }\nvoid run(int *x) { k<<<1, 1>>>(x); }'
+printf '%b' '__global__ void k(int *x) { ++*x; }\n__host__ __device__ void f(int *x) { k<<<1, 4>>>(x); }\n__global__ void l(int *x) { f(x); }\n' \
+    'int main() { int *x; cudaMalloc(&x, 4); l<<<1, 1>>>(x); return cudaDeviceSynchronize() != cudaSuccess; }\n' >nested.cu
+compile nested.cu -o nested 2>log
+expect nested-launch 1 '^hostcuda: a kernel launches a kernel' ./nested
+
 # ---- lines -------------------------------------------------------------------------------------------------------------
 
 printf '__global__ void k(int *x)\n{\n    extern __shared__ int y[];\n    y[0] = *x;\n}\nvoid f(int *x)\n{\n    k<<<1,\n        1>>>(x);\n    unknown(x);\n}\n' >lines.cu
@@ -260,6 +293,12 @@ expect no-place 1 'none/options\.o' compile "${own[@]}" -c options.cu -o none/op
 expect no-place-for-text 1 '^hostcuda-cc: error: none/options\.ii cannot be written: ' compile "${own[@]}" -E options.cu -o none/options.ii
 expect help 0 '^usage: hostcuda-cc ' "$cc" --help
 expect version 0 '^hostcuda-cc [0-9]' "$cc" --version
+ends toolkit-file 3 sh -c "'$cc' -Iown -DVALUE=3 options.cu -o options '${CUDA_HOME:-/usr/local/cuda}/lib64/libcudart.so' && ./options"
+mkdir 'a b' && cp options.cu "a b/it's.cu"
+ends dependency-names 0 compile "${own[@]}" -MMD -c "a b/it's.cu"
+grep -q "^it's\.o: a\\\\ b/it's\.cu" "it's.d" && pass dependency-quoted || fail dependency-quoted "$(head -1 "it's.d")"
+printf '#ifndef __CUDACC__\n#error "too early"\n#endif\n' >early.cuh
+ends include-first 0 compile "${own[@]}" -include early.cuh -c options.cu
 ends language 0 compile "${own[@]}" -x cu -c options.txt -o language.o
 expect rewritten 0 '::hostcuda::configured\(1, 1\)' compile "${own[@]}" -E options.cu
 expect depends 0 '^options\.o: options\.cu .*' compile "${own[@]}" -M options.cu
@@ -274,6 +313,19 @@ ends parts 4 sh -c "'$cc' -g main.cu part.o part.c -o parts && ./parts"
 mkdir temporary
 TMPDIR=$work/temporary compile -c lines.cu >/dev/null 2>&1
 TMPDIR=$work/temporary compile "${own[@]}" options.cu -o options >/dev/null 2>&1
+for signal in TERM HUP; do # a shell without jobs lets what is in the background ignore INT
+    printf 'template <int n> struct s { enum { v = s<n - 1>::v + s<n - 2>::v }; };\ntemplate <> struct s<0> { enum { v = 1 }; };\n%s\nint main() { int sum = 0;\n' \
+        'template <> struct s<1> { enum { v = 1 }; };' >slow.cu
+    for i in {1..20000}; do echo "    sum += $i * sum + $i;"; done >>slow.cu
+    echo '    return sum; }' >>slow.cu
+    TMPDIR=$work/temporary setsid "$cc" -O3 -c slow.cu >/dev/null 2>&1 &
+    compiling=$!
+    until [ -n "$(ls temporary)" ]; do sleep 0.05; done
+    kill -$signal $compiling
+    wait $compiling 2>/dev/null
+    status=$?
+    [ $status -eq $((128 + $(kill -l $signal))) ] && pass signal-$signal || fail signal-$signal "exit status $status"
+done
 [ -z "$(ls temporary)" ] && pass temporary || fail temporary "files stay in TMPDIR"
 
 cd "$top" || exit 1
