@@ -14,8 +14,10 @@
  * BG_ERROR_OP. bg_last_error() has its what(), with the op call, file and line. The streams stay usable. None may leave
  * the program's other functions that the library calls, such as config.veto and options.barrier.
  * Closures: a body runs again in every replay. Let it hold values, [=], or pointers to what lives as long as the
- * graph. A capture by reference, [&], of a local variable dangles once its function has returned; BG_CHECK=graph and
- * bg_check report that ("dangling").
+ * graph. The graph waits for its work on the device before it destroys them. Outside a capture, in forward_run and with
+ * BG_DEBUG=forward a closure lives during the call only: work that the body leaves queued, such as a host node, must
+ * not read what is in it. A capture by reference, [&], of a local variable dangles once its function has returned;
+ * BG_CHECK=graph and bg_check report that ("dangling").
  * Threads: as for the functions of C.
  * Languages: C++17 and later, with exceptions; g++, clang++, nvcc. */
 #ifndef BREAKGRAPH_BREAKGRAPH_HPP

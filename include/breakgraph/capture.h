@@ -204,8 +204,9 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Destroys the graph and frees all that it owns. NULL does nothing. It may be called while a replay still runs on the
- * device; it may then wait for that replay before it frees memory. Must not be called inside one of the graph's
- * bodies. */
+ * device; it may then wait for that replay before it frees memory, and does before it destroys the closures of
+ * bg_eager and bg_region_call calls that it keeps (not for a replay on a stream that is being captured). Must not be
+ * called inside one of the graph's bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
 /* Gives object to the graph: bg_graph_destroy calls destroy(object), the last object first. What a graph needs as

@@ -52,8 +52,10 @@ typedef struct bg_region {
     void *user;
     size_t user_bytes; /* of what user points to, where checks are to look for pointers into a stack; 0: they do not */
     /* In a capture: sets *kept to a copy of user, which takes user's place in this call and in all replays. The graph,
-     * also that of a capture that fails, destroys it once. Elsewhere it is not called. An error fails the call. NULL:
-     * user must live as long as the graph. */
+     * also that of a capture that fails, destroys it once, after waiting for the work that it has on the device.
+     * Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: user then needs to live during
+     * the call only, so work that the body leaves queued must not read it. An error fails the call. NULL: user must
+     * live as long as the graph. */
     bg_status (*keep)(void *user, void **kept);
     void (*destroy)(void *kept); /* needed with keep */
     bg_operand *operands;        /* on return outputs have the memory that bg_op_call sets */

@@ -119,6 +119,7 @@ struct bg_graph {
     bool mirrored;     /* what is set in the executable graph of a wrapped one is set in its source, too */
     bool instantiated; /* wrapped: but breakgraph made the executable graph */
     bool entered;      /* ranks.table.enter was called for the current replay */
+    bool keeps;        /* owned has closures of calls, which its work on the device may read */
     void *tools;       /* data of the debugging tools; NULL: none */
     bg__owned owned;   /* closures of its calls, and what bg_graph_own gave it */
     bg__ranks ranks;   /* options.ranks of its capture */

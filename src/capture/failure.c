@@ -22,6 +22,14 @@ static void leave_thread(const bg_capture *capture)
     self->pass = capture->around.pass;
 }
 
+/* Segments that the capture launched may still read the closures that its graph is about to destroy. */
+static void note_launches(const bg_capture *capture)
+{
+    bg_graph *graph = capture->graph;
+    if (graph != NULL && graph->keeps && graph->pool == NULL && capture->options.launch_segments)
+        graph->use->stream = capture->origin;
+}
+
 void bg__capture_dispose(bg_capture *capture)
 {
     if (capture == NULL)
@@ -39,6 +47,7 @@ void bg__capture_dispose(bg_capture *capture)
     bg__marks_free(capture->marks);
     bg__state_free(&capture->state);
     bg__override_free(capture->override);
+    note_launches(capture);
     bg_graph_destroy(capture->graph);
     free(capture);
 }

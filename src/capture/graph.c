@@ -81,6 +81,25 @@ static void free_forward(bg__forward *forward)
     free(forward);
 }
 
+/* Work on the device may read the closures of calls, such as the data of a host node. A stream that captures takes no
+ * event of ours: the event stands for uses before those on that stream. */
+static void wait_for_use(const bg_graph *graph)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    const bg__use *use = graph->use;
+    cudaError_t error;
+
+    if (!graph->keeps)
+        return;
+    if (use->stream != NULL) {
+        error = cudaStreamIsCapturing(use->stream, &capturing);
+        bg__ignore(error);
+        if (error == cudaSuccess && capturing == cudaStreamCaptureStatusNone)
+            bg__ignore(cudaEventRecord(use->event, use->stream));
+    }
+    bg__ignore(cudaEventSynchronize(use->event));
+}
+
 /* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:
  * record an event. Not on the legacy stream, which stays, nor on a stream that captures: the event would join the
  * capture. */
@@ -112,6 +131,7 @@ void bg_graph_destroy(bg_graph *graph)
         if (!graph->wrapped)
             BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
     }
+    wait_for_use(graph);
     settle_use(graph);
     bg__use_clear(&graph->own_use);
     bg__relax_end(relaxed);

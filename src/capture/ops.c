@@ -268,6 +268,7 @@ static bg_status keep_closure(bg_capture *capture, const bg__call *call, void *a
         region->user = kept;
     else
         region->destroy(kept);
+    capture->graph->keeps |= status == BG_OK;
 done:
     if (status != BG_OK)
         bg__call_blame(call, status);

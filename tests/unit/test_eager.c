@@ -1,10 +1,12 @@
 /* Ops without a macro: bg_eager and bg_region_call, in captures, replays, eager passes and outside, with closures that
  * are copied and destroyed. */
-#include "tests/support/support.h"
+#include "tests/support/finding_support.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "op/op.h"
 
@@ -470,6 +472,93 @@ static void test_failed_capture(void **state)
     expect_usable(c.f, c.f->stream);
 }
 
+/* ---- closures that work on the device reads ---- */
+
+static atomic_int reads;     /* of host nodes */
+static int reads_at_destroy; /* when the last closure was destroyed */
+
+static void CUDART_CB read_slowly(void *kept)
+{
+    usleep(50000);
+    atomic_fetch_add(&reads, *(int *)kept);
+}
+
+static bg_status launch_read(void *kept, bg_tensor *tensors, cudaStream_t stream)
+{
+    (void)tensors;
+    return from_cuda(cudaLaunchHostFunc(stream, read_slowly, kept));
+}
+
+static bg_status keep_number(void *user, void **kept)
+{
+    *kept = malloc(sizeof(int));
+    assert_non_null(*kept);
+    memcpy(*kept, user, sizeof(int));
+    return BG_OK;
+}
+
+static void destroy_number(void *kept)
+{
+    reads_at_destroy = atomic_load(&reads);
+    *(int *)kept = 1000; /* a later read adds it */
+    free(kept);
+}
+
+/* user: whether the pass fails once its segment runs. */
+static bg_status reading_pass(void *user, cudaStream_t stream)
+{
+    int one = 1;
+    scaled failing = {.status = BG_ERROR_OP};
+    bg_region region = BG_REGION_INIT;
+    bg_status status;
+
+    region.name = "eager_reads";
+    region.eager = false;
+    region.body = launch_read;
+    region.user = &one;
+    region.keep = keep_number;
+    region.destroy = destroy_number;
+    status = bg_region_call(&region, stream, BG_SITE);
+    if (status == BG_OK && *(bool *)user)
+        status = bg_eager(stream, "eager_fails", scale_y, &failing);
+    return status;
+}
+
+static void expect_destroyed_after(int expected)
+{
+    assert_int_equal(reads_at_destroy, expected);
+    atomic_store(&reads, 0);
+    reads_at_destroy = 0;
+}
+
+static void test_closures_in_flight(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_pool_options pool = BG_POOL_OPTIONS_INIT;
+    bool fails[] = {false, true};
+    bg_graph *graph;
+
+    pool.reserve_bytes = 16 << 20;
+    for (int pooled = 0; pooled < 2; pooled++) {
+        if (pooled)
+            EXPECT_OK(bg_pool_create(&options.pool, &pool));
+        EXPECT_OK(bg_capture_forward(&graph, reading_pass, &fails[0], f->stream, &options));
+        bg_graph_destroy(graph);
+        expect_destroyed_after(1);
+        EXPECT_OK(bg_capture_forward(&graph, reading_pass, &fails[0], f->stream, &options));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_OK(bg_replay(graph, f->other));
+        bg_graph_destroy(graph);
+        expect_destroyed_after(3);
+        EXPECT_STATUS(bg_capture_forward(&graph, reading_pass, &fails[1], f->stream, &options), BG_ERROR_OP);
+        expect_destroyed_after(1);
+    }
+    bg_pool_destroy(options.pool);
+}
+
+/* ---- aborts ---- */
+
 /* A capture that is aborted while the closure's body runs: the body ends first. */
 static bg_status abort_capture(void *user, bg_tensor *tensors, cudaStream_t stream)
 {
@@ -622,6 +711,7 @@ int main(void)
         TEST(test_closures),
         TEST(test_closures_in_place),
         TEST(test_failed_capture),
+        TEST(test_closures_in_flight),
         TEST(test_aborted_inside),
         TEST(test_tools),
         TEST(test_forked_stream),
