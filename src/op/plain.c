@@ -10,10 +10,11 @@
 typedef struct place {
     struct place *next;
     const bg_op *op;
-    bg_site site;
+    int line;
     cudaStream_t stream;
     int depth; /* calls around it: a body may call its own op */
     bg__memory memory;
+    char file[]; /* of the call: the caller's string, or the library that it is in, may go before the thread does */
 } place;
 
 static _Thread_local place *places;
@@ -31,6 +32,23 @@ static void free_places(void *first)
         bg__memory_free(&p->memory);
         free(p);
     }
+}
+
+/* NULL: no memory. */
+static place *add_place(const bg__call *call, const char *file, int depth)
+{
+    size_t bytes = strlen(file) + 1;
+    place *made = calloc(1, sizeof *made + bytes);
+
+    if (made == NULL)
+        return NULL;
+    memcpy(made->file, file, bytes);
+    made->op = call->op;
+    made->line = call->site.line;
+    made->stream = call->stream;
+    made->depth = depth;
+    made->next = places;
+    return made;
 }
 
 /* Threads that end while the process does leave theirs to its end, as CUDA may have ended. */
@@ -68,20 +86,15 @@ bg_status bg__plain_memory(bg__call *call)
     place *p;
 
     for (p = places; p != NULL; p = p->next)
-        if (p->op == call->op && p->stream == call->stream && p->site.line == call->site.line && p->depth == depth &&
-            strcmp(p->site.file, file) == 0)
+        if (p->op == call->op && p->stream == call->stream && p->line == call->site.line && p->depth == depth &&
+            strcmp(p->file, file) == 0)
             goto found;
     pthread_once(&once, make_key);
-    p = calloc(1, sizeof *p);
+    p = add_place(call, file, depth);
     if (p == NULL || !have_key) {
         free(p);
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a plain call of %s", call->op->name);
     }
-    p->op = call->op;
-    p->site = (bg_site){file, call->site.line};
-    p->stream = call->stream;
-    p->depth = depth;
-    p->next = places;
     places = p;
     /* The thread's end frees what the key holds; where that fails it is kept to the end of the process. */
     (void)pthread_setspecific(key, places);

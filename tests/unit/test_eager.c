@@ -557,6 +557,34 @@ static void test_closures_in_flight(void **state)
     bg_pool_destroy(options.pool);
 }
 
+/* ---- the place of a plain call ---- */
+
+/* The file's text may be the caller's for the call alone. */
+static void test_file_is_copied(void **state)
+{
+    fixture *f = *state;
+    char file[] = "first.py";
+    bg_site site = {file, 7};
+    bg_operand out = {BG_ROLE_OUT, bg_tensor_1d(NULL, BG_F32, N)};
+    bg_region region = BG_REGION_INIT;
+    void *first;
+
+    region.name = "eager_file";
+    region.body = do_nothing;
+    region.operands = &out;
+    region.operand_count = 1;
+    EXPECT_OK(bg_region_call(&region, f->stream, &site));
+    first = out.tensor.data;
+    (void)strcpy(file, "other.py");
+    out.tensor.data = NULL;
+    EXPECT_OK(bg_region_call(&region, f->stream, &site));
+    assert_ptr_not_equal(out.tensor.data, first); /* it is another place */
+    (void)strcpy(file, "first.py");
+    out.tensor.data = NULL;
+    EXPECT_OK(bg_region_call(&region, f->stream, &site));
+    assert_ptr_equal(out.tensor.data, first);
+}
+
 /* ---- aborts ---- */
 
 /* A capture that is aborted while the closure's body runs: the body ends first. */
@@ -712,6 +740,7 @@ int main(void)
         TEST(test_closures_in_place),
         TEST(test_failed_capture),
         TEST(test_closures_in_flight),
+        TEST(test_file_is_copied),
         TEST(test_aborted_inside),
         TEST(test_tools),
         TEST(test_forked_stream),
