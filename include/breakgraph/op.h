@@ -20,7 +20,10 @@
 #include <breakgraph/tensor.h>
 
 #ifdef __cpp_exceptions
+extern "C++" { /* a program may include this header in extern "C" */
+#include <cstdlib>
 #include <exception>
+}
 #endif
 
 BG_BEGIN_C_

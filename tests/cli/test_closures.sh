@@ -86,6 +86,21 @@ else
     skip hpp-nvcc "nvcc is not installed"
 fi
 
+# In extern "C", as programs include what they take for a header of C.
+cat >"$work/extern.cpp" <<'C'
+extern "C" {
+#include <breakgraph/breakgraph.h>
+}
+int main() { return bg_version() == nullptr; }
+C
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || { skip "extern-c-$compiler" "$compiler is not installed"; continue; }
+    for standard in c++11 c++20; do
+        compiles "extern-c-$compiler-$standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude \
+            -isystem "$cuda/include" "$work/extern.cpp"
+    done
+done
+
 # What cannot work is refused in words.
 refused() # name, text, body
 {
