@@ -12,7 +12,8 @@
  * Exceptions: one that leaves a body or a forward function is caught there. It becomes the status of that call, and of
  * the capture or replay that the call is in: that of a bg::error, BG_ERROR_OUT_OF_MEMORY for std::bad_alloc, else
  * BG_ERROR_OP. bg_last_error() has its what(), with the op call, file and line. The streams stay usable. None may leave
- * the program's other functions that the library calls, such as config.veto and options.barrier.
+ * the program's other functions that the library calls, such as config.veto and options.barrier. A destructor of a
+ * closure that throws ends the process, as elsewhere in C++.
  * Closures: a body runs again in every replay. Let it hold values, [=], or pointers to what lives as long as the
  * graph. The graph waits for its work on the device before it destroys them. Outside a capture, in forward_run and with
  * BG_DEBUG=forward a closure lives during the call only: work that the body leaves queued, such as a host node, must
@@ -74,7 +75,10 @@ inline bg_status status_of_exception(const char *what) noexcept
     static const char advice[] = "catch the exception there to go on";
     try {
         throw;
-    } catch (const error &e) { /* mostly of the library's last failure, whose sentence is there */
+    } catch (const error &e) {
+        if (e.status() == BG_OK) /* no throw is a success */
+            return bg_report_failure(BG_ERROR_OP, what, e.what(), advice);
+        /* Mostly of the library's last failure, whose sentence is there. */
         return std::strcmp(e.what(), bg_last_error()) == 0 ? e.status()
                                                            : bg_report_failure(e.status(), what, e.what(), advice);
     } catch (const std::bad_alloc &e) {
@@ -93,6 +97,15 @@ inline bg_status status_of_cuda(const char *what, cudaError_t result)
     return bg_report_failure(BG_ERROR_CUDA, what, cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
+template <class Function>
+bool is_null(const Function &function) noexcept
+{
+    if constexpr (std::is_pointer_v<Function>)
+        return function == nullptr;
+    else
+        return (void)function, false;
+}
+
 /* Calls function(arguments...), which returns nothing, a bg_status or a cudaError_t. */
 template <class Function, class... Arguments>
 bg_status call(const char *what, Function &function, Arguments &&...arguments) noexcept
@@ -100,6 +113,8 @@ bg_status call(const char *what, Function &function, Arguments &&...arguments) n
     using result = std::invoke_result_t<Function &, Arguments...>;
     static_assert(std::is_void_v<result> || std::is_same_v<result, bg_status> || std::is_same_v<result, cudaError_t>,
                   "the function must return nothing, a bg_status or a cudaError_t");
+    if (is_null(function))
+        return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, what, "the function is NULL", "pass one to call");
     try {
         if constexpr (std::is_void_v<result>) {
             function(std::forward<Arguments>(arguments)...);
@@ -147,7 +162,7 @@ struct closure {
         }
     }
 
-    static void destroy(void *kept)
+    static void destroy(void *kept) noexcept
     {
         delete static_cast<kept_type *>(kept);
     }
@@ -155,7 +170,7 @@ struct closure {
 
 /* An object on the heap that a graph or a runner destroys. */
 template <class Object>
-void destroy_object(void *object)
+void destroy_object(void *object) noexcept
 {
     delete static_cast<Object *>(object);
 }
@@ -220,6 +235,8 @@ inline operand out(bg_tensor &tensor)
     return operand(BG_ROLE_OUT, tensor, &tensor);
 }
 
+/* A tensor that is const stays as it is: where it has no memory, the body alone gets the bridge buffer, in its
+ * tensors, and no later op can read it. Pass one that is not const to pass the buffer on. */
 inline operand out(const bg_tensor &tensor)
 {
     return operand(BG_ROLE_OUT, tensor, nullptr);
@@ -261,7 +278,7 @@ bg_status call_closure(cudaStream_t stream, const char *name, bool eager, const 
         bg_region region = BG_REGION_INIT;
         region.name = name;
         region.eager = eager;
-        region.body = calls::run;
+        region.body = is_null(body) ? nullptr : calls::run;
         region.user = const_cast<void *>(static_cast<const void *>(std::addressof(body)));
         region.user_bytes = sizeof body;
         region.keep = calls::template keep<moves>;
@@ -399,8 +416,9 @@ class graph : public handle<bg_graph, bg_graph_destroy>
     using handle::handle;
 
     /* Captures forward(stream), as bg_capture_forward does, in place of the graph that was here. forward returns
-     * nothing, a bg_status or a cudaError_t, and may throw. It is copied, or moved where it is an rvalue, into the
-     * graph, since the debug mode forward and BG_SHADOW run it again in replays: what it refers to must then still
+     * nothing, a bg_status or a cudaError_t, and may throw. The old graph is destroyed before the capture begins, so
+     * that its memory is free; after an error there is none. forward is copied, or moved where it is an rvalue, into
+     * the graph, since the debug mode forward and BG_SHADOW run it again in replays: what it refers to must then still
      * live. */
     template <class Forward>
     bg_status capture(cudaStream_t stream, Forward &&forward, const bg_capture_options *options = nullptr)
@@ -454,7 +472,10 @@ class capture : public handle<bg_capture, bg_capture_abort>
     /* Ends the capture, and puts the graph in place of the one that is in result. */
     bg_status end(graph &result) noexcept
     {
-        return bg_capture_end(release(), result.out());
+        bg_graph *ended = nullptr; /* the old graph's closures may not destroy what they hold inside a capture */
+        bg_status status = bg_capture_end(release(), &ended);
+        result.reset(ended);
+        return status;
     }
 };
 
@@ -501,8 +522,12 @@ template <class Forward>
 bg_status forward_run(cudaStream_t stream, Forward &&forward, const bg_capture_options *options = nullptr)
 {
     using type = std::remove_reference_t<Forward>;
-    return bg_forward_run(detail::run_forward<type>,
-                          const_cast<void *>(static_cast<const void *>(std::addressof(forward))), stream, options);
+    if constexpr (std::is_function_v<type>) {
+        return forward_run(stream, &forward, options);
+    } else {
+        void *user = const_cast<void *>(static_cast<const void *>(std::addressof(forward)));
+        return bg_forward_run(detail::run_forward<type>, user, stream, options);
+    }
 }
 
 } /* namespace bg */

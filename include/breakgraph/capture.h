@@ -18,7 +18,8 @@ typedef struct bg_capture bg_capture;
 /* A captured pass: segments, and eager calls between them. */
 typedef struct bg_graph bg_graph;
 
-/* A forward pass: queues its work on stream. Returns its first error. */
+/* A forward pass: queues its work on stream. Returns its first error. No exception may leave it: what it throws would
+ * pass through C. The functions of breakgraph/breakgraph.hpp take forward functions that throw. */
 typedef bg_status (*bg_forward)(void *user, cudaStream_t stream);
 
 /* How much of a pass runs eagerly or step by step, to find a fault.

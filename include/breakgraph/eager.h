@@ -23,13 +23,17 @@ BG_BEGIN_C_
 
 /* Calls function(user, stream) as an eager op of that name. In a capture it is a break: function runs between two
  * segments, in every replay, and at capture if segments are launched there. Elsewhere it is called at once.
- * name is copied. function and user must live as long as the graph. BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES)
- * report a user that is a local variable of a function that has returned ("dangling").
+ * name is copied. function and user must live as long as the graph. In C++ an exception that leaves function becomes
+ * BG_ERROR_OP, as for a BG_EAGER_OP, if it was given to bg_eager; none may leave one given to bg_eager_at.
+ * BG_CHECK=graph and bg_check (BG_CHECK_ADDRESSES) report a user that is a local variable of a function that has
+ * returned ("dangling").
  * Errors: those of bg_op_call, INVALID_ARGUMENT (function is NULL, an invalid name, a name that another kind of op
  * has). In a capture or an eager pass each of them is sticky. */
 BG_API bg_status bg_eager_at(cudaStream_t stream, const char *name,
                              bg_status (*function)(void *user, cudaStream_t stream), void *user, const bg_site *site);
+#ifndef __cpp_exceptions
 #define bg_eager(stream, name, function, user) bg_eager_at(stream, name, function, user, BG_SITE)
+#endif
 
 /* The largest number of operands of a bg_region. */
 #define BG_OPERANDS_MAX 32
@@ -41,7 +45,7 @@ typedef struct bg_operand {
 } bg_operand;
 
 /* A call of an op without a macro. It is for bindings to other languages, and for closures: what a body needs can be
- * copied into the graph. */
+ * copied into the graph. No exception may leave body, keep or destroy. */
 typedef struct bg_region {
     size_t struct_size; /* set by BG_REGION_INIT */
     const char *name;   /* copied */
@@ -50,7 +54,8 @@ typedef struct bg_region {
      * of an output, and an output without memory has a bridge buffer. */
     bg_status (*body)(void *user, bg_tensor *tensors, cudaStream_t stream);
     void *user;
-    size_t user_bytes; /* of what user points to, where checks are to look for pointers into a stack; 0: they do not */
+    size_t user_bytes; /* with keep: of what *kept points to, where checks are to look for pointers into a stack; 0:
+                        * they do not */
     /* In a capture: sets *kept to a copy of user, which takes user's place in this call and in all replays. The graph,
      * also that of a capture that fails, destroys it once, after waiting for the work that it has on the device.
      * Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: user then needs to live during
@@ -73,6 +78,48 @@ typedef struct bg_region {
  * functions would get arguments of an unknown form.
  * Errors: as for bg_eager_at; INVALID_ARGUMENT (bad struct_size, keep without destroy, invalid operands). */
 BG_API bg_status bg_region_call(const bg_region *region, cudaStream_t stream, const bg_site *site);
+
+#ifdef __cpp_exceptions
+/* bg_eager: bg_eager_at, with a body that catches what function throws, since the library is C. */
+typedef struct bg_guarded_ {
+    bg_status (*function)(void *user, cudaStream_t stream);
+    void *user;
+} bg_guarded_;
+
+inline bg_status bg_guarded_run_(void *user, bg_tensor *, cudaStream_t stream)
+{
+    const bg_guarded_ *guarded = static_cast<const bg_guarded_ *>(user);
+    BG_RUN_(guarded->function(guarded->user, stream));
+}
+
+inline bg_status bg_guarded_keep_(void *user, void **kept)
+{
+    bg_guarded_ *copy = static_cast<bg_guarded_ *>(std::malloc(sizeof(bg_guarded_)));
+    if (copy == nullptr)
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "bg_eager", "out of host memory",
+                                 "none for a function and its user");
+    *copy = *static_cast<const bg_guarded_ *>(user);
+    *kept = copy;
+    return BG_OK;
+}
+
+inline bg_status bg_eager_guarded_(cudaStream_t stream, const char *name,
+                                   bg_status (*function)(void *user, cudaStream_t stream), void *user,
+                                   const bg_site *site)
+{
+    bg_guarded_ guarded = {function, user};
+    bg_region region = BG_REGION_INIT;
+    region.name = name;
+    region.body = function != nullptr ? bg_guarded_run_ : nullptr;
+    region.user = &guarded;
+    region.user_bytes = sizeof guarded;
+    region.keep = bg_guarded_keep_;
+    region.destroy = std::free;
+    return bg_region_call(&region, stream, site);
+}
+
+#define bg_eager(stream, name, function, user) bg_eager_guarded_(stream, name, function, user, BG_SITE)
+#endif
 
 BG_END_C_
 

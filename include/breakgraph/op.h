@@ -71,7 +71,7 @@ typedef struct bg_field {
     const char *type;      /* as the macro spells it: "int"; NULL: not known */
 } bg_field;
 
-/* Properties of an op that its declaration does not contain. */
+/* Properties of an op that its declaration does not contain. No exception may leave its functions. */
 typedef struct bg_op_attributes {
     size_t struct_size; /* set by BG_OP_ATTRIBUTES_INIT */
     /* Runs at capture in place of the body where the op is a break; replays run the body. NULL: the body runs at

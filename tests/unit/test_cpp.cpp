@@ -364,6 +364,69 @@ void test_macro_throws(void **state)
     expect_usable(f, f->stream);
 }
 
+/* Functions given to bg_eager, as in C, too. */
+void test_function_throws(void **state)
+{
+    fixture *f = fixture_of(state);
+    bg::graph graph;
+    thrown which = EXCEPTION;
+    auto function = [](void *user, cudaStream_t) {
+        return throw_it(*static_cast<thrown *>(user)) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+    };
+    auto forward = [&](cudaStream_t stream) { return bg_eager(stream, "cpp_function", function, &which); };
+
+    EXPECT_STATUS(forward(f->stream), BG_ERROR_OP);
+    EXPECT_STATUS(graph.capture(f->stream, forward), BG_ERROR_OP);
+    EXPECT_ERROR("op cpp_function, call cpp_function#0 at ");
+    EXPECT_ERROR("the body failed: no tokens left");
+    which = NOTHING;
+    EXPECT_OK(graph.capture(f->stream, forward));
+    which = NUMBER;
+    EXPECT_STATUS(graph.replay(f->stream), BG_ERROR_OP);
+    EXPECT_ERROR("it threw what is no std::exception");
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    which = NOTHING;
+    EXPECT_OK(graph.replay(f->stream));
+    EXPECT_STATUS(bg_eager(f->stream, "cpp_function", nullptr, nullptr), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the function of cpp_function is NULL");
+    expect_usable(f, f->stream);
+}
+
+/* No throw is a success. */
+void test_throws_ok(void **state)
+{
+    fixture *f = fixture_of(state);
+    auto body = [](cudaStream_t) { throw bg::error(BG_OK, "all is well"); };
+    EXPECT_STATUS(bg::eager(f->stream, "cpp_throws_ok", {}, body), BG_ERROR_OP);
+    EXPECT_ERROR("the body failed: all is well");
+}
+
+bool ran_plainly;
+void run_plainly(cudaStream_t)
+{
+    ran_plainly = true;
+}
+
+void test_function_pointers(void **state)
+{
+    fixture *f = fixture_of(state);
+    void (*none)(cudaStream_t) = nullptr;
+    bg::graph graph;
+
+    EXPECT_OK(bg::forward_run(f->stream, run_plainly));
+    assert_true(ran_plainly);
+    EXPECT_OK(graph.capture(f->stream, run_plainly));
+    EXPECT_STATUS(bg::eager(f->stream, "cpp_null", {}, none), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the function of cpp_null is NULL");
+    EXPECT_STATUS(graph.capture(f->stream, [=](cudaStream_t s) { bg::op(s, "cpp_null_op", {}, none); }),
+                  BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg::forward_run(f->stream, none), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the forward function failed: the function is NULL");
+    EXPECT_STATUS(graph.capture(f->stream, none), BG_ERROR_INVALID_ARGUMENT);
+    assert_false(static_cast<bool>(graph));
+    expect_usable(f, f->stream);
+}
+
 /* ---- objects ---- */
 
 static_assert(!std::is_copy_constructible_v<bg::graph> && std::is_nothrow_move_constructible_v<bg::graph>, "graph");
@@ -425,6 +488,49 @@ void test_capture(void **state)
     }
     EXPECT_OK(graph.info(info));
     assert_int_equal(info.breaks, 1);
+}
+
+/* Notes the phase that it is destroyed in. */
+struct phase_noter {
+    bg_phase *noted;
+    explicit phase_noter(bg_phase *to) : noted(to)
+    {
+    }
+    phase_noter(const phase_noter &) = delete;
+    phase_noter &operator=(const phase_noter &) = delete;
+    ~phase_noter()
+    {
+        *noted = bg_current_phase();
+    }
+};
+
+/* end() destroys the old graph, which may free memory, outside the capture. */
+void test_end_in_place(void **state)
+{
+    fixture *f = fixture_of(state);
+    bg_phase noted = BG_PHASE_CAPTURE;
+    bg::graph graph;
+    bg::capture capture;
+
+    EXPECT_OK(graph.capture(f->stream, [&](cudaStream_t s) {
+        bg::eager(s, "cpp_noter", {}, [held = std::make_shared<phase_noter>(&noted)](cudaStream_t) { (void)held; });
+    }));
+    EXPECT_OK(capture.begin(f->stream));
+    EXPECT_OK(capture.end(graph));
+    assert_int_equal(noted, BG_PHASE_PLAIN);
+    assert_true(static_cast<bool>(graph));
+}
+
+/* A const tensor without memory: the buffer is the body's. */
+void test_out_of_const(void **state)
+{
+    fixture *f = fixture_of(state);
+    const bg_tensor none = bg_tensor_1d(nullptr, BG_F32, N);
+    bool had_memory = false;
+    EXPECT_OK(bg::eager(f->stream, "cpp_const_out", {bg::out(none)},
+                        [&](bg_tensor *t, cudaStream_t) { had_memory = t[0].data != nullptr; }));
+    assert_true(had_memory);
+    assert_null(none.data);
 }
 
 void test_wrap(void **state)
@@ -543,14 +649,27 @@ void test_in_threads(void **state)
 int main()
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_frame_is_gone),   TEST(test_reference_dangles),
-        TEST(test_kinds_of_bodies), TEST(test_mutable),
-        TEST(test_bridges),         TEST(test_too_many_operands),
-        TEST(test_body_throws),     TEST(test_forward_throws),
-        TEST(test_check_throws),    TEST(test_copy_throws),
-        TEST(test_macro_throws),    TEST(test_objects),
-        TEST(test_capture),         TEST(test_wrap),
-        TEST(test_runner),          TEST(test_forward_mode),
+        TEST(test_frame_is_gone),
+        TEST(test_reference_dangles),
+        TEST(test_kinds_of_bodies),
+        TEST(test_mutable),
+        TEST(test_bridges),
+        TEST(test_too_many_operands),
+        TEST(test_body_throws),
+        TEST(test_forward_throws),
+        TEST(test_check_throws),
+        TEST(test_copy_throws),
+        TEST(test_macro_throws),
+        TEST(test_objects),
+        TEST(test_capture),
+        TEST(test_wrap),
+        TEST(test_runner),
+        TEST(test_forward_mode),
+        TEST(test_function_throws),
+        TEST(test_throws_ok),
+        TEST(test_function_pointers),
+        TEST(test_end_in_place),
+        TEST(test_out_of_const),
         TEST(test_in_threads),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
