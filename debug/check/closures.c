@@ -21,7 +21,7 @@ static words find_words(const bg_graph *graph, const bg__call *call)
         return (words){NULL, 0};
     if (region->keep == NULL)
         return (words){(const unsigned char *)&region->user, 1};
-    return (words){region->user, region->user_bytes / sizeof(uintptr_t)};
+    return (words){region->user, region->user != NULL ? region->user_bytes / sizeof(uintptr_t) : 0};
 }
 
 static uintptr_t word_at(words in, size_t index)

@@ -158,13 +158,18 @@ void bg__maps_free(bg__maps *maps)
     *maps = (bg__maps){0};
 }
 
+static bool is_in_own_stack(const bg__maps *maps, uintptr_t address)
+{
+    return address >= maps->own_stack && address < maps->own_stack_end;
+}
+
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)
 {
     enum { RED_ZONE = 128 }; /* bytes below the stack pointer that a function may use */
     const bg__mapping *mapping;
 
-    if (address >= maps->own_stack && address < maps->own_stack_end)
-        return address < maps->frame;
+    if (is_in_own_stack(maps, address)) /* on another stack, as a fiber or a signal handler is: not known */
+        return is_in_own_stack(maps, maps->frame) && address < maps->frame;
     mapping = bg__maps_find(maps, address);
     return mapping != NULL && mapping->stack && mapping->top != 0 && address < mapping->top - RED_ZONE;
 }

@@ -19,7 +19,8 @@ typedef struct bg__maps {
     uintptr_t own_stack, own_stack_end; /* the calling thread's */
 } bg__maps;
 
-/* frame: an address in the calling thread's stack; functions whose frames lie below it have returned. Call
+/* frame: an address in the stack that runs; if that is the calling thread's own stack, functions whose frames lie
+ * below it have returned. Call
  * bg__maps_free also after a failure. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__maps_take(bg__maps *maps, const void *frame);
 void bg__maps_free(bg__maps *maps);

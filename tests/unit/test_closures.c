@@ -1,6 +1,8 @@
 /* Closures of eager calls that point into the stack of functions that have returned. */
 #include "tests/support/finding_support.h"
 
+#include "debug/memory/maps.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,62 @@ static void test_closures(void **state)
     bg_graph_destroy(graph);
 }
 
+static bg_status keep_nothing(void *user, void **kept)
+{
+    (void)user;
+    *kept = NULL;
+    return BG_OK;
+}
+
+static void destroy_nothing(void *kept)
+{
+    assert_null(kept);
+}
+
+/* user: what the region keeps its user with. */
+static bg_status null_pass(void *user, cudaStream_t stream)
+{
+    const bg_region *kept = user;
+    bg_region region = BG_REGION_INIT;
+    region.name = "closures_null";
+    region.body = do_nothing;
+    region.user_bytes = 8;
+    region.keep = kept->keep;
+    region.destroy = kept->destroy;
+    return bg_region_call(&region, stream, BG_SITE);
+}
+
+static void test_null(void **state)
+{
+    bg_region kept = BG_REGION_INIT;
+    for (int i = 0; i < 2; i++) {
+        bg_graph *graph = NULL;
+        EXPECT_OK(bg_capture_forward(&graph, null_pass, &kept, ((fixture *)*state)->stream, NULL));
+        EXPECT_NO_FINDING(check(graph));
+        bg_graph_destroy(graph);
+        kept.keep = keep_nothing;
+        kept.destroy = destroy_nothing;
+    }
+}
+
+/* On the stack of a fiber or of a signal handler, no frame says what of the thread's own stack is in use. */
+static void test_other_stack(void **state)
+{
+    volatile char here = 0;
+    uintptr_t address = (uintptr_t)&here;
+    bg__maps maps;
+
+    (void)state;
+    EXPECT_OK(bg__maps_take(&maps, (const void *)address));
+    assert_false(bg__maps_is_gone(&maps, address));
+    assert_true(bg__maps_is_gone(&maps, maps.own_stack));
+    maps.frame = maps.own_stack_end;
+    assert_false(bg__maps_is_gone(&maps, address));
+    maps.frame = maps.own_stack - 1;
+    assert_false(bg__maps_is_gone(&maps, address));
+    bg__maps_free(&maps);
+}
+
 /* At the end of the capture, and before replays: said once. */
 static void expect_warning(fixture *f, const char *checks)
 {
@@ -174,10 +232,8 @@ static void test_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_returned),
-        TEST(test_alive),
-        TEST(test_closures),
-        TEST(test_environment),
+        TEST(test_returned), TEST(test_alive),       TEST(test_closures),
+        TEST(test_null),     TEST(test_other_stack), TEST(test_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
