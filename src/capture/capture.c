@@ -189,7 +189,8 @@ static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
-    bg__override_warn(capture->override);
+    if (status == BG_OK) /* else ops after the failure were not called yet */
+        bg__override_warn(capture->override);
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
         status = bg__segment_close(capture, capture->options.join_at_end);

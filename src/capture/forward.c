@@ -260,8 +260,9 @@ bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, co
     BG__TRY(bg__graph_of_forward(&graph, full.name, forward, user, &full));
     BG__TRY(bg__state_save(&state, full.state, full.state_count, "options.state", stream));
     status = bg__forward_run(graph, bg__forward_phase(), stream);
-    bg__override_warn(graph->forward->override);
-    if (status != BG_OK)
+    if (status == BG_OK) /* else ops after the failure were not called yet */
+        bg__override_warn(graph->forward->override);
+    else
         restore_state_or_warn(&state, stream);
 done:
     bg__state_free(&state);

@@ -231,7 +231,25 @@ done:
 
 /* ---- use ---- */
 
-/* A misspelt name in the environment would do nothing, silently. */
+/* Whether p was not warned about before in this process, which may make many passes. */
+static bool is_first_warning(const pattern *p)
+{
+    static char **warned;
+    static size_t count, capacity;
+    bool first = true;
+
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < count && first; i++)
+        first = strncmp(warned[i], p->text, p->length) != 0 || warned[i][p->length] != '\0';
+    if (first && BG__GROW(warned, count, capacity, "warnings") == BG_OK) {
+        warned[count] = strndup(p->text, p->length);
+        count += warned[count] != NULL;
+    }
+    pthread_mutex_unlock(&mutex);
+    return first;
+}
+
+/* A misspelt name in the environment would do nothing, silently. Ops without a macro exist from their first call on. */
 void bg__override_warn(const bg__override *override)
 {
     bg__nearest nearest;
@@ -245,11 +263,11 @@ void bg__override_warn(const bg__override *override)
         length = p->length - (size_t)(part - p->text);
         hash = memchr(part, '#', length);
         length = hash != NULL ? (size_t)(hash - part) : length;
-        if (bg__op_any_matches(part, length))
+        if (bg__op_any_matches(part, length) || !is_first_warning(p))
             continue;
         nearest = bg__nearest_to(part, length);
         bg__op_nearest(&nearest);
-        bg__warn("BG_EAGER_OPS: no op of this program matches \"%.*s\"%s", (int)p->length, p->text,
+        bg__warn("BG_EAGER_OPS: no op so far matches \"%.*s\"%s", (int)p->length, p->text,
                  bg__nearest_hint(&nearest, "", hint));
     }
 }

@@ -585,6 +585,34 @@ static void test_file_is_copied(void **state)
     assert_ptr_equal(out.tensor.data, first);
 }
 
+/* ---- patterns ---- */
+
+static void expect_warnings(scaled *s, bg_status expected, const char *warning)
+{
+    char text[2000];
+    bg_graph *graph;
+    FILE *errors = keep_errors();
+    EXPECT_STATUS(bg_forward_run(pass, s, s->f->stream, NULL), expected);
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, s, s->f->stream, NULL), expected);
+    bg_graph_destroy(graph);
+    (void)kept_errors(errors, text, sizeof text);
+    if (warning == NULL)
+        assert_string_equal(text, "");
+    else /* once */
+        assert_true(strstr(text, warning) != NULL && strstr(strstr(text, warning) + 1, warning) == NULL);
+}
+
+static void test_pattern_without_op(void **state)
+{
+    scaled s = {.f = *state, .factor = 3, .status = BG_ERROR_OP};
+    setenv("BG_EAGER_OPS", "eager_misspelt,eager_scale", 1);
+    expect_warnings(&s, BG_ERROR_OP, NULL);
+    s.status = BG_OK;
+    expect_warnings(&s, BG_OK, "BG_EAGER_OPS: no op so far matches \"eager_misspelt\"");
+    expect_warnings(&s, BG_OK, NULL);
+    unsetenv("BG_EAGER_OPS");
+}
+
 /* ---- aborts ---- */
 
 /* A capture that is aborted while the closure's body runs: the body ends first. */
@@ -741,6 +769,7 @@ int main(void)
         TEST(test_failed_capture),
         TEST(test_closures_in_flight),
         TEST(test_file_is_copied),
+        TEST(test_pattern_without_op),
         TEST(test_aborted_inside),
         TEST(test_tools),
         TEST(test_forked_stream),
