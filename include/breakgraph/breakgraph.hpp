@@ -425,17 +425,19 @@ class graph : public handle<bg_graph, bg_graph_destroy>
     {
         using kept_type = std::decay_t<Forward>;
         std::unique_ptr<kept_type> kept;
+        graph made; /* forward may use this object */
         bg_status status = detail::make_object(kept, std::forward<Forward>(forward));
 
         reset();
         if (status == BG_OK)
-            status = bg_capture_forward(out(), detail::run_forward<kept_type>, kept.get(), stream, options);
+            status = bg_capture_forward(made.out(), detail::run_forward<kept_type>, kept.get(), stream, options);
         if (status == BG_OK)
-            status = bg_graph_own(get(), kept.get(), detail::destroy_object<kept_type>);
+            status = bg_graph_own(made.get(), kept.get(), detail::destroy_object<kept_type>);
         if (status == BG_OK)
             (void)kept.release();
         else
-            reset();
+            made.reset();
+        reset(made.release());
         return status;
     }
     /* Wraps a CUDA graph of the program's, as bg_graph_wrap does, in place of the graph that was here. */

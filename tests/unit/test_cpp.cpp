@@ -521,6 +521,35 @@ void test_end_in_place(void **state)
     assert_true(static_cast<bool>(graph));
 }
 
+/* What forward puts into the object is destroyed, as the graph that was there before is. */
+void test_capture_uses_graph(void **state)
+{
+    fixture *f = fixture_of(state);
+    cudaGraph_t source = nullptr;
+    bg::graph graph;
+    auto forward = [&](cudaStream_t) {
+        assert_false(static_cast<bool>(graph));
+        bg::check(graph.wrap(source));
+        bg::check(bg_graph_own(graph.get(), new counted, [](void *held) { delete static_cast<counted *>(held); }));
+        assert_int_equal(counted::alive, 1);
+    };
+
+    EXPECT_CUDA(cudaGraphCreate(&source, 0));
+    EXPECT_OK(graph.capture(f->stream, [](cudaStream_t) {}));
+    EXPECT_OK(graph.capture(f->stream, forward));
+    assert_int_equal(counted::alive, 0);
+    assert_true(static_cast<bool>(graph));
+    EXPECT_STATUS(graph.capture(f->stream,
+                                [&](cudaStream_t s) {
+                                    forward(s);
+                                    throw 1;
+                                }),
+                  BG_ERROR_OP);
+    assert_int_equal(counted::alive, 0);
+    assert_false(static_cast<bool>(graph));
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
 /* A const tensor without memory: the buffer is the body's. */
 void test_out_of_const(void **state)
 {
@@ -670,6 +699,7 @@ int main()
         TEST(test_function_pointers),
         TEST(test_end_in_place),
         TEST(test_out_of_const),
+        TEST(test_capture_uses_graph),
         TEST(test_in_threads),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
