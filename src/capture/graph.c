@@ -87,17 +87,22 @@ static void wait_for_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     const bg__use *use = graph->use;
-    cudaError_t error;
+    const char *call = "cudaStreamIsCapturing";
+    cudaError_t error = cudaSuccess;
 
     if (!graph->keeps)
         return;
-    if (use->stream != NULL) {
+    if (use->stream != NULL)
         error = cudaStreamIsCapturing(use->stream, &capturing);
-        bg__ignore(error);
-        if (error == cudaSuccess && capturing == cudaStreamCaptureStatusNone)
-            bg__ignore(cudaEventRecord(use->event, use->stream));
-    }
-    bg__ignore(cudaEventSynchronize(use->event));
+    if (error == cudaSuccess && use->stream != NULL && capturing == cudaStreamCaptureStatusNone)
+        call = "cudaEventRecord", error = cudaEventRecord(use->event, use->stream);
+    if (error == cudaSuccess)
+        call = "cudaEventSynchronize", error = cudaEventSynchronize(use->event);
+    bg__ignore(error);
+    if (error != cudaSuccess && !bg__device_is_gone(error))
+        bg__warn("%s: %s failed with %s, so its work was not waited for; closures of its calls that the work reads may "
+                 "be gone",
+                 graph->name, call, cudaGetErrorName(error));
 }
 
 /* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:

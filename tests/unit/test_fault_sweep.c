@@ -143,6 +143,12 @@ static bool is_state_lost(void)
     return strstr(said, "options.state could not be restored") != NULL;
 }
 
+/* bg_graph_destroy could not wait for the work that reads closures. */
+static bool is_not_waited_for(void)
+{
+    return strstr(said, "closures of its calls that the work reads may be gone") != NULL;
+}
+
 /* A graph that could not be destroyed keeps the memory of its allocation nodes. */
 static bool keeps_memory(const char *call)
 {
@@ -181,7 +187,7 @@ static void check_told(const sweep_scene *s, const char *call, cudaError_t code,
         CHECK(!strncmp(call, "cublas", 6) || strstr(s->message, cudaGetErrorName(code)) != NULL,
               "the sentence does not name the error: \"%s\"", s->message);
     } else if (!is_without_effect(call, scenario->name)) {
-        CHECK((is_one_of(call, releases) || is_state_lost()) && strstr(said, call) != NULL &&
+        CHECK((is_one_of(call, releases) || is_state_lost() || is_not_waited_for()) && strstr(said, call) != NULL &&
                   strstr(said, cudaGetErrorName(code)) != NULL,
               "nothing tells of the failure: the status is BG_OK, on stderr stands \"%s\"", said);
     }
