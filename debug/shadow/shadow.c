@@ -340,7 +340,6 @@ struct bg__replay_shadow {
     bool begun;         /* a replay has been shadowed */
     bool known;         /* the image holds memory as it was before the replay */
     bool timed, varied; /* times were taken; what varies between eager passes was told */
-    bool idle;          /* nothing was compared, which was told */
     bg__timing nodes;   /* the times of nodes, of the first walk */
     int told;           /* findings that have been printed */
 };
@@ -567,7 +566,7 @@ bool bg__shadow_undo_replay(const bg_graph *graph)
     return false;
 }
 
-/* No op call has an output, and no other cause was looked for and found. */
+/* No op call has an output: what the nodes write is neither compared nor restored. */
 static bool compared_nothing(const bg__shadow *s)
 {
     return s->output_count == 0 && bg_report_count(s->report) == 0;
@@ -580,7 +579,6 @@ bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
     bool in_tool = bg__tool_enter();
     char hidden = bg__fail_hide();
     bg_status status, replayed = BG_OK;
-    bool nothing;
 
     g->shadow.stream = stream;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
@@ -588,14 +586,7 @@ bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
 done:
     bg__relax_end(relaxed);
     bg__tool_leave(in_tool);
-    nothing = status == BG_OK && replayed == BG_OK && compared_nothing(&g->shadow);
-    bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !nothing);
-    if (nothing && !g->idle)
-        bg__warn(
-            "BG_SHADOW: nothing of %s could be compared, and what its nodes write is not restored: no op call says "
-            "what it writes. Declare ops, or give bg_region operands",
-            bg__graph_name(graph));
-    g->idle = nothing;
+    bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
                  bg_last_error());
