@@ -117,13 +117,11 @@ gives()
 {
     printf '%b' '#include <cstdio>\n' "$2" '\nint main()\n{\n    int *x, host = 0;\n    cudaMalloc(&x, 64);\n    cudaMemset(x, 0, 64);\n    run(x);\n' \
         '    cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);\n    std::printf("%d %s\\n", host, cudaGetErrorName(cudaGetLastError()));\n}\n' >form.cu
-    for compiler in "${compilers[@]}"; do
-        if "$cc" -ccbin "$compiler" -Wall -Wextra -Werror "${@:3}" form.cu -o form >log 2>&1; then
-            says "form-$1-$compiler" ./form <<<'1 cudaSuccess'
-        else
-            fail "form-$1-$compiler" "it does not compile"
-        fi
-    done
+    if compile "${@:3}" form.cu -o form >log 2>&1; then
+        says "form-$1" ./form <<<'1 cudaSuccess'
+    else
+        fail "form-$1" "it does not compile"
+    fi
 }
 one='__global__ void k(int *x) { *x += 1; }\n'
 gives if-constexpr "$one"'void run(int *x) { void (*p)(int *) = k; if constexpr (sizeof(int) == 4) (*p)<<<1, 1>>>(x); }'
