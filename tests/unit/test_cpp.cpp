@@ -436,7 +436,7 @@ static_assert(sizeof(bg::capture) == sizeof(bg_capture *), "capture");
 void test_objects(void **state)
 {
     fixture *f = fixture_of(state);
-    bg::graph graph, other;
+    bg::graph graph, other, &same = graph;
     bg::report report;
 
     EXPECT_OK(graph.capture(f->stream, [held = counted()](cudaStream_t) { (void)held; }));
@@ -446,7 +446,7 @@ void test_objects(void **state)
     assert_true(static_cast<bool>(other));
     graph = bg::graph(other.release());
     assert_null(other.get());
-    graph = std::move(*&graph); /* itself */
+    graph = std::move(same); /* itself */
     EXPECT_OK(graph.replay(f->stream));
     EXPECT_OK(bg_check(graph.get(), BG_CHECK_ALL, report.out()));
     EXPECT_OK(graph.check(BG_CHECK_ALL, report));
