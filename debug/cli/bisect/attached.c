@@ -239,28 +239,39 @@ static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 
 /* ---- the confirmation ------------------------------------------------------------------------------------------- */
 
-/* The last time with the nodes that they must come behind outside, too: the program is good then, too, and says who
- * made those. */
-static void mark_confirmed(const cli_bisection *b, bool *marks, bool partners)
+static void mark_culprits(const cli_bisection *b, bool *marks)
 {
     mark(b, marks, 0, 0);
+    for (size_t i = 0; i < b->found; i++)
+        marks[b->culprits[i]] = true;
+}
+
+/* Who made the nodes that the culprits must come behind, which a run says of nodes that are outside. Its verdict counts
+ * for nothing: with those outside, too, what comes behind them has no order with what comes behind the culprits. */
+static cli_status find_makers(cli_bisection *b, bool *marks)
+{
+    bg_verdict verdict;
+    size_t partners = 0;
+
+    mark_culprits(b, marks);
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call_of(b, b->culprits[i]), "behind");
-        marks[b->culprits[i]] = true;
-        if (partners && behind != NULL && behind->valuedouble < (double)b->name_count)
-            marks[(size_t)behind->valuedouble] = true;
+        if (behind == NULL || behind->valuedouble >= (double)b->name_count)
+            continue;
+        marks[(size_t)behind->valuedouble] = true;
+        partners++;
     }
+    return partners > 0 ? cli_trial(b, CLI_CONFIRM, marks, &verdict) : CLI_OK;
 }
 
 static cli_status confirm(cli_bisection *b, bool *marks)
 {
     int good = 0;
 
+    mark_culprits(b, marks);
     for (int i = 0; i < CLI_CONFIRMATIONS; i++) {
         bg_verdict verdict = BG_SKIP;
-        cli_status status;
-        mark_confirmed(b, marks, i == CLI_CONFIRMATIONS - 1);
-        status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
+        cli_status status = cli_trial(b, CLI_CONFIRM, marks, &verdict);
         if (status != CLI_OK)
             return status;
         good += verdict == BG_GOOD;
@@ -286,6 +297,8 @@ static cli_status search(cli_bisection *b, bool *marks)
         forget_partners(b); /* of a search that was interrupted */
     for (size_t i = 0; status == CLI_OK && i < b->found && b->found <= PARTNERS; i++)
         status = find_partner(b, marks, i);
+    if (status == CLI_OK)
+        status = find_makers(b, marks);
     return status == CLI_OK ? confirm(b, marks) : status;
 }
 
@@ -302,7 +315,7 @@ cli_status cli_attached_search(cli_bisection *b)
     marks = calloc(b->name_count + 1, sizeof *marks);
     if (marks == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
-    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 2 + 2 + CLI_CONFIRMATIONS;
+    b->wanted = (int)b->next + 1 + 2 * cli_bisect_log2(b->name_count) + 2 + 2 + 1 + CLI_CONFIRMATIONS;
     status = ask_all(b, marks);
     if (status == CLI_OK)
         status = search(b, marks);

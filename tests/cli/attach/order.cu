@@ -4,7 +4,6 @@
 #include <breakgraph/attach.h>
 
 #include "kernels/device.h"
-#include "kernels/launch.h"
 #include "tests/cli/attach/cuda_check.h"
 
 #include <cstdio>
@@ -31,31 +30,38 @@ static cudaStream_t stream, side;
 static cudaEvent_t forked, joined;
 static unsigned *state, *branch, *input, *other;
 
-/* From the state to one branch, in streams of its own; the state goes on, and gets the branch. */
-__attribute__((noinline)) static void run_layer(int layer, bool joins, const unsigned *from)
+/* From the state to one branch, in streams of its own; the state goes on, and gets the branch. twice: a second part
+ * comes behind the first one on its branch, and behind the combination with that. */
+__attribute__((noinline)) static void run_layer(int layer, bool joins, bool twice, const unsigned *from)
 {
-    unsigned *part = branch + static_cast<size_t>(layer) * N;
+    unsigned *part = branch + static_cast<size_t>(layer) * N, *second = branch + static_cast<size_t>(LAYERS) * N;
     CUDA(cudaEventRecord(forked, stream));
     CUDA(cudaStreamWaitEvent(side, forked, 0));
-    CUDA(bgk::launch(project, blocks, threads, 0, side, part, from, layer + 1u));
-    CUDA(bgk::launch(project, blocks, threads, 0, side, part, static_cast<const unsigned *>(part), layer + 2u));
+    project<<<blocks, threads, 0, side>>>(part, from, layer + 1u);
+    project<<<blocks, threads, 0, side>>>(part, part, layer + 2u);
+    if (twice)
+        project<<<blocks, threads, 0, side>>>(second, from, layer + 4u);
     CUDA(cudaEventRecord(joined, side));
     if (joins)
         CUDA(cudaStreamWaitEvent(stream, joined, 0));
-    CUDA(bgk::launch(combine, blocks, threads, 0, stream, state, static_cast<const unsigned *>(part)));
-    CUDA(bgk::launch(project, blocks, threads, 0, stream, state, static_cast<const unsigned *>(state), layer + 3u));
+    combine<<<blocks, threads, 0, stream>>>(state, part);
+    if (twice)
+        combine<<<blocks, threads, 0, stream>>>(state, second);
+    project<<<blocks, threads, 0, stream>>>(state, state, layer + 3u);
 }
 
 static void run_layers(const std::string &what, bool correct)
 {
     CUDA(cudaMemcpyAsync(state, input, BYTES, cudaMemcpyDeviceToDevice, stream));
     for (int layer = 0; layer < LAYERS; layer++) {
-        bool joins = correct || !((what == "join" && layer == 7) || (what == "joins" && (layer == 3 || layer == 9)) ||
-                                  (what == "first" && layer == 0) || (what == "last" && layer == LAYERS - 2));
+        bool twice = what == "twice" && layer == 7;
+        bool joins =
+            correct || !(twice || (what == "join" && layer == 7) || (what == "joins" && (layer == 3 || layer == 9)) ||
+                         (what == "first" && layer == 0) || (what == "last" && layer == LAYERS - 2));
         bool wrong = !correct && what == "pointer" && layer == 5;
-        run_layer(layer, joins, wrong ? other : input);
+        run_layer(layer, joins, twice, wrong ? other : input);
     }
-    CUDA(cudaMemsetAsync(branch, 0, LAYERS * BYTES, stream));
+    CUDA(cudaMemsetAsync(branch, 0, (LAYERS + 1) * BYTES, stream));
 }
 
 static std::vector<unsigned> read_state(void)
@@ -77,8 +83,8 @@ static void prepare(void)
     CUDA(cudaEventCreateWithFlags(&joined, cudaEventDisableTiming));
     for (unsigned **buffer : {&state, &input, &other})
         CUDA(cudaMalloc(reinterpret_cast<void **>(buffer), BYTES));
-    CUDA(cudaMalloc(reinterpret_cast<void **>(&branch), LAYERS * BYTES));
-    CUDA(cudaMemset(branch, 0, LAYERS * BYTES));
+    CUDA(cudaMalloc(reinterpret_cast<void **>(&branch), (LAYERS + 1) * BYTES));
+    CUDA(cudaMemset(branch, 0, (LAYERS + 1) * BYTES));
     CUDA(cudaMemset(other, 1, BYTES));
     CUDA(cudaMemcpy(input, host.data(), BYTES, cudaMemcpyHostToDevice));
 }
