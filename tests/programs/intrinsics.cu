@@ -216,6 +216,9 @@ __device__ static float shuffled_halves(int lane)
     return __half2float(__shfl_sync(~0u, number, 3)) + __high2float(__shfl_xor_sync(~0u, pair, 1));
 }
 
+/* What is copied to shared memory while a kernel goes on comes from global memory. */
+__device__ int squares[32];
+
 /* Each lane's results; the list has those of lane 5. */
 __global__ void lanes(list<long long> *out)
 {
@@ -225,10 +228,9 @@ __global__ void lanes(list<long long> *out)
     auto odd = cg::binary_partition(tile, lane % 2 == 1);
     auto third = cg::labeled_partition(tile, lane % 3);
     __shared__ int copied[32];
-    __shared__ int from[32];
-    from[lane] = lane * lane;
+    squares[lane] = lane * lane;
     __syncwarp();
-    __pipeline_memcpy_async(&copied[lane], &from[31 - lane], sizeof(int));
+    __pipeline_memcpy_async(&copied[lane], &squares[31 - lane], sizeof(int));
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncwarp();
