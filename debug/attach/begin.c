@@ -28,6 +28,7 @@ bool bg__attach_begin(const bg__attach_shim *shim)
     bg__hook_captures(shim);
     bg__hook_graphs(shim);
     bg__hook_memory(shim);
+    bg__hook_work(shim);
     bg__interface_begin(shim);
     return true;
 }

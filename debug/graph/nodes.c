@@ -113,6 +113,26 @@ done:
     return status;
 }
 
+bg_status bg__kernel_read(bg__kernel *kernel, void *handle)
+{
+    driver d;
+    bg_status status;
+
+    kernel->function = handle;
+    kernel->kernel = handle;
+    BG__TRY(load_node_functions(&d));
+    BG__TRY(read_kernel_name(&d, kernel));
+    BG__TRY(read_layout(&d, kernel));
+done:
+    return status;
+}
+
+void bg__kernel_free(bg__kernel *kernel)
+{
+    free(kernel->places);
+    free(kernel->demangled);
+}
+
 /* Kernels are kept in a list: a graph launches few kernels many times. */
 static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
 {
@@ -322,8 +342,7 @@ void bg__nodes_free(bg__nodes *nodes)
     bg__kernel *next;
     for (bg__kernel *kernel = nodes->kernels; kernel != NULL; kernel = next) {
         next = kernel->next;
-        free(kernel->places);
-        free(kernel->demangled);
+        bg__kernel_free(kernel);
         free(kernel);
     }
     free(nodes->by_handle);

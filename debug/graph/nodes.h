@@ -23,6 +23,11 @@ typedef struct bg__kernel {
     struct bg__kernel *next;
 } bg__kernel;
 
+/* The kernel that a launch names by handle, a function or a kernel of a library: name and parameters. kernel starts
+ * zeroed; free it, also where this failed. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+bg_status bg__kernel_read(bg__kernel *kernel, void *handle);
+void bg__kernel_free(bg__kernel *kernel);
+
 /* A node of a segment or of a child graph. Handles and values belong to the graph. */
 typedef struct bg__node {
     cudaGraphNode_t handle;

@@ -50,6 +50,8 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("other-graph", CAUSE)                                                                                            \
     X("never-freed", CAUSE)                                                                                            \
     X("capture-not-ended", CAUSE)                                                                                      \
-    X("hang", CAUSE)
+    X("hang", CAUSE)                                                                                                   \
+    X("unordered", CAUSE)                                                                                              \
+    X("host-source-changed", CAUSE)
 
 #endif

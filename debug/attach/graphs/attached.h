@@ -8,6 +8,7 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
+#include "debug/attach/around/around.h"
 #include "debug/attach/checks/block_uses.h"
 #include "debug/attach/checks/graph_values.h"
 #include "debug/attach/checks/unloaded.h"
@@ -63,6 +64,7 @@ struct bg__attached {
     bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
     bg__values *values;       /* what is written of its nodes; NULL: nothing */
     bool noted;               /* where its addresses point is known */
+    bg__around_uses *around;  /* what other work may use, too; NULL: not noted */
     /* Of nodes that a launcher launched outside of the graph. */
     _Atomic size_t cut;              /* so many */
     _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */
@@ -85,6 +87,8 @@ bg__attached *bg__attached_take(CUgraphExec exec);
 void bg__attached_give(bg__attached *a);
 /* What is in it then, nobody knows: it is launched as it is. */
 void bg__attached_set_stale(bg__attached *a);
+/* Notes what other work may use, too, unless it is noted; only where launches are the program's own. */
+bg_status bg__attached_note_around(bg__attached *a);
 /* bg_last_error() tells why. */
 void bg__attached_warn(const bg__attached *a);
 

@@ -187,6 +187,7 @@ static void free_attached(bg__attached *a)
     bg__in_place_free(a);
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
+    bg__around_free(a->around);
     bg__values_free(a->values);
     bg__found_leave(a->report, a->asked);
     pthread_mutex_lock(&book.lock);
@@ -329,6 +330,19 @@ static void note_makers(const bg__attached *a, cudaGraph_t source)
         bg__nodes_cloned(a->source, source);
 }
 
+bg_status bg__attached_note_around(bg__attached *a)
+{
+    bg__allocations *used;
+    bg_status status = BG_OK;
+
+    if (a->around != NULL || !book.checks || book.launcher != NULL || book.steps)
+        return BG_OK;
+    BG__TRY(bg__nodes_notes(a->graph, &used));
+    BG__TRY(bg__around_note(a->graph, used, &a->around));
+done:
+    return status;
+}
+
 static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -350,6 +364,7 @@ static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
     BG__TRY(bg__nodes_note(a->graph));
     BG__TRY(bg__kernels_note(a->graph, &a->kernels));
     a->noted = true;
+    BG__TRY(bg__attached_note_around(a));
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
     BG__TRY(bg__listing_row(&a->row, a->graph, a->made, memory));
 done:

@@ -21,6 +21,8 @@ static bg_status note_nodes(bg__attached *a)
         bg__nodes_forget(a->graph);
         BG__TRY(bg__nodes_note(a->graph));
         BG__TRY(bg__kernels_note(a->graph, &a->kernels));
+        bg__around_free(a->around);
+        a->around = NULL;
         a->noted = true;
     }
 done:
@@ -58,7 +60,7 @@ done:
     return status;
 }
 
-static bg_status check_launch(bg__attached *a)
+static bg_status check_launch(bg__attached *a, CUstream stream)
 {
     bg__allocations *used;
     bg_status status;
@@ -68,6 +70,8 @@ static bg_status check_launch(bg__attached *a)
     BG__TRY(bg__nodes_notes(a->graph, &used));
     if (is_touched(a, used))
         BG__TRY(run_checks(a, a->report));
+    BG__TRY(bg__attached_note_around(a));
+    bg__around_launch(a->around, a->graph, stream);
     tell(a);
 done:
     return status;
@@ -107,7 +111,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
         tell(a);
     else if (bg__book_checks() && a->stale)
         bg__blocks_launched(a->graph, a->blocks, NULL);
-    else if (bg__book_checks() && check_launch(a) != BG_OK)
+    else if (bg__book_checks() && check_launch(a, stream) != BG_OK)
         bg__attached_warn(a);
     if (launcher != NULL)
         answered = unloaded || a->stale ? bg__launch_behind(launcher, a, stream, result)

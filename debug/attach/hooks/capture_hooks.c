@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/attach/allocators/python.h"
+#include "debug/attach/around/around.h"
 #include "debug/attach/captures/captures.h"
 #include "debug/attach/runs/runs.h"
 #include "debug/attach/nodes/node_calls.h"
@@ -158,8 +159,18 @@ static void after_launch(bg__driver_call *call)
     stream = h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
     if (call->result == CUDA_SUCCESS && bg__captures_hold(stream))
         bg__captures_note(stream);
-    else if (call->result == CUDA_SUCCESS)
+    else if (call->result == CUDA_SUCCESS) {
         bg__leak_look(call, call->hook->name, stream);
+        bg__around_work(call, call->hook->name, stream);
+    }
+}
+
+void bg__hook_launches(void)
+{
+    for (int i = 0; i < 2 * LAUNCHES; i++) {
+        launch_hooks[i].hook.idle = false;
+        shim->hook(&launch_hooks[i].hook, 1);
+    }
 }
 
 /* ---- all calls -------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,9 @@
 #include "hooks.h"
 
 #include <cudaTypedefs.h>
+#include <string.h>
 
+#include "debug/attach/around/around.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"
 #include "debug/attach/checks/unloaded.h"
@@ -17,8 +19,10 @@
 /* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */
 static void note_change(const bg__driver_call *call, uintptr_t base, size_t bytes)
 {
-    if (call->result == CUDA_SUCCESS && !bg__book_is_empty())
-        bg__change_note(base, bytes);
+    if (call->result != CUDA_SUCCESS || bg__book_is_empty())
+        return;
+    bg__change_note(base, bytes);
+    bg__around_memory_changed(base, bytes);
 }
 
 /* Nobody knows what it changes. */
@@ -84,8 +88,12 @@ static bool before_wait(bg__driver_call *call)
 
 static void after_wait(bg__driver_call *call)
 {
-    (void)call;
+    CUstream stream = bg__call_argument(call, 0);
+    bool per_thread = strcmp(call->hook->name, "cuStreamSynchronize_ptsz") == 0;
+
     bg__hang_wait_end();
+    if (call->result == CUDA_SUCCESS)
+        bg__around_wait(call, call->hook->name, per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream);
 }
 
 /* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
@@ -182,6 +190,8 @@ static void after_free_now(bg__driver_call *call)
     after_free(call);
     if (call->result == CUDA_SUCCESS)
         bg__kept_memory_freed((uintptr_t)call->arguments[0]);
+    if (strstr(call->hook->name, "Async") == NULL)
+        bg__around_host_waits();
 }
 
 /* (CUdeviceptr dptr, CUstream hStream) */
@@ -213,6 +223,7 @@ static bool before_library_unload(bg__driver_call *call)
 /* Variables of the module are memory, too. */
 static void after_unload(bg__driver_call *call)
 {
+    bg__around_kernels_changed();
     bg__unload_end(call->result == CUDA_SUCCESS);
     after_change(call);
 }

@@ -58,7 +58,13 @@ void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call
 void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
                        const bg__stack *at, const char *advice, const char *message)
 {
-    const bg_site site = at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0};
+    bg__attach_report_site(kind, severity, subject, call, at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0}, advice,
+                           message);
+}
+
+void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
+                            const char *advice, const char *message)
+{
     const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* it is only read */
 
     if (!is_said(kind, subject, site))

@@ -10,6 +10,8 @@
  * that is in the message. */
 void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
                        const bg__stack *at, const char *advice, const char *message);
+void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
+                            const char *advice, const char *message);
 /* The same about a node, each time. */
 void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
                           const char *message);

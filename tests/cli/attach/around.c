@@ -23,7 +23,7 @@ static cudaGraphExec_t make(cudaStream_t *stream, float **y)
     CUDA(cudaMalloc((void **)&x, BYTES));
     CUDA(cudaMalloc((void **)y, BYTES));
     CUDA(cudaMemcpy(x, ones, BYTES, cudaMemcpyHostToDevice));
-    CUDA(cudaMemset(*y, 0, BYTES));
+    CUDA(cudaMemsetAsync(*y, 0, BYTES, *stream));
     CUDA(cudaStreamBeginCapture(*stream, cudaStreamCaptureModeThreadLocal));
     CUDA(launch(y, &x, *stream));
     CUDA(cudaStreamEndCapture(*stream, &graph));

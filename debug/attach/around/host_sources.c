@@ -1,0 +1,88 @@
+#include "host_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/attach/report/findings.h"
+
+enum { MOST = 1 << 20 }; /* bytes of a source that are looked at: a launch waits for that */
+
+typedef struct source {
+    const void *address;
+    size_t bytes;
+    void *before; /* the bytes at the last launch; NULL: there was none */
+    char name[64];
+    bg_site site;
+} source;
+
+struct bg__host_sources {
+    source *list;
+    size_t count, capacity;
+};
+
+/* That CUDA knows: it stays where it is as long as it is not freed. */
+static bool is_pinned(const void *address)
+{
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
+    cudaError_t error = cudaPointerGetAttributes(&attributes, address);
+    bg__ignore(error);
+    return error == cudaSuccess && attributes.type == cudaMemoryTypeHost;
+}
+
+bg_status bg__host_sources_add(bg__host_sources **sources, const bg__node *node, const bg__end *end)
+{
+    bg_status status = BG_OK;
+    source *added;
+
+    if (node->of.copy.extent.height > 1 || node->of.copy.extent.depth > 1 || !is_pinned(end->address))
+        return BG_OK;
+    if (*sources == NULL)
+        *sources = calloc(1, sizeof **sources);
+    if (*sources == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the sources of copies");
+    BG__TRY(BG__GROW((*sources)->list, (*sources)->count, (*sources)->capacity, "sources of copies"));
+    added = &(*sources)->list[(*sources)->count++];
+    *added = (source){.address = end->address, .bytes = end->bytes < MOST ? end->bytes : MOST};
+    snprintf(added->name, sizeof added->name, "%s", node->call != NULL ? node->call->name : bg__node_kind(node));
+    added->site = node->call != NULL ? node->call->site : (bg_site){NULL, 0};
+done:
+    return status;
+}
+
+static void tell(const source *s)
+{
+    char message[400];
+    snprintf(message, sizeof message,
+             "%s copies %zu bytes from host memory at %p, which were written since the launch before, and nothing has "
+             "waited for that launch: its copy may read what is meant for this one",
+             s->name, s->bytes, s->address);
+    bg__attach_report_site(
+        "host-source-changed", BG_WARNING, s->name, s->name, s->site,
+        "wait for an event behind the launch before the memory is written again, or use another buffer by "
+        "turns",
+        message);
+}
+
+void bg__host_sources_look(bg__host_sources *sources, bool running)
+{
+    for (size_t i = 0; sources != NULL && i < sources->count; i++) {
+        source *s = &sources->list[i];
+        if (running && s->before != NULL && memcmp(s->before, s->address, s->bytes) != 0)
+            tell(s);
+        if (s->before == NULL)
+            s->before = malloc(s->bytes);
+        if (s->before != NULL)
+            memcpy(s->before, s->address, s->bytes);
+    }
+}
+
+void bg__host_sources_free(bg__host_sources *sources)
+{
+    if (sources == NULL)
+        return;
+    for (size_t i = 0; i < sources->count; i++)
+        free(sources->list[i].before);
+    free(sources->list);
+    free(sources);
+}

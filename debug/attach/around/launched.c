@@ -1,0 +1,236 @@
+#include "launched.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/check/node_pointers.h"
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
+typedef struct text {
+    char *text;
+    bool lost;
+    UT_hash_handle hh;
+} text;
+
+static struct {
+    pthread_mutex_t lock;
+    text *list;
+} texts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static text *add_text(const char *given)
+{
+    text *t = calloc(1, sizeof *t);
+    if (t == NULL || (t->text = strdup(given)) == NULL) {
+        free(t);
+        return NULL;
+    }
+    HASH_ADD_KEYPTR(hh, texts.list, t->text, strlen(t->text), t);
+    if (!t->lost)
+        return t;
+    free(t->text);
+    free(t);
+    return NULL;
+}
+
+const char *bg__launched_keep(const char *given)
+{
+    text *t;
+    pthread_mutex_lock(&texts.lock);
+    HASH_FIND_STR(texts.list, given, t);
+    if (t == NULL)
+        t = add_text(given);
+    pthread_mutex_unlock(&texts.lock);
+    return t != NULL ? t->text : NULL;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+typedef struct known {
+    void *handle; /* a CUfunction, or a CUkernel in its place */
+    bg__kernel kernel;
+    const char *name;
+    bool lost;
+    UT_hash_handle hh;
+} known;
+
+static known *kernels;
+
+static void free_known(known *k)
+{
+    if (k != NULL)
+        bg__kernel_free(&k->kernel);
+    free(k);
+}
+
+static known *add_known(void *handle)
+{
+    known *k = calloc(1, sizeof *k);
+    const char *begin = "kernel";
+    size_t bytes = strlen(begin);
+    char name[256];
+
+    if (k == NULL || bg__kernel_read(&k->kernel, handle) != BG_OK)
+        goto lost;
+    k->handle = handle;
+    if (k->kernel.name != NULL)
+        bytes = bg__kernel_short_name(k->kernel.name, &begin);
+    snprintf(name, sizeof name, "%.*s", (int)bytes, begin);
+    k->name = bg__launched_keep(name);
+    if (k->name == NULL)
+        goto lost;
+    HASH_ADD_PTR(kernels, handle, k);
+    if (!k->lost)
+        return k;
+lost:
+    free_known(k);
+    return NULL;
+}
+
+void bg__launched_forget(void)
+{
+    known *k, *next;
+    HASH_ITER(hh, kernels, k, next)
+    {
+        HASH_DEL(kernels, k);
+        free_known(k);
+    }
+}
+
+static void add_use(bg__launched *launched, uintptr_t begin, size_t bytes, bg__touch use)
+{
+    if (bytes > 0 && launched->count < BG__LAUNCHED_USES)
+        launched->uses[launched->count++] = (bg__launched_use){begin, begin + bytes, use};
+}
+
+static bg_status add_held(void *user, const bg__held *held)
+{
+    const bg__kernel *kernel = held->node->kernel;
+    add_use(user, held->address, 1,
+            held->alone ? bg__signature_touch(kernel->name, kernel->parameter_count, held->parameter) : BG__MAY_READ);
+    return BG_OK;
+}
+
+static bool read_kernel(bg__launched *launched, void *handle, void **parameters, void **extra)
+{
+    bg__node node = {.type = cudaGraphNodeTypeKernel, .known = true};
+    known *k;
+
+    HASH_FIND_PTR(kernels, &handle, k);
+    if (k == NULL)
+        k = add_known(handle);
+    if (k == NULL)
+        return false;
+    launched->name = k->name;
+    node.kernel = &k->kernel;
+    node.of.launch.kernelParams = parameters;
+    node.of.launch.extra = extra;
+    return bg__node_addresses(&node, add_held, launched) == BG_OK;
+}
+
+/* ---- copies and memsets ------------------------------------------------------------------------------------------ */
+
+static bool is_any(const char *name, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (strncmp(name, *list, strlen(*list)) == 0)
+            return true;
+    return false;
+}
+
+/* Not of memory that CUDA knows: then the call may wait. */
+static bool is_pageable(uint64_t address)
+{
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
+    cudaError_t error = cudaPointerGetAttributes(&attributes, (const void *)(uintptr_t)address); /* NOLINT */
+    bg__ignore(error);
+    return error != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered;
+}
+
+static void copy(bg__launched *launched, uint64_t to, uint64_t from, size_t bytes)
+{
+    launched->name = "memcpy";
+    add_use(launched, (uintptr_t)from, bytes, BG__DOES_READ);
+    add_use(launched, (uintptr_t)to, bytes, BG__DOES_WRITE);
+    launched->host_knows = launched->host_knows || is_pageable(to) || is_pageable(from);
+}
+
+/* From the first byte of the first row to the last one of the last. */
+static size_t span_of(size_t pitch, size_t width, size_t rows)
+{
+    return width == 0 || rows == 0 ? 0 : pitch * (rows - 1) + width;
+}
+
+static void copy_rows(bg__launched *launched, const CUDA_MEMCPY2D *c)
+{
+    const uintptr_t to = (c->dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)c->dstHost : (uintptr_t)c->dstDevice) +
+                         c->dstY * c->dstPitch + c->dstXInBytes;
+    const uintptr_t from = (c->srcMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)c->srcHost : (uintptr_t)c->srcDevice) +
+                           c->srcY * c->srcPitch + c->srcXInBytes;
+    launched->name = "memcpy";
+    if (c->srcMemoryType != CU_MEMORYTYPE_ARRAY)
+        add_use(launched, from, span_of(c->srcPitch, c->WidthInBytes, c->Height), BG__DOES_READ);
+    if (c->dstMemoryType != CU_MEMORYTYPE_ARRAY)
+        add_use(launched, to, span_of(c->dstPitch, c->WidthInBytes, c->Height), BG__DOES_WRITE);
+    launched->host_knows =
+        launched->host_knows || c->dstMemoryType == CU_MEMORYTYPE_HOST || c->srcMemoryType == CU_MEMORYTYPE_HOST;
+}
+
+/* Of CUDA's names, "cuMemcpyDtoDAsync_v2". */
+static void read_copy(bg__launched *launched, const bg__driver_call *call, const char *name)
+{
+    static const char *const rows[] = {"cuMemcpy2D", NULL},
+                             *const others[] = {"cuMemcpy3D", "cuMemcpyAto", "cuMemcpyBatch", NULL},
+                             *const to_array[] = {"cuMemcpyHtoA", "cuMemcpyDtoA", NULL};
+    const bool in_order = strstr(name, "Async") != NULL || strncmp(name, "cuMemcpyDtoD", 12) == 0;
+
+    launched->name = "memcpy";
+    launched->host_knows = !in_order;
+    if (is_any(name, rows))
+        copy_rows(launched, bg__call_argument(call, 0));
+    else if (strncmp(name, "cuMemcpyPeer", 12) == 0)
+        copy(launched, call->arguments[0], call->arguments[2], call->arguments[4]);
+    else if (is_any(name, others) || is_any(name, to_array)) /* what they use is not looked at */
+        launched->host_knows = true;
+    else
+        copy(launched, call->arguments[0], call->arguments[1], call->arguments[2]);
+}
+
+/* "cuMemsetD32Async", and with rows "cuMemsetD2D32Async": (to, pitch, value, width, height) */
+static void read_fill(bg__launched *launched, const bg__driver_call *call, const char *name)
+{
+    const bool rows = strncmp(name, "cuMemsetD2D", 11) == 0;
+    const size_t element = (size_t)strtoul(name + (rows ? 11 : 9), NULL, 10) / 8;
+    const size_t bytes = rows ? span_of(call->arguments[1], element * call->arguments[3], call->arguments[4])
+                              : element * call->arguments[2];
+    launched->name = "memset";
+    add_use(launched, (uintptr_t)call->arguments[0], bytes, BG__DOES_WRITE);
+}
+
+bool bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name)
+{
+    launched->name = "";
+    if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
+        return read_kernel(launched, bg__call_argument(call, 1), bg__call_argument(call, 2),
+                           bg__call_argument(call, 3));
+    if (strncmp(name, "cuLaunchKernel", 14) == 0)
+        return read_kernel(launched, bg__call_argument(call, 0), bg__call_argument(call, 9),
+                           bg__call_argument(call, 10));
+    if (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0)
+        return read_kernel(launched, bg__call_argument(call, 0), bg__call_argument(call, 9), NULL);
+    if (strncmp(name, "cuMemcpy", 8) == 0)
+        read_copy(launched, call, name);
+    else if (strncmp(name, "cuMemset", 8) == 0)
+        read_fill(launched, call, name);
+    else if (strncmp(name, "cuLaunchHostFunc", 16) == 0)
+        launched->host_knows = true;
+    else
+        launched->waits_for_memory = true;
+    return true;
+}

@@ -1,0 +1,32 @@
+/* What the program's calls of the driver launch outside of graphs, and the memory that it uses. */
+#ifndef BG_ATTACH_LAUNCHED_H
+#define BG_ATTACH_LAUNCHED_H
+
+#include <stdint.h>
+
+#include "debug/attach/shim/shim.h"
+#include "signature.h"
+
+typedef struct bg__launched_use {
+    uintptr_t begin, end; /* of a pointer among a kernel's parameters, the byte that it points to */
+    bg__touch use;
+} bg__launched_use;
+
+enum { BG__LAUNCHED_USES = 64 }; /* of a kernel: those are looked at */
+
+typedef struct bg__launched {
+    const char *name; /* "scale", "memcpy"; lives until the process ends */
+    bg__launched_use uses[BG__LAUNCHED_USES];
+    int count;
+    bool host_knows;       /* the call waits for it, or code of the program runs behind it */
+    bool waits_for_memory; /* it waits for a value in memory, which anybody may write */
+} bg__launched;
+
+/* name: of the driver's function, which has succeeded. false: out of host memory. */
+bool bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name);
+/* Handles of kernels that are known may be those of others. */
+void bg__launched_forget(void);
+/* The same text, which lives until the process ends. NULL: out of host memory. */
+const char *bg__launched_keep(const char *text);
+
+#endif

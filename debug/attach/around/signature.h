@@ -1,0 +1,13 @@
+/* What a kernel does with memory that it gets pointers to, as far as its signature tells. */
+#ifndef BG_ATTACH_SIGNATURE_H
+#define BG_ATTACH_SIGNATURE_H
+
+typedef enum bg__touch { BG__MAY_READ, BG__DOES_READ, BG__DOES_WRITE } bg__touch;
+
+/* name: as the source writes it, "scale(float*, float const*, int)". A pointer to const is read. Another one is written
+ * if it is the only one, since a kernel writes something. All else is unknown, such as pointers to pointers, pointers
+ * in structs, or names without parameters (extern "C"). parameters: how many the kernel has; another number in its name
+ * tells nothing. */
+bg__touch bg__signature_touch(const char *name, int parameters, int index);
+
+#endif

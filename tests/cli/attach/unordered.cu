@@ -1,0 +1,368 @@
+/* A program that knows nothing of breakgraph: a graph, and work around it that uses the same memory. unordered WHAT:
+ * what orders them, or does not. What it computes is of no interest. */
+#include "kernels/device.h"
+#include "tests/cli/attach/cuda_check.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+enum { N = 256, BYTES = N * sizeof(float), ROUNDS = 3 };
+
+__global__ void fill(float *y, float value)
+{
+    y[threadIdx.x] = value;
+}
+
+__global__ void scale(float *y, const float *x)
+{
+    y[threadIdx.x] = 2 * x[threadIdx.x];
+}
+
+/* Only the source tells that it reads x. */
+__global__ void add_to(float *y, float *x)
+{
+    y[threadIdx.x] += x[threadIdx.x];
+}
+
+extern "C" __global__ void plain(float *y)
+{
+    y[threadIdx.x] = 1;
+}
+
+static cudaStream_t stream, side, blocking, other_blocking;
+static cudaEvent_t event, second;
+static float *x, *y, *z, *pinned;
+static cudaGraphExec_t exec, reader;
+
+static cudaGraphExec_t capture(void (*pass)(cudaStream_t))
+{
+    cudaGraphExec_t made;
+    cudaGraph_t graph;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    pass(stream);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&made, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    return made;
+}
+
+/* Reads x, writes y. */
+static void forward(cudaStream_t s)
+{
+    scale<<<1, N, 0, s>>>(y, x);
+}
+
+static void read_output(cudaStream_t s)
+{
+    scale<<<1, N, 0, s>>>(z, y);
+}
+
+static void copy_in(cudaStream_t s)
+{
+    CUDA(cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, s));
+}
+
+static void take_float_pointers(cudaStream_t s)
+{
+    add_to<<<1, N, 0, s>>>(y, x);
+}
+
+static void launch(cudaStream_t s)
+{
+    CUDA(cudaGraphLaunch(exec, s));
+}
+
+static void wait(cudaStream_t waits, cudaEvent_t for_event, cudaStream_t of)
+{
+    CUDA(cudaEventRecord(for_event, of));
+    CUDA(cudaStreamWaitEvent(waits, for_event, 0));
+}
+
+static void do_nothing(void *)
+{
+}
+
+/* A graph whose last node records the event. */
+static cudaGraphExec_t with_event_node(void)
+{
+    cudaGraphNode_t kernel, record;
+    cudaKernelNodeParams params = {};
+    cudaGraphExec_t made;
+    cudaGraph_t graph;
+    void *arguments[] = {&y, &x};
+
+    params.func = reinterpret_cast<void *>(static_cast<void (*)(float *, const float *)>(scale));
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(N);
+    params.kernelParams = arguments;
+    CUDA(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphAddKernelNode(&kernel, graph, nullptr, 0, &params));
+    CUDA(cudaGraphAddEventRecordNode(&record, graph, &kernel, 1, event));
+    CUDA(cudaGraphInstantiate(&made, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    return made;
+}
+
+/* ---- what nothing orders ------------------------------------------------------------------------------------------
+ */
+
+static void written_before(void)
+{
+    fill<<<1, N, 0, side>>>(x, 1);
+    launch(stream);
+}
+static void read_after(void)
+{
+    launch(stream);
+    scale<<<1, N, 0, side>>>(z, y);
+}
+static void overwritten(void)
+{
+    wait(stream, event, side);
+    launch(stream);
+    CUDA(cudaMemcpyAsync(x, z, BYTES, cudaMemcpyDeviceToDevice, side));
+}
+static void cleared(void)
+{
+    launch(stream);
+    CUDA(cudaMemset(y, 0, BYTES));
+}
+static void two_graphs(void)
+{
+    launch(stream);
+    CUDA(cudaGraphLaunch(reader, side));
+}
+static void event_too_early(void)
+{
+    CUDA(cudaEventRecord(event, side));
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaStreamWaitEvent(stream, event, 0));
+    launch(stream);
+}
+static void other_event(void)
+{
+    CUDA(cudaEventRecord(second, stream));
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaEventRecord(event, side));
+    CUDA(cudaStreamWaitEvent(stream, second, 0));
+    launch(stream);
+}
+static void rows(void)
+{
+    launch(stream);
+    CUDA(cudaMemcpy2DAsync(x, 64, z, 64, 64, 4, cudaMemcpyDeviceToDevice, side));
+}
+static void read_back(void)
+{
+    launch(stream);
+    CUDA(cudaMemcpyAsync(pinned, y, BYTES, cudaMemcpyDeviceToHost, side));
+    CUDA(cudaStreamSynchronize(side));
+}
+static void in_the_middle(void)
+{
+    launch(stream);
+    CUDA(cudaMemsetAsync(y, 0, BYTES, side)); /* begins where the graph writes */
+}
+
+/* ---- what something orders ----------------------------------------------------------------------------------------
+ */
+
+static void one_stream(void)
+{
+    fill<<<1, N, 0, stream>>>(x, 1);
+    launch(stream);
+    scale<<<1, N, 0, stream>>>(z, y);
+}
+static void events(void)
+{
+    fill<<<1, N, 0, side>>>(x, 1);
+    wait(stream, event, side);
+    launch(stream);
+    wait(side, second, stream);
+    scale<<<1, N, 0, side>>>(z, y);
+}
+static void through_a_third(void)
+{
+    launch(stream);
+    wait(blocking, event, stream);
+    wait(side, second, blocking);
+    scale<<<1, N, 0, side>>>(z, y);
+    CUDA(cudaStreamSynchronize(side));
+}
+static void stream_waited(void)
+{
+    launch(stream);
+    CUDA(cudaStreamSynchronize(stream));
+    scale<<<1, N, 0, side>>>(z, y);
+    CUDA(cudaStreamSynchronize(side));
+}
+static void event_waited(void)
+{
+    launch(stream);
+    CUDA(cudaEventRecord(event, stream));
+    CUDA(cudaEventSynchronize(event));
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaDeviceSynchronize());
+}
+static void event_polled(void)
+{
+    launch(stream);
+    CUDA(cudaEventRecord(event, stream));
+    while (cudaEventQuery(event) == cudaErrorNotReady)
+        continue;
+    fill<<<1, N, 0, side>>>(x, 1);
+    while (cudaStreamQuery(side) == cudaErrorNotReady)
+        continue;
+}
+static void legacy(void)
+{
+    launch(blocking);
+    CUDA(cudaMemset(y, 0, BYTES));
+    scale<<<1, N, 0, other_blocking>>>(z, y);
+    CUDA(cudaMemset(z, 0, BYTES));
+}
+static void copied_and_waited(void)
+{
+    float host[N];
+    launch(stream);
+    CUDA(cudaMemcpyAsync(host, y, BYTES, cudaMemcpyDeviceToHost, stream)); /* pageable: the call waits */
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaDeviceSynchronize());
+}
+static void only_read(void)
+{
+    launch(stream);
+    scale<<<1, N, 0, side>>>(z, x);
+}
+static void other_memory(void)
+{
+    launch(stream);
+    fill<<<1, N, 0, side>>>(z, 1);
+    CUDA(cudaMemsetAsync(y + N / 2, 0, BYTES / 2, side)); /* the graph may write less than that */
+}
+static void itself(void)
+{
+    launch(stream);
+    launch(side); /* launches of one executable graph are ordered */
+}
+static void host_function(void)
+{
+    launch(stream);
+    CUDA(cudaLaunchHostFunc(stream, do_nothing, nullptr)); /* may tell the host */
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaDeviceSynchronize());
+}
+static void allocated_anew(void)
+{
+    CUDA(cudaDeviceSynchronize());
+    launch(stream);
+    CUDA(cudaFree(z));
+    CUDA(cudaMalloc(reinterpret_cast<void **>(&z), BYTES));
+    scale<<<1, N, 0, side>>>(z, y); /* cudaFree has waited */
+    CUDA(cudaDeviceSynchronize());
+}
+static void event_node(void)
+{
+    launch(stream);
+    CUDA(cudaStreamWaitEvent(side, event, 0));
+    scale<<<1, N, 0, side>>>(z, y);
+    CUDA(cudaDeviceSynchronize());
+}
+static void unknown_pointers(void)
+{
+    launch(stream);
+    add_to<<<1, N, 0, side>>>(z, x); /* nobody can tell that it only reads x */
+    plain<<<1, N, 0, side>>>(x);     /* nor what this one does */
+    CUDA(cudaDeviceSynchronize());
+}
+
+/* ---- staging memory ------------------------------------------------------------------------------------------------
+ */
+
+static void refilled(void)
+{
+    pinned[0] += 1;
+    launch(stream);
+}
+static void refilled_waited(void)
+{
+    refilled();
+    CUDA(cudaStreamSynchronize(stream));
+}
+static void not_refilled(void)
+{
+    launch(stream);
+}
+
+static const struct {
+    const char *name;
+    void (*round)(void);
+    void (*pass)(cudaStream_t);
+} cases[] = {
+    {"written-before", written_before, forward},
+    {"read-after", read_after, forward},
+    {"overwritten", overwritten, forward},
+    {"cleared", cleared, forward},
+    {"two-graphs", two_graphs, forward},
+    {"event-too-early", event_too_early, forward},
+    {"other-event", other_event, forward},
+    {"rows", rows, forward},
+    {"read-back", read_back, forward},
+    {"in-the-middle", in_the_middle, forward},
+    {"one-stream", one_stream, forward},
+    {"events", events, forward},
+    {"through-a-third", through_a_third, forward},
+    {"stream-waited", stream_waited, forward},
+    {"event-waited", event_waited, forward},
+    {"event-polled", event_polled, forward},
+    {"legacy", legacy, forward},
+    {"copied-and-waited", copied_and_waited, forward},
+    {"only-read", only_read, forward},
+    {"other-memory", other_memory, forward},
+    {"itself", itself, forward},
+    {"host-function", host_function, forward},
+    {"allocated-anew", allocated_anew, forward},
+    {"event-node", event_node, nullptr},
+    {"unknown-pointers", unknown_pointers, take_float_pointers},
+    {"refilled", refilled, copy_in},
+    {"refilled-waited", refilled_waited, copy_in},
+    {"not-refilled", not_refilled, copy_in},
+};
+
+static void prepare(void)
+{
+    for (cudaStream_t *made : {&stream, &side})
+        CUDA(cudaStreamCreateWithFlags(made, cudaStreamNonBlocking));
+    for (cudaStream_t *made : {&blocking, &other_blocking})
+        CUDA(cudaStreamCreate(made));
+    CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CUDA(cudaEventCreateWithFlags(&second, cudaEventDisableTiming));
+    for (float **memory : {&x, &y, &z}) {
+        CUDA(cudaMalloc(reinterpret_cast<void **>(memory), BYTES));
+        CUDA(cudaMemset(*memory, 0, BYTES));
+    }
+    CUDA(cudaMallocHost(reinterpret_cast<void **>(&pinned), BYTES));
+    std::memset(pinned, 0, BYTES);
+    CUDA(cudaDeviceSynchronize());
+}
+
+int main(int argc, char **argv)
+{
+    for (const auto &c : cases) {
+        if (argc < 2 || std::strcmp(c.name, argv[1]) != 0)
+            continue;
+        prepare();
+        exec = c.pass != nullptr ? capture(c.pass) : with_event_node();
+        reader = capture(read_output);
+        for (int i = 0; i < ROUNDS; i++)
+            c.round();
+        CUDA(cudaDeviceSynchronize());
+        CUDA(cudaGraphExecDestroy(exec));
+        CUDA(cudaGraphExecDestroy(reader));
+        return 0;
+    }
+    for (const auto &c : cases)
+        std::puts(c.name);
+    return 2;
+}
