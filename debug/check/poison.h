@@ -21,7 +21,23 @@ typedef struct bg__poison_count {
     size_t elements, unwritten, differing;
 } bg__poison_count;
 bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes);
+/* Whether an element is not the same after all replays. */
+bool bg__poison_differs(const bg__poison_bytes *bytes, size_t element);
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element);
+
+struct bg__poison;
+struct bg__field_tensor;
+/* What another check than bg_check_poison does with these replays (padding.c). */
+typedef struct bg__poison_check {
+    /* Behind bg__poison_prepare. */
+    bg_status (*fill)(const struct bg__poison *poison, bg__pattern pattern);
+    /* Whether an output of a call is compared, and which part of it. */
+    bool (*judges)(const struct bg__poison *poison, const bg__call *call, const struct bg__field_tensor *t,
+                   bg_tensor *compared);
+    /* Reports an output if it differs between patterns. false: it does not. */
+    bool (*report)(const struct bg__poison *poison, const bg__call *call, const char *name, const bg_tensor *compared,
+                   const bg__poison_bytes *bytes);
+} bg__poison_check;
 
 /* One check. */
 typedef struct bg__poison {
@@ -31,8 +47,10 @@ typedef struct bg__poison {
     bg__footprint footprint;
     bg__snapshot image; /* what memory held before the check */
     bg__spans poisoned;
+    const bg__poison_check *check; /* NULL: bg_check_poison */
+    void *user;                    /* of check */
 } bg__poison;
-/* Restores memory, and fills what no op may read with the pattern. */
+/* Restores memory, and fills what no op may read, or padding rows, with the pattern. */
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
                                  const bg__poison_bytes *bytes, const bg__poison_count *count);

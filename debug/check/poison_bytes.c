@@ -43,15 +43,20 @@ bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
     return bg__spans_overlap(bytes->poisoned, begin, begin + bytes->element);
 }
 
+bool bg__poison_differs(const bg__poison_bytes *bytes, size_t element)
+{
+    const size_t at = element * bytes->element;
+    bool same = true;
+    for (int p = 1; p < BG__PATTERNS; p++)
+        same &= memcmp(bytes->held[0] + at, bytes->held[p] + at, bytes->element) == 0;
+    return !same;
+}
+
 bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
 {
     bg__poison_count count = {.elements = bytes->bytes / bytes->element};
     for (size_t i = 0; i < count.elements; i++) {
-        size_t at = i * bytes->element;
-        bool same = true;
-        for (int p = 1; p < BG__PATTERNS; p++)
-            same &= memcmp(bytes->held[0] + at, bytes->held[p] + at, bytes->element) == 0;
-        if (same)
+        if (!bg__poison_differs(bytes, i))
             continue;
         if (bg__poison_is_unwritten(bytes, i))
             count.unwritten++;
@@ -66,6 +71,8 @@ bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
     bg_status status;
     BG__TRY(bg__snapshot_restore(&poison->image, NULL, poison->stream));
     BG__TRY(bg__pattern_fill(pattern, &poison->poisoned, poison->stream));
+    if (poison->check != NULL)
+        BG__TRY(poison->check->fill(poison, pattern));
 done:
     return status;
 }

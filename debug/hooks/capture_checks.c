@@ -6,6 +6,7 @@
 
 #include "capture/tools.h"
 #include "debug/check/check.h"
+#include "debug/check/padding.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
@@ -101,6 +102,18 @@ void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
     if (status == BG_OK)
         bg__process_report_checked("poison", count_calls(graph), count_nodes(graph));
     print_check("poison", bg__graph_name(graph), status, report);
+    bg__fail_unhide(hidden);
+}
+
+void bg__env_check_padding(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg_report *report = NULL;
+    bg_status status = bg__check_padding(graph, buffers, count, stream, &report);
+
+    if (status == BG_OK)
+        bg__process_report_checked("padding", count_calls(graph), count_nodes(graph));
+    print_check("padding", bg__graph_name(graph), status, report);
     bg__fail_unhide(hidden);
 }
 
@@ -204,7 +217,8 @@ done:
 
 void bg__env_not_checked(const bg_graph *graph, unsigned check, const char *why)
 {
-    bg__process_report_not_checked(check == BG__CHECK_RECAPTURE ? "recapture" : "poison", bg__graph_name(graph), why);
+    const char *name = check == BG__CHECK_RECAPTURE ? "recapture" : check == BG__CHECK_POISON ? "poison" : "padding";
+    bg__process_report_not_checked(name, bg__graph_name(graph), why);
 }
 
 /* ---- before replays ---- */

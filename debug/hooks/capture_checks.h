@@ -11,6 +11,7 @@ void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream
 void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                           const bg__around *around);
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);
+void bg__env_check_padding(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream);
 
 /* Entries of the table of hooks (capture/tools.h). */
 void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame);

@@ -13,6 +13,7 @@ const bg__debug_table bg__debug_hooks = {
     .begin = bg__replay_tools_check_env,
     .check_recapture = bg__env_check_recapture,
     .check_poison = bg__env_check_poison,
+    .check_padding = bg__env_check_padding,
     .check_bucket = bg__env_check_bucket,
     .captured = bg__replay_tools_attach,
     .replay = bg__replay_tools_replay,

@@ -52,6 +52,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("capture-not-ended", CAUSE)                                                                                      \
     X("hang", CAUSE)                                                                                                   \
     X("unordered", CAUSE)                                                                                              \
-    X("host-source-changed", CAUSE)
+    X("host-source-changed", CAUSE)                                                                                    \
+    X("padding", CAUSE)
 
 #endif

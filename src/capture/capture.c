@@ -325,8 +325,9 @@ bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, 
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;
-    if (around != NULL) { /* a runner checks poison when it has a batch */
+    if (around != NULL) { /* a runner checks these when it has a batch */
         around->poison = (capture->checks & BG__CHECK_POISON) != 0;
+        around->padding = (capture->checks & BG__CHECK_PADDING) != 0;
         capture->checks &= ~(unsigned)BG__CHECK_POISON;
     }
     return end_and_check(capture, graph, __builtin_frame_address(0));

@@ -14,6 +14,7 @@ enum {
     BG__CHECK_RECAPTURE = 8,
     BG__CHECK_POISON = 16,
     BG__CHECK_ORDERS = 32, /* of programs under --attach alone */
+    BG__CHECK_PADDING = 64,
 };
 
 /* What a runner does around each capture of a bucket, also around those of BG_CHECK=recapture: open opens the pool's
@@ -22,8 +23,17 @@ typedef struct bg__around {
     bg_status (*open)(void *user);
     void (*close)(void *user);
     void *user;
-    bool poison; /* set by bg__capture_forward: BG_CHECK=poison is left to the runner, which has real batches */
+    /* Set by bg__capture_forward: BG_CHECK=poison and padding are left to the runner, which has real batches. */
+    bool poison, padding;
 } bg__around;
+
+/* A static buffer of a padded batch. */
+typedef struct bg__padded {
+    bg_tensor tensor; /* with all rows that the pass computes */
+    int64_t live;     /* the first ones, which are the batch's */
+    bool input;       /* the runner fills its padding rows */
+    bool sentinel;    /* with a value that ops may look for */
+} bg__padded;
 
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched, also where the device has failed. checks: BG__CHECK_REPLAY returns
@@ -43,6 +53,8 @@ typedef struct bg__debug_table {
      * forward stores last comes from that capture. BG_CHECK=poison: after the capture. */
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
+    /* BG_CHECK=padding, before the replay of a padded batch. */
+    void (*check_padding)(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream);
     /* BG_CHECK=recapture for a bucket of a runner, which is closed: each of the two captures opens it. For
      * BG_CHECK=poison the runner calls check_poison before the first replay, in the run of a batch. */
     void (*check_bucket)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,

@@ -157,7 +157,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     bg_forward_context context = context_of(bucket, BG_PHASE_CAPTURE);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bucket_capture capture = {runner, bucket, name, &context, false};
-    bg__around around = {open_bucket, close_bucket, &capture, false};
+    bg__around around = {open_bucket, close_bucket, &capture, false, false};
     bg_status status;
 
     options.name = name;
@@ -179,6 +179,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     observe_no_more();
     if (bucket->graph != NULL) {
         bucket->poison = around.poison;
+        bucket->padding = around.padding;
         bucket->unbatched = context_of(bucket, BG_PHASE_REPLAY);
         bucket->graph->root.context = &bucket->unbatched;
         status = bg__buffers_note(runner, bucket->tokens, bucket->graph);

@@ -2,6 +2,7 @@
 #include "runner/runner.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static bg_status check_batch(const bg_batch *batch)
 {
@@ -230,7 +231,7 @@ done:
 }
 
 /* For a check that replays; false: it has to be left out, which is said. The batch itself needs no copy. */
-static bool save_state(const bg_runner *runner, const bg_graph *graph, bg__state *state)
+static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned check, bg__state *state)
 {
     const bg_runner_config *config = &runner->config;
     char hidden = bg__fail_hide(), why[1024]; /* what follows has failures of its own */
@@ -238,8 +239,9 @@ static bool save_state(const bg_runner *runner, const bg_graph *graph, bg__state
 
     if (status != BG_OK) {
         snprintf(why, sizeof why, "%s", bg_last_error());
-        bg__warn("BG_CHECK=poison: %s could not be checked: %s", graph->name, why);
-        bg__debug_hooks.not_checked(graph, BG__CHECK_POISON, why);
+        bg__warn("BG_CHECK=%s: %s could not be checked: %s", check == BG__CHECK_POISON ? "poison" : "padding",
+                 graph->name, why);
+        bg__debug_hooks.not_checked(graph, check, why);
     }
     bg__fail_unhide(hidden);
     return status == BG_OK;
@@ -252,12 +254,63 @@ static bg_status check_poison(bg_runner *runner, bg__bucket *bucket)
     bg_status status = BG_OK;
 
     bucket->poison = false;
-    if (!save_state(runner, bucket->graph, &state))
+    if (!save_state(runner, bucket->graph, BG__CHECK_POISON, &state))
         goto done;
     bg__debug_hooks.check_poison(bucket->graph, runner->stream);
     BG__TRY(bg__state_restore(&state, runner->stream));
 done:
     bg__state_free(&state);
+    return status;
+}
+
+/* Of buffers that have a row for each token. */
+static size_t add_padded(const bg__buffers *buffers, bool inputs, const bg_forward_context *context, bg__padded *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < buffers->count; i++) {
+        const bg__buffer *b = &buffers->list[i];
+        if (!b->by_tokens)
+            continue;
+        list[count] = (bg__padded){b->tensor, context->batch.tokens, inputs, inputs && b->padding == BG_PAD_SENTINEL};
+        list[count++].tensor.dim[0] = context->padded_tokens;
+    }
+    return count;
+}
+
+static bg_status list_padded(const bg_runner *runner, const bg_forward_context *context, bg__padded **list,
+                             size_t *count)
+{
+    *list = calloc(runner->inputs.count + runner->outputs.count + runner->extra.count + 1, sizeof **list);
+    if (*list == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the buffers of a batch");
+    *count = add_padded(&runner->inputs, true, context, *list);
+    *count += add_padded(&runner->outputs, false, context, *list + *count);
+    *count += add_padded(&runner->extra, false, context, *list + *count);
+    return BG_OK;
+}
+
+/* BG_CHECK=padding. Of several ranks, another one's batch may fill its bucket: it would not replay. */
+static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_forward_context *context)
+{
+    bg__state state = {NULL, 0};
+    bg__padded *buffers = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    bucket->padding = false;
+    if (bg__ranks_table(&runner->ranks) != NULL) {
+        bg__debug_hooks.not_checked(bucket->graph, BG__CHECK_PADDING,
+                                    "it is of several ranks, whose batches may differ");
+        goto done;
+    }
+    if (!save_state(runner, bucket->graph, BG__CHECK_PADDING, &state))
+        goto done;
+    BG__TRY(list_padded(runner, context, &buffers, &count));
+    bg__debug_hooks.check_padding(bucket->graph, buffers, count, runner->stream);
+    BG__TRY(bg__state_restore(&state, runner->stream));
+done:
+    bg__state_free(&state);
+    free(buffers);
     return status;
 }
 
@@ -268,6 +321,8 @@ static bg_status run_pass(bg_runner *runner, bg__bucket *bucket, const bg_forwar
     BG__TRY(bg__pass_prepare(runner, context));
     if (bucket != NULL && bucket->poison)
         BG__TRY(check_poison(runner, bucket));
+    if (bucket != NULL && bucket->padding && context->batch.tokens < context->padded_tokens)
+        BG__TRY(check_padding(runner, bucket, context));
     status = bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__runner_run_eagerly(runner, context);
 done:
     return status;

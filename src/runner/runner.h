@@ -68,6 +68,7 @@ typedef struct bg__bucket {
     uint64_t replays; /* of all graphs that it has had */
     bool captured_before;
     bool poison;                  /* BG_CHECK=poison: the next replay is checked first */
+    bool padding;                 /* BG_CHECK=padding: so is the next one of a padded batch */
     bg_forward_context unbatched; /* for replays of the graph outside of a run: that of a batch that fills the bucket */
 } bg__bucket;
 

@@ -20,7 +20,7 @@ for step in eager ops; do
     for mode in forward ops sync step; do
         says "adopt-$step-$mode" env BG_DEBUG=$mode "$adopt/$step" <<<"$numbers"
     done
-    expect "adopt-$step-check" 0 '^check graph, replay, recapture, poison: 0 findings$' "$OUT/breakgraph" check -- "$adopt/$step"
+    expect "adopt-$step-check" 0 '^check graph, replay, recapture, poison, padding: 0 findings$' "$OUT/breakgraph" check -- "$adopt/$step"
 done
 # The tool knows what it has to restore, since ops say what they write.
 says adopt-ops-shadow env BG_SHADOW=calls "$adopt/ops" <<<"$numbers"

@@ -15,7 +15,7 @@ finds() # NAME PATTERN [VARIABLE...]: the program gives a finding and status 1, 
 {
     expect "$1" 1 "$2" env "${@:3}" "$command" check -- "$zoo/$1"
     [ "$(grep -c '^looked at: ' "$work/log")" = 1 ] && pass "$1-looked" || fail "$1-looked" "it does not say what was looked at"
-    expect "$1-twin" 0 '^check graph, replay, recapture, poison: 0 findings$' env "${@:3}" "$command" check -- "$zoo/$1" --correct
+    expect "$1-twin" 0 '^check graph, replay, recapture, poison, padding: 0 findings$' env "${@:3}" "$command" check -- "$zoo/$1" --correct
     expect "$1-twin-next" 0 '^next: breakgraph run --shadow=calls -- .* --correct$' "$command" check -- "$zoo/$1" --correct
 }
 finds join_skipped '^warning \[race\] fused_add#0 at .*join_skipped.c:38: ' HOSTCUDA_SEED=1
@@ -23,7 +23,7 @@ finds padding_unwritten '^fault \[unwritten-output\] attention#0 at '
 finds rebound_state '^fault \[unstable-pointer\] cell#0 at '
 finds freed_input_ledger '^fault \[(freed|reused)\] sum#0 at '
 # What the two starts find, and what two checks of one start do, is printed once.
-finds padded_metadata '^check graph, replay, recapture, poison: 1 finding$' HOSTCUDA_MEMORY=poison,fence
+finds padded_metadata '^check graph, replay, recapture, poison, padding: 1 finding$' HOSTCUDA_MEMORY=poison,fence
 if [ "$DEVICE" = host ]; then
     expect after-fault 1 '^fault \[out-of-range\] attention#0 at ' env HOSTCUDA_MEMORY=poison,fence "$command" check -- "$zoo/padded_metadata"
     expect after-fault-not 1 '^not looked at: poison of graph: cudaStreamSynchronize failed ' \
@@ -33,10 +33,10 @@ fi
 crash() { expect "$1" "$2" "$3" "$command" check -- sh -c "'$zoo/rebound_state' $4; kill -ABRT \$\$"; }
 crash crash-explained 1 '^fault \[unstable-pointer\] cell#0 at ' ''
 crash crash-explained-looked 1 '^looked at: .*; 1 graph captured again' ''
-crash crash-clean 7 '^check graph, replay, recapture, poison: 0 findings$' --correct
+crash crash-clean 7 '^check graph, replay, recapture, poison, padding: 0 findings$' --correct
 [ "$(grep -c 'signal SIGABRT' "$work/log")" = 1 ] && pass crash-once || fail crash-once "the crash of both starts is not said once"
 crash crash-next 7 '^next, if that finds nothing: breakgraph step -- ' --correct
-expect hang-looked 8 '^not looked at: recapture,poison: it needs another start' "$command" check --timeout=2 -- sh -c "'$zoo/rebound_state' --correct; sleep 20"
+expect hang-looked 8 '^not looked at: recapture,poison,padding: it needs another start' "$command" check --timeout=2 -- sh -c "'$zoo/rebound_state' --correct; sleep 20"
 expect one-check 1 '^check graph: 1 finding$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect one-check-looked 1 '^looked at: 1 graph, 3 calls, 3 nodes$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect other-checks 0 '^looked at: 1 graph captured again; 1 graph replayed with poison$' \

@@ -22,7 +22,7 @@ elif ! build closures; then
     fail closures "tests/cli/closures.cpp does not build"
 else
     expect closures 0 '^seen 123$' "$work/closures" value
-    expect closures-check 0 '^check graph, replay, recapture, poison: 0 findings$' "$OUT/breakgraph" check -- "$work/closures" value
+    expect closures-check 0 '^check graph, replay, recapture, poison, padding: 0 findings$' "$OUT/breakgraph" check -- "$work/closures" value
     expect closures-dangling 1 'warning \[dangling\] add#0 at tests/cli/closures\.cpp:16: what add#0 keeps for its replays points to' \
         "$OUT/breakgraph" check -- "$work/closures" reference
 fi

@@ -540,7 +540,7 @@ expect shadow-of-all 1 'fault \[mismatch-origin\] step#1 at .*faulty.c:[0-9]*: y
 is shadow-of-all-once "$(grep -c '\[mismatch-origin\]' "$work/log")" 1
 expect step-ranks 0 '^step: 0 findings' "$command" step --ranks=2 $share -- "$work/faulty" wrong 8
 grep -q '^\[rank 1\] last row: 11' "$work/log" && pass step-ranks-output || fail step-ranks-output "no line of rank 1"
-expect check-ranks 0 'check graph, replay, recapture, poison: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
+expect check-ranks 0 'check graph, replay, recapture, poison, padding: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
 mkdir "$work/own" && "$command" run --ranks=2 $share --reports="$work/own" -- "$work/faulty" wrong 8 >/dev/null
 is process-ranks "$(cat "$work"/own/process-*.json | grep -o '"rank": [0-9]*, "ranks": [0-9]*' | sort | tr '\n' ' ')" '"rank": 0, "ranks": 2 "rank": 1, "ranks": 2 '
 

@@ -26,7 +26,8 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0}, {"recapture", 1, 1}, {"poison", 1, 2}, {"orders", NEVER, 3}};
+} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},      {"recapture", 1, 1},
+             {"poison", 1, 2},    {"padding", 1, NEVER}, {"orders", NEVER, 3}};
 enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
 
 typedef struct checks {
@@ -137,6 +138,7 @@ static void keep_reports(checks *c, cli_gathered *gathered, int start)
 {
     cli_looked_add(&c->all, gathered->looked);
     c->all.unended += gathered->unended;
+    c->all.runner |= gathered->runner;
     while (cJSON_GetArraySize(gathered->reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
         drop_known(c, report, start);
@@ -303,7 +305,7 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "graph|replay|recapture|poison|orders", NULL, NULL,
+    {"--what", "graph|replay|recapture|poison|padding|orders", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
@@ -321,9 +323,9 @@ static const cli_flag flags[] = {
 static const char more[] =
     "graph looks for races, leaks and bad addresses in each graph after its capture, replay at its addresses before "
     "each "
-    "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory. "
-    "The program is started once for graph and replay, which only look, and once for recapture and poison, which run "
-    "the "
+    "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory, "
+    "padding a padded batch of a runner with other values in the rows beyond it. "
+    "The program is started once for graph and replay, which only look, and once for the others, which run the "
     "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
     "With --attach each check starts it on its own, and recapture two or three times: it compares what the graphs "
     "hold. "

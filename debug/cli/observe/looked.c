@@ -122,6 +122,7 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
 {
     const cJSON *graph = find_check(gathered, "graph"), *replay = find_check(gathered, "replay");
     const cJSON *recapture = find_check(gathered, "recapture"), *poison = find_check(gathered, "poison");
+    const cJSON *padding = find_check(gathered, "padding");
     const cJSON *step = find_check(gathered, "step");
     const char *before = "looked at: ";
 
@@ -142,6 +143,10 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
     }
     if (poison != NULL) {
         print_count(before, cli_number(poison, "graphs"), "graph", " replayed with poison", out);
+        before = "; ";
+    }
+    if (padding != NULL) {
+        print_count(before, cli_number(padding, "graphs"), "graph", " replayed with other padding", out);
         before = "; ";
     }
     if (step != NULL)
@@ -264,7 +269,10 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
         bool replay = strcmp(kinds[i], "replay") == 0, step = strcmp(kinds[i], "step") == 0;
         if (find_check(gathered, kinds[i]) != NULL || cli_looked_why_not(gathered, kinds[i]) != NULL)
             continue;
-        if (replay && gathered->unended > 0) /* replays are counted at the end */
+        if (strcmp(kinds[i], "padding") == 0) {
+            if (gathered->runner || count == 1) /* most programs have none */
+                fputs("not looked at: padding: no runner ran a batch with padding rows\n", out);
+        } else if (replay && gathered->unended > 0) /* replays are counted at the end */
             fputs("not known: how many replays were compared: the program did not end by exit\n", out);
         else
             fprintf(out, "not looked at: %s: the program came to no %s that this check looks at\n", kinds[i],
