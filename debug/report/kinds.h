@@ -53,6 +53,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("hang", CAUSE)                                                                                                   \
     X("unordered", CAUSE)                                                                                              \
     X("host-source-changed", CAUSE)                                                                                    \
-    X("padding", CAUSE)
+    X("padding", CAUSE)                                                                                                \
+    X("growth", CAUSE)
 
 #endif

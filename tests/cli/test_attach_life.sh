@@ -13,6 +13,7 @@ if ! build_program life; then
     exit $bad
 fi
 attached() { timeout 60 "$OUT/breakgraph" "$1" --attach -- "$work/life" "$2"; }
+attached_flat() { attached "$@" 2>&1 | tr -s '\n ' ' '; return "${PIPESTATUS[0]}"; }
 
 # A step waits for what the program's other threads do.
 says attach-life-waits attached step waits <<<"waited
@@ -21,6 +22,11 @@ looked at: 1 replay, 2 nodes stepped"
 expect attach-life-kept 0 '^check replay: 0 findings$' attached check kept
 expect attach-life-edited 0 '^note \[not-stepped\]: graph#0 is neither checked nor stepped' attached check edited
 expect attach-life-cloned 1 '\[dangling\] memcpy#0 at build_copy' attached check cloned
+expect attach-life-grows 1 '\[growth\] cudaGraphInstantiate at instantiate\+.* 128 executable graphs that were made here are alive' attached_flat check grows
+grep -q '^check replay: 1 finding' <(attached check grows) || fail attach-life-grows "not one finding"
+for what in fewer bounded made-first; do
+    expect "attach-life-$what" 0 '^check replay: 0 findings$' attached check $what
+done
 expect attach-life-many 0 '^graph#0 and 999 like it, which are gone: 1 node, launched 1000 times' attached report many
 # The list is there, although the process had no time to write it at its end.
 expect attach-life-killed 7 '^graph#0: 1 node, launched' attached report killed

@@ -11,6 +11,7 @@
 #include "debug/attach/around/around.h"
 #include "debug/attach/checks/block_uses.h"
 #include "debug/attach/checks/graph_values.h"
+#include "debug/attach/checks/growth.h"
 #include "debug/attach/checks/unloaded.h"
 #include "book.h"
 
@@ -64,6 +65,7 @@ struct bg__attached {
     bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
     bg__values *values;       /* what is written of its nodes; NULL: nothing */
     bool noted;               /* where its addresses point is known */
+    bg__grown *grown;         /* it is counted; NULL: it is not */
     bg__around_uses *around;  /* what other work may use, too; NULL: not noted */
     /* Of nodes that a launcher launched outside of the graph. */
     _Atomic size_t cut;              /* so many */

@@ -188,6 +188,7 @@ static void free_attached(bg__attached *a)
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
     bg__around_free(a->around);
+    bg__growth_remove(a->grown);
     bg__values_free(a->values);
     bg__found_leave(a->report, a->asked);
     pthread_mutex_lock(&book.lock);
@@ -405,6 +406,8 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
         bg__attached_warn(a);
     else if (book.checks)
         watch_exec(exec, source, a->graph, flags);
+    if (book.checks)
+        a->grown = bg__growth_add(made, memory);
     if (a->graph != NULL)
         a->values = bg__values_write(a->graph, a->source, made);
     pthread_mutex_lock(&book.lock);

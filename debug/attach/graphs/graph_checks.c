@@ -104,6 +104,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 
     if (a == NULL)
         return false;
+    bg__growth_launched(a->grown);
     if (a->edited)
         bg__attached_set_stale(a);
     unloaded = !a->stale && bg__kernels_check(a->kernels, a->report);

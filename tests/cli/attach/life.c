@@ -92,6 +92,26 @@ static void run_kept(int change)
     puts("kept");
 }
 
+/* ---- many graphs of one call ---- */
+
+/* all: made first, and launched then, again and again; else each is launched twice when it is made. most: so many are
+ * kept. */
+static void run_cache(int count, bool all, int most)
+{
+    static cudaGraphExec_t kept[MANY];
+    cudaGraph_t graph = build_copy();
+    for (int i = 0; i < count; i++) {
+        if (kept[i % most] != NULL)
+            CUDA(cudaGraphExecDestroy(kept[i % most]));
+        kept[i % most] = instantiate(graph);
+        for (int k = 0; k < 2 && !all; k++)
+            run_once(kept[i % most]);
+    }
+    for (int i = 0; i < 2 * count && all; i++)
+        run_once(kept[i % count]);
+    CUDA(cudaGraphDestroy(graph));
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -119,6 +139,14 @@ int main(int count, char **words)
         CUDA(cudaGraphExecDestroy(exec));
         CUDA(cudaGraphDestroy(graph));
     }
+    if (strcmp(what, "grows") == 0)
+        run_cache(200, false, MANY);
+    if (strcmp(what, "fewer") == 0)
+        run_cache(100, false, MANY);
+    if (strcmp(what, "bounded") == 0)
+        run_cache(MANY, false, 100);
+    if (strcmp(what, "made-first") == 0)
+        run_cache(400, true, MANY);
     if (strcmp(what, "killed") == 0) {
         run_once(instantiate(build_copy()));
         (void)raise(SIGKILL);

@@ -1,0 +1,118 @@
+/* A cache of graphs without a limit: many graphs of one call are alive, and many of them were made when one had been
+ * launched more than once. So those that a program makes before it launches them, one for each size, do not count,
+ * however many they are. */
+#include "growth.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "debug/attach/report/findings.h"
+
+enum { MANY = 128, LATE = 64 }; /* graphs of one call */
+
+typedef struct site {
+    const bg__stack *made;
+    size_t alive, late, bytes; /* late: made when one had been launched twice */
+    bool launched_twice, told, lost;
+    UT_hash_handle hh;
+} site;
+
+struct bg__grown {
+    site *site;
+    size_t bytes, launches;
+    bool late;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    site *list;
+} growth = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static site *add_site(const bg__stack *made)
+{
+    site *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->made = made;
+    HASH_ADD_PTR(growth.list, made, s);
+    if (!s->lost)
+        return s;
+    free(s);
+    return NULL;
+}
+
+static site *site_of(const bg__stack *made)
+{
+    site *s;
+    HASH_FIND_PTR(growth.list, &made, s);
+    return s != NULL ? s : add_site(made);
+}
+
+static void tell(const site *s)
+{
+    const char *call = bg__stack_is_of_runtime(s->made) ? "cudaGraphInstantiate" : "cuGraphInstantiate";
+    char message[300];
+
+    snprintf(message, sizeof message,
+             "%zu executable graphs that were made here are alive, and hold %zu bytes of device memory; %zu of them "
+             "were made when "
+             "older ones had been launched again: nothing limits their number",
+             s->alive, s->bytes, s->late);
+    bg__attach_report("growth", BG_WARNING, call, call, s->made,
+                      "destroy graphs that are no longer launched (cudaGraphExecDestroy), or keep only so many of them",
+                      message);
+}
+
+bg__grown *bg__growth_add(const bg__stack *made, size_t bytes)
+{
+    bg__grown *grown = made != NULL ? calloc(1, sizeof *grown) : NULL;
+    site *s;
+    bool tells;
+
+    if (grown == NULL)
+        return NULL;
+    pthread_mutex_lock(&growth.lock);
+    s = site_of(made);
+    if (s != NULL) {
+        *grown = (bg__grown){.site = s, .bytes = bytes, .late = s->launched_twice};
+        s->alive++;
+        s->late += grown->late;
+        s->bytes += bytes;
+    }
+    tells = s != NULL && !s->told && s->alive >= MANY && s->late >= LATE;
+    if (tells) {
+        s->told = true;
+        tell(s);
+    }
+    pthread_mutex_unlock(&growth.lock);
+    if (s == NULL) {
+        free(grown);
+        return NULL;
+    }
+    return grown;
+}
+
+void bg__growth_launched(bg__grown *grown)
+{
+    if (grown == NULL || ++grown->launches != 2)
+        return;
+    pthread_mutex_lock(&growth.lock);
+    grown->site->launched_twice = true;
+    pthread_mutex_unlock(&growth.lock);
+}
+
+void bg__growth_remove(bg__grown *grown)
+{
+    if (grown == NULL)
+        return;
+    pthread_mutex_lock(&growth.lock);
+    grown->site->alive--;
+    grown->site->late -= grown->late;
+    grown->site->bytes -= grown->bytes;
+    pthread_mutex_unlock(&growth.lock);
+    free(grown);
+}
