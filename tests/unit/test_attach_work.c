@@ -21,8 +21,13 @@ static void test_signatures(void **state)
     expect_touch("scale(float*, float const*, int)", 3, 1, BG__DOES_READ);
     expect_touch("scale(float*, float const*, int)", 3, 2, BG__MAY_READ);
     expect_touch("(anonymous namespace)::fill(float*, float, int)", 3, 0, BG__DOES_WRITE);
-    expect_touch("void add<float, (int)4>(float*, float const*, std::pair<int, float*>)", 3, 0, BG__DOES_WRITE);
-    expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 1, BG__DOES_WRITE);
+    expect_touch("void add<float, (int)4>(float*, float const*, unsigned int)", 3, 0, BG__DOES_WRITE);
+    expect_touch("void add<float, (int)4>(float*, float const*, std::pair<int, float*>)", 3, 0, BG__MAY_READ);
+    expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 1, BG__MAY_READ);
+    expect_touch("copy(float const volatile*, float*)", 2, 0, BG__DOES_READ);
+    expect_touch("copy(float const volatile*, float*)", 2, 1, BG__DOES_WRITE);
+    expect_touch("increase(int*)", 1, 0, BG__MAY_READ); /* it may write a variable */
+    expect_touch("store(float*, unsigned long)", 2, 0, BG__MAY_READ); /* which may be an address */
     expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 0, BG__MAY_READ);
     expect_touch("two(float*, float*, float const*)", 3, 0, BG__MAY_READ);
     expect_touch("two(float*, float*, float const*)", 3, 2, BG__DOES_READ);

@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"
+#include "debug/report/process_report.h"
 #include "history.h"
 #include "host_sources.h"
 #include "launched.h"
@@ -31,7 +33,7 @@ bool bg__around_is_used(void)
 static void stop(const char *why)
 {
     if (!around.stopped)
-        bg__warn("--attach: the order of graphs and of the work around them is not checked from now on: %s", why);
+        bg__process_report_not_checked("order", "the work around graphs", why);
     around.stopped = true;
 }
 
@@ -51,6 +53,9 @@ static bool lock(void)
 
 typedef struct graph_use {
     uintptr_t begin, end;
+    size_t rest;      /* bytes to the end of its block; 0: unknown */
+    uint64_t threads; /* of a kernel */
+    size_t index;     /* in the order of the nodes */
     bg__touch use;
     const char *name; /* of the first node that uses it so */
     bg_site site;
@@ -64,6 +69,8 @@ struct bg__around_uses {
         bool waits;
     } * events;
     size_t event_count, event_capacity;
+    bool has_host_code,
+        has_signals; /* nodes that run code of the program; that wait for, or write, what is not looked at */
     bg__host_sources *sources;
     const char *graph;
     bg__moment last; /* its last launch: CUDA runs those of one executable graph one after the other */
@@ -74,24 +81,22 @@ typedef struct noting {
     const bg__allocations *addresses;
 } noting;
 
-static const graph_use *find_use(const bg__around_uses *uses, uintptr_t begin, uintptr_t end, bg__touch use)
+static bg_status add_use(noting *n, const bg__node *node, uintptr_t begin, size_t bytes, bg__touch use)
 {
-    for (size_t i = 0; i < uses->count; i++)
-        if (uses->list[i].begin == begin && uses->list[i].end == end && uses->list[i].use == use)
-            return &uses->list[i];
-    return NULL;
-}
-
-static bg_status add_use(bg__around_uses *uses, const bg__node *node, uintptr_t begin, size_t bytes, bg__touch use)
-{
+    const bg__allocation *block = bg__allocations_find(n->addresses, begin);
+    bg__around_uses *uses = n->uses;
+    const CUDA_KERNEL_NODE_PARAMS *k = &node->of.launch;
     bg_status status = BG_OK;
     graph_use *added;
 
-    if (bytes == 0 || find_use(uses, begin, begin + bytes, use) != NULL)
+    if (bytes == 0)
         return BG_OK;
     BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of memory"));
     added = &uses->list[uses->count];
-    *added = (graph_use){.begin = begin, .end = begin + bytes, .use = use};
+    *added = (graph_use){.begin = begin, .end = begin + bytes, .use = use, .index = uses->count};
+    added->rest = block != NULL ? block->base + block->bytes - begin : 0;
+    if (node->type == cudaGraphNodeTypeKernel)
+        added->threads = (uint64_t)k->gridDimX * k->gridDimY * k->gridDimZ * k->blockDimX * k->blockDimY * k->blockDimZ;
     added->site = node->call != NULL ? node->call->site : (bg_site){NULL, 0};
     added->name = bg__launched_keep(node->call != NULL ? node->call->name : bg__node_kind(node));
     if (added->name == NULL)
@@ -101,9 +106,38 @@ done:
     return status;
 }
 
+static int compare_uses(const void *first, const void *second)
+{
+    const graph_use *a = first, *b = second;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    if (a->use != b->use)
+        return a->use < b->use ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Of equal uses, the first node's, with the most threads of all. */
+static void drop_equal(bg__around_uses *uses)
+{
+    size_t kept = 0;
+    if (uses->count > 1)
+        qsort(uses->list, uses->count, sizeof *uses->list, compare_uses);
+    for (size_t i = 0; i < uses->count; i++) {
+        const graph_use *u = &uses->list[i];
+        graph_use *last = kept > 0 ? &uses->list[kept - 1] : NULL;
+        if (last == NULL || last->begin != u->begin || last->end != u->end || last->use != u->use)
+            uses->list[kept++] = *u;
+        else if (last->threads < u->threads)
+            last->threads = u->threads;
+    }
+    uses->count = kept;
+}
+
 static bg_status note_held(void *user, const bg__held *held)
 {
-    const noting *n = user;
+    noting *n = user;
     const bg__kernel *kernel = held->node->kernel;
     bg__touch use = BG__MAY_READ;
 
@@ -111,7 +145,7 @@ static bg_status note_held(void *user, const bg__held *held)
         return BG_OK;
     if (held->alone && kernel != NULL)
         use = bg__signature_touch(kernel->name, kernel->parameter_count, held->parameter);
-    return add_use(n->uses, held->node, held->address, 1, use);
+    return add_use(n, held->node, held->address, 1, use);
 }
 
 static bg_status note_event(bg__around_uses *uses, const bg__node *node)
@@ -123,20 +157,57 @@ done:
     return status;
 }
 
-static bg_status note_node(noting *n, const bg__node *node)
+/* Of rows with something between them, the first one. */
+static size_t bytes_of(const bg__node *node, const bg__end *end, bg__end_kind which)
+{
+    if (node->type == cudaGraphNodeTypeMemset) {
+        const size_t width = node->of.fill.width * node->of.fill.elementSize;
+        return node->of.fill.height > 1 && node->of.fill.pitch != width ? width : end->bytes;
+    }
+    const struct cudaMemcpy3DParms *copy = &node->of.copy;
+    const size_t pitch = which == BG__SOURCE ? copy->srcPtr.pitch : copy->dstPtr.pitch;
+    const bool solid = copy->extent.depth <= 1 && (copy->extent.height <= 1 || pitch == copy->extent.width);
+    return solid ? end->bytes : copy->extent.width;
+}
+
+static bg_status note_ends(noting *n, const bg__node *node)
 {
     bg_status status = BG_OK;
     bg__end end;
 
-    if (node->known && (node->type == cudaGraphNodeTypeEventRecord || node->type == cudaGraphNodeTypeWaitEvent))
-        BG__TRY(note_event(n->uses, node));
-    BG__TRY(bg__node_addresses(node, note_held, n));
     if (bg__copy_end(node, BG__SOURCE, &end)) {
-        BG__TRY(add_use(n->uses, node, (uintptr_t)end.address, end.bytes, BG__DOES_READ));
+        BG__TRY(add_use(n, node, (uintptr_t)end.address, bytes_of(node, &end, BG__SOURCE), BG__DOES_READ));
         BG__TRY(bg__host_sources_add(&n->uses->sources, node, &end));
     }
     if (bg__copy_end(node, BG__DESTINATION, &end) || bg__fill_end(node, &end))
-        BG__TRY(add_use(n->uses, node, (uintptr_t)end.address, end.bytes, BG__DOES_WRITE));
+        BG__TRY(add_use(n, node, (uintptr_t)end.address, bytes_of(node, &end, BG__DESTINATION), BG__DOES_WRITE));
+done:
+    return status;
+}
+
+static bg_status note_node(noting *n, const bg__node *node)
+{
+    bg_status status = BG_OK;
+
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemset:
+        BG__TRY(bg__node_addresses(node, note_held, n));
+        BG__TRY(note_ends(n, node));
+        break;
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent:
+        if (node->known)
+            BG__TRY(note_event(n->uses, node));
+        break;
+    case cudaGraphNodeTypeHost: n->uses->has_host_code = true; break;
+    case cudaGraphNodeTypeGraph:
+    case cudaGraphNodeTypeEmpty:
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree: break;
+    default: n->uses->has_signals = true; /* memory operations, semaphores */
+    }
 done:
     return status;
 }
@@ -145,14 +216,16 @@ done:
 static void keep_places(const bg__around_uses *uses)
 {
     for (size_t i = 0; i < uses->count && !around.stopped; i++)
-        if (!bg__history_add(uses->list[i].begin, uses->list[i].end))
+        if (!bg__history_add(uses->list[i].begin, uses->list[i].end, uses->list[i].rest))
             stop("there is no room for all the memory that graphs use");
+    bg__history_sort();
 }
 
 bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresses, bg__around_uses **result)
 {
     bg__around_uses *uses = calloc(1, sizeof *uses);
     noting n = {uses, addresses};
+    bg__around_uses *before = *result;
     bg__nodes nodes = {0};
     bg_status status;
 
@@ -162,6 +235,9 @@ bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresse
     BG__TRY(bg__nodes_take(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         BG__TRY(note_node(&n, &nodes.node[i]));
+    drop_equal(uses);
+    if (before != NULL)
+        uses->last = before->last;
     if (around.begin != NULL && !atomic_exchange(&around.used, true))
         around.begin();
     pthread_mutex_lock(&around.lock);
@@ -171,6 +247,7 @@ bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresse
     uses = NULL;
 done:
     bg__nodes_free(&nodes);
+    bg__around_free(before);
     bg__around_free(uses);
     return status;
 }
@@ -187,39 +264,78 @@ void bg__around_free(bg__around_uses *uses)
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-/* With the lock. */
-static void launch_graph(bg__around_uses *uses, CUstream stream)
+void bg__around_look(bg__around_uses *uses)
 {
-    bg__moment work = {0, 0};
-
+    if (uses == NULL || !lock())
+        return;
     bg__host_sources_look(uses->sources, uses->last.time > 0 && !bg__clocks_host_knows(uses->last));
+    pthread_mutex_unlock(&around.lock);
+}
+
+/* With the lock. What follows in the stream, and what the host does, may depend on anything. */
+static void note_unknown(CUstream stream)
+{
+    bg__clocks_wait_all(stream);
+    bg__clocks_may_wait_for_host(stream);
+    bg__clocks_host_may_know(stream);
+    bg__clocks_forget_events();
+}
+
+/* With the lock. */
+static void order_before(const bg__around_uses *uses, CUstream stream)
+{
     if (uses->last.time > 0)
         bg__clocks_wait_work(stream, uses->last);
     for (size_t i = 0; i < uses->event_count; i++)
         if (uses->events[i].waits)
             bg__clocks_wait_event(stream, uses->events[i].event);
-    if (!bg__clocks_work(stream, &work)) {
-        stop("the program has too many streams");
-        return;
-    }
-    for (size_t i = 0; i < uses->count; i++) {
-        const graph_use *u = &uses->list[i];
-        bg__history_use(u->begin, u->end, u->use, &(bg__user){u->name, uses->graph, u->site, stream, work});
-    }
+    if (uses->has_signals)
+        bg__clocks_wait_all(stream);
+    if (uses->has_host_code || uses->has_signals)
+        bg__clocks_may_wait_for_host(stream);
+}
+
+/* With the lock. */
+static void order_behind(const bg__around_uses *uses, CUstream stream)
+{
     for (size_t i = 0; i < uses->event_count; i++)
         if (!uses->events[i].waits)
             bg__clocks_record(uses->events[i].event, stream);
+    if (uses->has_host_code || uses->has_signals)
+        bg__clocks_host_may_know(stream);
+}
+
+/* With the lock. */
+static void note_graph(bg__around_uses *uses, CUstream stream)
+{
+    bg__moment work = {0, 0};
+
+    order_before(uses, stream);
+    if (!bg__clocks_work(stream, &work)) {
+        stop("the program has too many streams at a time");
+        return;
+    }
+    for (size_t i = 0; i < uses->count && !bg__clocks_is_loose(work); i++) {
+        const graph_use *u = &uses->list[i];
+        bg__history_use(u->begin, u->end, u->threads, u->use, &(bg__user){u->name, uses->graph, u->site, stream, work});
+    }
+    order_behind(uses, stream);
     uses->last = work;
 }
 
-void bg__around_launch(bg__around_uses *uses, const bg_graph *graph, CUstream stream)
+void bg__around_launched(bg__around_uses *uses, const bg_graph *graph, CUstream stream)
 {
-    if (uses == NULL || !lock())
+    const char *name;
+
+    if (!lock())
         return;
-    uses->graph =
-        strcmp(uses->graph, bg__graph_name(graph)) != 0 ? bg__launched_keep(bg__graph_name(graph)) : uses->graph;
-    if (uses->graph != NULL)
-        launch_graph(uses, stream);
+    if (uses == NULL) {
+        note_unknown(stream);
+    } else {
+        name = strcmp(uses->graph, bg__graph_name(graph)) != 0 ? bg__launched_keep(bg__graph_name(graph)) : NULL;
+        uses->graph = name != NULL ? name : uses->graph;
+        note_graph(uses, stream);
+    }
     pthread_mutex_unlock(&around.lock);
 }
 
@@ -241,7 +357,7 @@ static void note_uses(const bg__launched *launched, const bg__moment *work, CUst
             user.name = launched->name;
             user.site = site_here();
         }
-        bg__history_use(u->begin, u->end, u->use, &user);
+        bg__history_use(u->begin, u->end, launched->threads, u->use, &user);
     }
 }
 
@@ -252,15 +368,18 @@ void bg__around_work(const bg__driver_call *call, const char *name, CUstream str
 
     if (!lock())
         return;
-    if (!bg__launched_read(&launched, call, name))
-        stop("out of host memory");
-    else if (launched.waits_for_memory)
+    bg__launched_read(&launched, call, name);
+    if (launched.is_signal)
         bg__clocks_wait_all(stream);
-    if (!around.stopped && !bg__clocks_work(stream, &work))
-        stop("the program has too many streams");
-    if (!around.stopped)
+    if (launched.is_signal || launched.is_host_code)
+        bg__clocks_may_wait_for_host(stream);
+    if (!bg__clocks_work(stream, &work))
+        stop("the program has too many streams at a time");
+    else if (!bg__clocks_is_loose(work))
         note_uses(&launched, &work, stream);
-    if (launched.host_knows)
+    if (launched.is_signal || launched.is_host_code)
+        bg__clocks_host_may_know(stream);
+    if (launched.host_waits)
         bg__clocks_host_waits(stream);
     pthread_mutex_unlock(&around.lock);
 }
@@ -277,6 +396,8 @@ void bg__around_wait(const bg__driver_call *call, const char *name, CUstream str
         bg__clocks_record(first, stream);
     else if (strncmp(name, "cuStreamWaitEvent", 17) == 0)
         bg__clocks_wait_event(stream, second);
+    else if (strncmp(name, "cuEventElapsedTime", 18) == 0)
+        bg__clocks_host_waits_event(second); /* and the first one may be later than that: less is told */
     else if (strncmp(name, "cuEvent", 7) == 0)
         bg__clocks_host_waits_event(first);
     else if (strncmp(name, "cuStream", 8) == 0)
@@ -291,6 +412,30 @@ void bg__around_host_waits(void)
     if (!lock())
         return;
     bg__clocks_host_waits_all();
+    pthread_mutex_unlock(&around.lock);
+}
+
+void bg__around_stream_gone(CUstream stream)
+{
+    if (!lock())
+        return;
+    bg__clocks_stream_gone(stream);
+    pthread_mutex_unlock(&around.lock);
+}
+
+void bg__around_event_gone(CUevent event)
+{
+    if (!lock())
+        return;
+    bg__clocks_event_gone(event);
+    pthread_mutex_unlock(&around.lock);
+}
+
+void bg__around_event_made(CUevent event)
+{
+    if (!lock())
+        return;
+    bg__clocks_event_made(event);
     pthread_mutex_unlock(&around.lock);
 }
 

@@ -27,7 +27,8 @@ static struct {
     clock of[STREAMS];
     int streams;
     bool full;
-    clock host;
+    clock host, waited;      /* what the host may know; and what it has waited for */
+    uint64_t asked[STREAMS]; /* the last work of each stream that may wait for the host; 0: none */
     event *events;
 } clocks;
 
@@ -51,20 +52,52 @@ static bool is_blocking(CUstream stream)
     return error != cudaSuccess || (flags & cudaStreamNonBlocking) == 0;
 }
 
+/* The host may know of all that it comes behind: another stream in its place is not ordered by that. */
+static bool is_over(int index)
+{
+    for (int i = 0; i < clocks.streams; i++)
+        if (clocks.of[index].time[i] > clocks.host.time[i])
+            return false;
+    return true;
+}
+
+/* -1: there is none. */
+static int find_free(void)
+{
+    if (clocks.streams < STREAMS)
+        return clocks.streams++;
+    for (int i = 0; i < STREAMS; i++)
+        if (is_over(i))
+            return i;
+    return -1;
+}
+
 /* -1: there is no room for it. Of the per-thread streams, all are one: less is told, and nothing wrong. */
 static int find_stream(CUstream stream)
 {
     CUstream handle = is_legacy(stream) ? CU_STREAM_LEGACY : stream;
+    int index;
+
     for (int i = 0; i < clocks.streams; i++)
         if (clocks.handle[i] == handle)
             return i;
-    if (clocks.streams == STREAMS) {
+    index = find_free();
+    if (index < 0) {
         clocks.full = true;
         return -1;
     }
-    clocks.handle[clocks.streams] = handle;
-    clocks.blocks[clocks.streams] = is_blocking(handle);
-    return clocks.streams++;
+    clocks.handle[index] = handle;
+    clocks.blocks[index] = is_blocking(handle);
+    return index;
+}
+
+void bg__clocks_stream_gone(CUstream stream)
+{
+    for (int i = 0; i < clocks.streams; i++)
+        if (clocks.handle[i] == stream && !is_legacy(stream)) {
+            clocks.handle[i] = NULL; /* no stream's: NULL is kept as CU_STREAM_LEGACY */
+            clocks.blocks[i] = false;
+        }
 }
 
 /* The legacy stream's work comes behind that of all blocking streams, and theirs behind its. */
@@ -109,6 +142,22 @@ void bg__clocks_wait_work(CUstream stream, bg__moment work)
         own->time[work.stream] = work.time;
 }
 
+void bg__clocks_may_wait_for_host(CUstream stream)
+{
+    clock *own = clock_of(stream);
+    if (own != NULL)
+        clocks.asked[own - clocks.of] = ++own->time[own - clocks.of];
+}
+
+bool bg__clocks_is_loose(bg__moment work)
+{
+    const clock *own = &clocks.of[work.stream];
+    for (int i = 0; i < clocks.streams; i++)
+        if (clocks.asked[i] > clocks.waited.time[i] && own->time[i] >= clocks.asked[i])
+            return true;
+    return false;
+}
+
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
 static event *find_event(CUevent handle)
@@ -144,6 +193,34 @@ void bg__clocks_record(CUevent handle, CUstream stream)
         e->at = *own;
 }
 
+void bg__clocks_event_made(CUevent handle)
+{
+    event *e = find_event(handle);
+    if (e == NULL)
+        e = add_event(handle);
+    if (e != NULL)
+        e->at = (clock){{0}};
+}
+
+void bg__clocks_event_gone(CUevent handle)
+{
+    event *e = find_event(handle);
+    if (e == NULL)
+        return;
+    HASH_DEL(clocks.events, e);
+    free(e);
+}
+
+void bg__clocks_forget_events(void)
+{
+    event *e, *next;
+    HASH_ITER(hh, clocks.events, e, next)
+    {
+        HASH_DEL(clocks.events, e);
+        free(e);
+    }
+}
+
 /* All that has been launched. */
 static clock everything(void)
 {
@@ -177,7 +254,20 @@ void bg__clocks_wait_all(CUstream stream)
 
 /* ---- the host --------------------------------------------------------------------------------------------------- */
 
+static void wait_for(const clock *at)
+{
+    join(&clocks.host, at);
+    join(&clocks.waited, at);
+}
+
 void bg__clocks_host_waits(CUstream stream)
+{
+    const clock *own = clock_of(stream);
+    if (own != NULL)
+        wait_for(own);
+}
+
+void bg__clocks_host_may_know(CUstream stream)
 {
     const clock *own = clock_of(stream);
     if (own != NULL)
@@ -187,13 +277,13 @@ void bg__clocks_host_waits(CUstream stream)
 void bg__clocks_host_waits_event(CUevent handle)
 {
     const clock at = clock_of_event(handle);
-    join(&clocks.host, &at);
+    wait_for(&at);
 }
 
 void bg__clocks_host_waits_all(void)
 {
     const clock all = everything();
-    join(&clocks.host, &all);
+    wait_for(&all);
 }
 
 bool bg__clocks_host_knows(bg__moment work)

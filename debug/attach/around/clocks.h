@@ -20,7 +20,20 @@ bool bg__clocks_is_behind(bg__moment work, bg__moment other);
 /* From now on, what is launched into the stream comes behind the work, too. */
 void bg__clocks_wait_work(CUstream stream, bg__moment work);
 
+/* The stream is destroyed: another one may get its handle. */
+void bg__clocks_stream_gone(CUstream stream);
+/* The stream waits for something of the host's, such as in a function that runs there: until the host has waited for
+ * the stream, what comes behind it may come behind what is launched later. */
+void bg__clocks_may_wait_for_host(CUstream stream);
+/* Whether the last work of the stream is such: nothing can be said of its order. */
+bool bg__clocks_is_loose(bg__moment work);
+
 void bg__clocks_record(CUevent event, CUstream stream);
+/* A new event, for which nobody waits; and one that is destroyed. */
+void bg__clocks_event_made(CUevent event);
+void bg__clocks_event_gone(CUevent event);
+/* Work that nobody knows may have recorded events: all are taken to be behind everything. */
+void bg__clocks_forget_events(void);
 /* An event that was recorded before anybody looked may be behind everything, and is taken to be. */
 void bg__clocks_wait_event(CUstream stream, CUevent event);
 /* It waits for something that is not looked at, and is taken to come behind all that was launched. */
@@ -28,6 +41,8 @@ void bg__clocks_wait_all(CUstream stream);
 
 /* The host has waited: all that any thread launches from now on comes behind what was waited for. */
 void bg__clocks_host_waits(CUstream stream);
+/* The host may have been told what has happened in the stream, by a function that ran there. */
+void bg__clocks_host_may_know(CUstream stream);
 void bg__clocks_host_waits_event(CUevent event);
 void bg__clocks_host_waits_all(void);
 bool bg__clocks_host_knows(bg__moment work);

@@ -11,11 +11,16 @@ enum { READERS = 6, MOST = 1 << 16 };
 typedef struct used {
     bg__user user; /* name NULL: nobody */
     bg__touch use;
+    bool exact;     /* it uses all of the bytes */
+    uint64_t reach; /* bytes from the place on */
+    uint64_t order; /* among all uses */
 } used;
 
 /* Memory of a graph: what a copy or memset uses, or the byte that a kernel's pointer points to. */
 typedef struct place {
     uintptr_t begin, end;
+    size_t rest;
+    bool written; /* by the device, as far as it may be told; stays */
     used writer;
     used readers[READERS]; /* since then, one of each stream; or who may have written */
 } place;
@@ -24,6 +29,7 @@ static struct {
     place *list; /* in the order of begin */
     size_t count, capacity;
     size_t longest; /* bytes of a place */
+    uint64_t order;
 } places;
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
@@ -51,14 +57,6 @@ static place *next_place(size_t *at, uintptr_t begin, uintptr_t end)
     return NULL;
 }
 
-static bool is_place(uintptr_t begin, uintptr_t end)
-{
-    for (size_t i = first_place(begin); i < places.count && places.list[i].begin <= begin; i++)
-        if (places.list[i].begin == begin && places.list[i].end == end)
-            return true;
-    return false;
-}
-
 static bool grow(void)
 {
     size_t capacity = places.capacity > 0 ? 2 * places.capacity : 64;
@@ -70,28 +68,58 @@ static bool grow(void)
     return true;
 }
 
-bool bg__history_add(uintptr_t begin, uintptr_t end)
+bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest)
 {
-    size_t at = places.count;
-
-    if (end <= begin || is_place(begin, end))
+    if (end <= begin)
         return true;
     if (places.count == places.capacity && !grow())
         return false;
-    while (at > 0 && places.list[at - 1].begin > begin)
-        at--;
-    memmove(&places.list[at + 1], &places.list[at], (places.count - at) * sizeof *places.list);
-    places.list[at] = (place){.begin = begin, .end = end};
-    places.count++;
+    places.list[places.count++] = (place){.begin = begin, .end = end, .rest = rest};
     if (places.longest < end - begin)
         places.longest = end - begin;
     return true;
+}
+
+/* Of the same place, the one with uses comes first. */
+static int compare_places(const void *first, const void *second)
+{
+    const place *a = first, *b = second;
+    const uint64_t a_used = a->writer.order + a->readers[0].order, b_used = b->writer.order + b->readers[0].order;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return (a_used < b_used) - (a_used > b_used);
+}
+
+void bg__history_sort(void)
+{
+    size_t kept = 0;
+    if (places.count > 1)
+        qsort(places.list, places.count, sizeof *places.list, compare_places);
+    for (size_t i = 0; i < places.count; i++) {
+        place *last = kept > 0 ? &places.list[kept - 1] : NULL;
+        if (last == NULL || last->begin != places.list[i].begin || last->end != places.list[i].end)
+            places.list[kept++] = places.list[i];
+        else
+            last->written = last->written || places.list[i].written;
+    }
+    places.count = kept;
 }
 
 bool bg__history_has(uintptr_t begin, uintptr_t end)
 {
     size_t at = first_place(begin);
     return next_place(&at, begin, end) != NULL;
+}
+
+bool bg__history_may_write(uintptr_t begin, uintptr_t end)
+{
+    size_t at = first_place(begin);
+    for (const place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end))
+        if (p->written)
+            return true;
+    return false;
 }
 
 void bg__history_forget(uintptr_t begin, uintptr_t end)
@@ -129,7 +157,7 @@ static const char *stream_name(CUstream stream, char text[32])
 
 static const char *verb(bg__touch use)
 {
-    return use == BG__DOES_WRITE ? "writes" : use == BG__DOES_READ ? "reads" : "uses";
+    return use == BG__DOES_WRITE ? "writes" : use == BG__DOES_READ ? "reads" : "may use";
 }
 
 /* node: in a graph; other: what nothing orders with it, launched before it or after. */
@@ -153,16 +181,24 @@ static void tell(const used *node, const used *other, bool before, uintptr_t add
         message);
 }
 
-static void compare(const used *now, const used *before, uintptr_t address)
+/* A kernel need not use what its pointer points to, such as in a cache of slots: it is taken to if it has enough
+ * threads for all of the block, or the other one uses most of the block. */
+static bool do_meet(const place *p, const used *one, const used *other)
+{
+    return (one->exact && other->exact) || (one->exact ? 2 : 1) * one->reach >= p->rest ||
+           (other->exact ? 2 : 1) * other->reach >= p->rest;
+}
+
+static void compare(const place *p, const used *now, const used *before)
 {
     const bool writes = now->use == BG__DOES_WRITE || before->use == BG__DOES_WRITE;
     if (before->user.name == NULL || !writes || (now->user.graph == NULL && before->user.graph == NULL) ||
-        bg__clocks_is_behind(now->user.work, before->user.work))
+        bg__clocks_is_behind(now->user.work, before->user.work) || !do_meet(p, now, before))
         return;
     if (now->user.graph != NULL)
-        tell(now, before, true, address);
+        tell(now, before, true, p->begin);
     else
-        tell(before, now, false, address);
+        tell(before, now, false, p->begin);
 }
 
 /* In the place of its stream's last one, of one that is over, or else of the oldest. */
@@ -173,30 +209,34 @@ static used *reader_of(place *p, const bg__user *user)
         used *r = &p->readers[i];
         if (r->user.name == NULL || r->user.work.stream == user->work.stream || bg__clocks_host_knows(r->user.work))
             return r;
-        if (r->user.work.time < oldest->user.work.time)
+        if (r->order < oldest->order)
             oldest = r;
     }
     return oldest;
 }
 
-static void use_place(place *p, bg__touch use, const bg__user *user)
+static void use_place(place *p, const used *now)
 {
-    const used now = {*user, use};
-
-    compare(&now, &p->writer, p->begin);
+    compare(p, now, &p->writer);
     for (int i = 0; i < READERS; i++)
-        compare(&now, &p->readers[i], p->begin);
-    if (use == BG__DOES_WRITE) {
-        p->writer = now;
+        compare(p, now, &p->readers[i]);
+    p->written = p->written || now->use != BG__DOES_READ;
+    if (now->use == BG__DOES_WRITE) {
+        p->writer = *now;
         memset(p->readers, 0, sizeof p->readers);
     } else {
-        *reader_of(p, user) = now;
+        *reader_of(p, &now->user) = *now;
     }
 }
 
-void bg__history_use(uintptr_t begin, uintptr_t end, bg__touch use, const bg__user *user)
+void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user)
 {
+    enum { A_THREAD = 16 }; /* bytes at most */
+    used now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
     size_t at = first_place(begin);
-    for (place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end))
-        use_place(p, use, user);
+
+    for (place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end)) {
+        now.reach = now.exact ? end - p->begin : threads * A_THREAD;
+        use_place(p, &now);
+    }
 }

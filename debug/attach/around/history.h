@@ -16,12 +16,17 @@ typedef struct bg__user {
     bg__moment work;
 } bg__user;
 
-/* Uses of [begin, end) by graphs are kept from now on. false: out of host memory, or there are too many. */
-bool bg__history_add(uintptr_t begin, uintptr_t end);
+/* Memory that a graph uses: uses of it are kept from bg__history_sort on. rest: bytes from begin to the end of its
+ * block; 0: unknown. false: out of host memory, or there is too much. */
+bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest);
+void bg__history_sort(void);
 /* Whether any is kept of these bytes. */
 bool bg__history_has(uintptr_t begin, uintptr_t end);
-/* A use of these bytes, by work that the program launches now: compares it with those before, and keeps it. */
-void bg__history_use(uintptr_t begin, uintptr_t end, bg__touch use, const bg__user *user);
+/* Whether the device may have written there. */
+bool bg__history_may_write(uintptr_t begin, uintptr_t end);
+/* A use of these bytes, by work that the program has launched: compares it with those before, and keeps it. threads: of
+ * a kernel, which uses what is at begin, nobody knows how much; 0: it uses all of the bytes. */
+void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user);
 /* The bytes are other memory now. */
 void bg__history_forget(uintptr_t begin, uintptr_t end);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debug/attach/report/findings.h"
+#include "history.h"
 
 enum { MOST = 1 << 20 }; /* bytes of a source that are looked at: a launch waits for that */
 
@@ -68,7 +69,12 @@ void bg__host_sources_look(bg__host_sources *sources, bool running)
 {
     for (size_t i = 0; sources != NULL && i < sources->count; i++) {
         source *s = &sources->list[i];
-        if (running && s->before != NULL && memcmp(s->before, s->address, s->bytes) != 0)
+        if (s->bytes == 0 || !is_pinned(s->address) || !is_pinned((const char *)s->address + s->bytes - 1)) {
+            s->bytes = 0; /* it was freed */
+            continue;
+        }
+        if (running && s->before != NULL && memcmp(s->before, s->address, s->bytes) != 0 &&
+            !bg__history_may_write((uintptr_t)s->address, (uintptr_t)s->address + s->bytes))
             tell(s);
         if (s->before == NULL)
             s->before = malloc(s->bytes);

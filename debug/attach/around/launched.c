@@ -117,7 +117,7 @@ static bg_status add_held(void *user, const bg__held *held)
     return BG_OK;
 }
 
-static bool read_kernel(bg__launched *launched, void *handle, void **parameters, void **extra)
+static void read_kernel(bg__launched *launched, void *handle, uint64_t threads, void **parameters, void **extra)
 {
     bg__node node = {.type = cudaGraphNodeTypeKernel, .known = true};
     known *k;
@@ -126,12 +126,22 @@ static bool read_kernel(bg__launched *launched, void *handle, void **parameters,
     if (k == NULL)
         k = add_known(handle);
     if (k == NULL)
-        return false;
+        return;
     launched->name = k->name;
+    launched->threads = threads;
     node.kernel = &k->kernel;
     node.of.launch.kernelParams = parameters;
     node.of.launch.extra = extra;
-    return bg__node_addresses(&node, add_held, launched) == BG_OK;
+    (void)bg__node_addresses(&node, add_held, launched); /* add_held does not fail */
+}
+
+/* Of the six arguments from the first on: blocks, and threads of each. */
+static uint64_t count_threads(const bg__driver_call *call, int first)
+{
+    uint64_t count = 1;
+    for (int i = first; i < first + 6; i++)
+        count *= (uint32_t)call->arguments[i];
+    return count;
 }
 
 /* ---- copies and memsets ------------------------------------------------------------------------------------------ */
@@ -158,13 +168,13 @@ static void copy(bg__launched *launched, uint64_t to, uint64_t from, size_t byte
     launched->name = "memcpy";
     add_use(launched, (uintptr_t)from, bytes, BG__DOES_READ);
     add_use(launched, (uintptr_t)to, bytes, BG__DOES_WRITE);
-    launched->host_knows = launched->host_knows || is_pageable(to) || is_pageable(from);
+    launched->host_waits = launched->host_waits || is_pageable(to) || is_pageable(from);
 }
 
-/* From the first byte of the first row to the last one of the last. */
+/* All rows, or where there is something between them, the first one. */
 static size_t span_of(size_t pitch, size_t width, size_t rows)
 {
-    return width == 0 || rows == 0 ? 0 : pitch * (rows - 1) + width;
+    return pitch == width ? width * rows : rows > 0 ? width : 0;
 }
 
 static void copy_rows(bg__launched *launched, const CUDA_MEMCPY2D *c)
@@ -178,26 +188,38 @@ static void copy_rows(bg__launched *launched, const CUDA_MEMCPY2D *c)
         add_use(launched, from, span_of(c->srcPitch, c->WidthInBytes, c->Height), BG__DOES_READ);
     if (c->dstMemoryType != CU_MEMORYTYPE_ARRAY)
         add_use(launched, to, span_of(c->dstPitch, c->WidthInBytes, c->Height), BG__DOES_WRITE);
-    launched->host_knows =
-        launched->host_knows || c->dstMemoryType == CU_MEMORYTYPE_HOST || c->srcMemoryType == CU_MEMORYTYPE_HOST;
+    launched->host_waits =
+        launched->host_waits || c->dstMemoryType == CU_MEMORYTYPE_HOST || c->srcMemoryType == CU_MEMORYTYPE_HOST;
+}
+
+/* Of the first slice. */
+static void copy_slices(bg__launched *launched, const CUDA_MEMCPY3D *c)
+{
+    copy_rows(launched, &(CUDA_MEMCPY2D){c->srcXInBytes, c->srcY + c->srcZ * c->srcHeight, c->srcMemoryType, c->srcHost,
+                                         c->srcDevice, c->srcArray, c->srcPitch, c->dstXInBytes,
+                                         c->dstY + c->dstZ * c->dstHeight, c->dstMemoryType, c->dstHost, c->dstDevice,
+                                         c->dstArray, c->dstPitch, c->WidthInBytes, c->Depth > 0 ? c->Height : 0});
 }
 
 /* Of CUDA's names, "cuMemcpyDtoDAsync_v2". */
 static void read_copy(bg__launched *launched, const bg__driver_call *call, const char *name)
 {
     static const char *const rows[] = {"cuMemcpy2D", NULL},
-                             *const others[] = {"cuMemcpy3D", "cuMemcpyAto", "cuMemcpyBatch", NULL},
+                             *const others[] = {"cuMemcpy3DPeer", "cuMemcpy3DBatch", "cuMemcpyAto", "cuMemcpyBatch",
+                                                NULL},
                              *const to_array[] = {"cuMemcpyHtoA", "cuMemcpyDtoA", NULL};
     const bool in_order = strstr(name, "Async") != NULL || strncmp(name, "cuMemcpyDtoD", 12) == 0;
 
     launched->name = "memcpy";
-    launched->host_knows = !in_order;
+    launched->host_waits = !in_order;
     if (is_any(name, rows))
         copy_rows(launched, bg__call_argument(call, 0));
+    else if (strncmp(name, "cuMemcpy3D", 10) == 0 && !is_any(name, others))
+        copy_slices(launched, bg__call_argument(call, 0));
     else if (strncmp(name, "cuMemcpyPeer", 12) == 0)
         copy(launched, call->arguments[0], call->arguments[2], call->arguments[4]);
     else if (is_any(name, others) || is_any(name, to_array)) /* what they use is not looked at */
-        launched->host_knows = true;
+        launched->host_waits = true;
     else
         copy(launched, call->arguments[0], call->arguments[1], call->arguments[2]);
 }
@@ -213,24 +235,26 @@ static void read_fill(bg__launched *launched, const bg__driver_call *call, const
     add_use(launched, (uintptr_t)call->arguments[0], bytes, BG__DOES_WRITE);
 }
 
-bool bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name)
+void bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name)
 {
     launched->name = "";
-    if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
-        return read_kernel(launched, bg__call_argument(call, 1), bg__call_argument(call, 2),
-                           bg__call_argument(call, 3));
-    if (strncmp(name, "cuLaunchKernel", 14) == 0)
-        return read_kernel(launched, bg__call_argument(call, 0), bg__call_argument(call, 9),
-                           bg__call_argument(call, 10));
-    if (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0)
-        return read_kernel(launched, bg__call_argument(call, 0), bg__call_argument(call, 9), NULL);
-    if (strncmp(name, "cuMemcpy", 8) == 0)
+    if (strncmp(name, "cuLaunchKernelEx", 16) == 0) {
+        const CUlaunchConfig *c = bg__call_argument(call, 0);
+        read_kernel(launched, bg__call_argument(call, 1),
+                    (uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ * c->blockDimX * c->blockDimY * c->blockDimZ,
+                    bg__call_argument(call, 2), bg__call_argument(call, 3));
+    } else if (strncmp(name, "cuLaunchKernel", 14) == 0) {
+        read_kernel(launched, bg__call_argument(call, 0), count_threads(call, 1), bg__call_argument(call, 9),
+                    bg__call_argument(call, 10));
+    } else if (strncmp(name, "cuLaunchCooperativeKernel", 25) == 0) {
+        read_kernel(launched, bg__call_argument(call, 0), count_threads(call, 1), bg__call_argument(call, 9), NULL);
+    } else if (strncmp(name, "cuMemcpy", 8) == 0) {
         read_copy(launched, call, name);
-    else if (strncmp(name, "cuMemset", 8) == 0)
+    } else if (strncmp(name, "cuMemset", 8) == 0) {
         read_fill(launched, call, name);
-    else if (strncmp(name, "cuLaunchHostFunc", 16) == 0)
-        launched->host_knows = true;
-    else
-        launched->waits_for_memory = true;
-    return true;
+    } else if (strncmp(name, "cuLaunchHostFunc", 16) == 0 || strncmp(name, "cuStreamAddCallback", 19) == 0) {
+        launched->is_host_code = true;
+    } else {
+        launched->is_signal = true;
+    }
 }

@@ -18,12 +18,14 @@ typedef struct bg__launched {
     const char *name; /* "scale", "memcpy"; lives until the process ends */
     bg__launched_use uses[BG__LAUNCHED_USES];
     int count;
-    bool host_knows;       /* the call waits for it, or code of the program runs behind it */
-    bool waits_for_memory; /* it waits for a value in memory, which anybody may write */
+    uint64_t threads;  /* of a kernel; 0: it is none */
+    bool host_waits;   /* the call waits for it, or may */
+    bool is_host_code; /* code of the program runs there: it may wait for the host, and tell it that it ran */
+    bool is_signal;    /* it waits for something in memory, which anybody may write, or writes it */
 } bg__launched;
 
-/* name: of the driver's function, which has succeeded. false: out of host memory. */
-bool bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name);
+/* name: of the driver's function, which has succeeded. Of a kernel that cannot be read, nothing is known. */
+void bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name);
 /* Handles of kernels that are known may be those of others. */
 void bg__launched_forget(void);
 /* The same text, which lives until the process ends. NULL: out of host memory. */

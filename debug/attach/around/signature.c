@@ -33,26 +33,44 @@ static bool ends_in(const char *begin, const char *end, const char *text)
     return (size_t)(end - begin) >= bytes && memcmp(end - bytes, text, bytes) == 0;
 }
 
+/* A number that holds no address. */
+static bool is_number(const char *begin, const char *end)
+{
+    static const char *const names[] = {"int",  "unsigned int", "float",          "double",        "bool",
+                                        "char", "short",        "unsigned short", "unsigned char", "signed char"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((size_t)(end - begin) == strlen(names[i]) && memcmp(begin, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_const_pointer(const char *begin, const char *end)
+{
+    return ends_in(begin, end, " const*") || ends_in(begin, end, " const volatile*");
+}
+
 bg__touch bg__signature_touch(const char *name, int parameters, int index)
 {
     const char *at = name != NULL ? find_parameters(name) : NULL;
-    int count = 0, variable = 0;
-    bool is_pointer = false, is_const = false;
+    bg__touch found = BG__MAY_READ;
+    int count = 0, others = 0;
+    bool variable = false;
 
     if (at == NULL)
         return BG__MAY_READ;
     while (*at == '(' || *at == ',') {
-        const char *end = find_end(++at);
-        const bool pointer = ends_in(at, end, "*"), constant = ends_in(at, end, " const*");
-        variable += pointer && !constant;
+        const char *end = find_end(++at), *begin = at + strspn(at, " ");
+        const bool constant = is_const_pointer(begin, end);
         if (count == index) {
-            is_pointer = pointer && (constant || !ends_in(at, end, "**"));
-            is_const = constant;
+            found = constant ? BG__DOES_READ : BG__MAY_READ;
+            variable = !constant && ends_in(begin, end, "*") && !ends_in(begin, end, "**");
+        } else {
+            others += !constant && !is_number(begin, end);
         }
         count += end > at;
         at = end;
     }
-    if (count != parameters || !is_pointer || (!is_const && variable != 1))
+    if (count != parameters)
         return BG__MAY_READ;
-    return is_const ? BG__DOES_READ : BG__DOES_WRITE;
+    return variable && others == 0 && count > 1 ? BG__DOES_WRITE : found;
 }

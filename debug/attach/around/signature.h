@@ -5,9 +5,9 @@
 typedef enum bg__touch { BG__MAY_READ, BG__DOES_READ, BG__DOES_WRITE } bg__touch;
 
 /* name: as the source writes it, "scale(float*, float const*, int)". A pointer to const is read. Another one is written
- * if it is the only one, since a kernel writes something. All else is unknown, such as pointers to pointers, pointers
- * in structs, or names without parameters (extern "C"). parameters: how many the kernel has; another number in its name
- * tells nothing. */
+ * if all other parameters, of which there are some, are pointers to const or small numbers, since a kernel writes
+ * something. All else may be read: pointers in structs, several pointers that are not const, names without parameters
+ * (extern "C"). parameters: how many the kernel has; another number in its name tells nothing. */
 bg__touch bg__signature_touch(const char *name, int parameters, int index);
 
 #endif

@@ -66,7 +66,8 @@ struct bg__attached {
     bg__values *values;       /* what is written of its nodes; NULL: nothing */
     bool noted;               /* where its addresses point is known */
     bg__grown *grown;         /* it is counted; NULL: it is not */
-    bg__around_uses *around;  /* what other work may use, too; NULL: not noted */
+    bg__around_uses *around;  /* what other work may use, too */
+    bool around_noted;
     /* Of nodes that a launcher launched outside of the graph. */
     _Atomic size_t cut;              /* so many */
     _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */

@@ -336,10 +336,11 @@ bg_status bg__attached_note_around(bg__attached *a)
     bg__allocations *used;
     bg_status status = BG_OK;
 
-    if (a->around != NULL || !book.checks || book.launcher != NULL || book.steps)
+    if (a->around_noted || !book.checks || book.launcher != NULL || book.steps)
         return BG_OK;
     BG__TRY(bg__nodes_notes(a->graph, &used));
     BG__TRY(bg__around_note(a->graph, used, &a->around));
+    a->around_noted = true;
 done:
     return status;
 }

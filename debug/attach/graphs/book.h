@@ -25,6 +25,8 @@ typedef CUresult bg__node_setter(CUgraphNode node, const void *params);
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params);
 /* It is about to launch exec. true: that has been done in its place, and returned *result. */
 bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
+/* It has launched it itself. */
+void bg__book_launched(CUgraphExec exec, cudaStream_t stream);
 /* It is about to destroy them. keeps: the book needs source, and will destroy it in its place. */
 void bg__book_remove(CUgraphExec exec);
 bool bg__book_keeps(cudaGraph_t source);

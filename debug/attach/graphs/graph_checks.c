@@ -21,8 +21,7 @@ static bg_status note_nodes(bg__attached *a)
         bg__nodes_forget(a->graph);
         BG__TRY(bg__nodes_note(a->graph));
         BG__TRY(bg__kernels_note(a->graph, &a->kernels));
-        bg__around_free(a->around);
-        a->around = NULL;
+        a->around_noted = false;
         a->noted = true;
     }
 done:
@@ -60,7 +59,7 @@ done:
     return status;
 }
 
-static bg_status check_launch(bg__attached *a, CUstream stream)
+static bg_status check_launch(bg__attached *a)
 {
     bg__allocations *used;
     bg_status status;
@@ -70,9 +69,9 @@ static bg_status check_launch(bg__attached *a, CUstream stream)
     BG__TRY(bg__nodes_notes(a->graph, &used));
     if (is_touched(a, used))
         BG__TRY(run_checks(a, a->report));
-    BG__TRY(bg__attached_note_around(a));
-    bg__around_launch(a->around, a->graph, stream);
     tell(a);
+    BG__TRY(bg__attached_note_around(a));
+    bg__around_look(a->around);
 done:
     return status;
 }
@@ -112,7 +111,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
         tell(a);
     else if (bg__book_checks() && a->stale)
         bg__blocks_launched(a->graph, a->blocks, NULL);
-    else if (bg__book_checks() && check_launch(a, stream) != BG_OK)
+    else if (bg__book_checks() && check_launch(a) != BG_OK)
         bg__attached_warn(a);
     if (launcher != NULL)
         answered = unloaded || a->stale ? bg__launch_behind(launcher, a, stream, result)
@@ -126,6 +125,16 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     bg__attached_give(a);
     bg__book_list_if_due();
     return answered;
+}
+
+void bg__book_launched(CUgraphExec exec, cudaStream_t stream)
+{
+    bg__attached *a = bg__around_is_used() ? bg__attached_take(exec) : NULL;
+
+    bg__around_launched(a != NULL && a->around_noted && !a->stale ? a->around : NULL, a != NULL ? a->graph : NULL,
+                        stream);
+    if (a != NULL)
+        bg__attached_give(a);
 }
 
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */

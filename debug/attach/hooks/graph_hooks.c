@@ -94,17 +94,25 @@ static bool before_launch_per_thread(bg__driver_call *call)
 }
 
 /* Launched into a capture, it is a node there. */
+static void note_launched(const bg__driver_call *call, CUstream stream)
+{
+    if (call->result != CUDA_SUCCESS)
+        return;
+    if (bg__captures_hold(stream))
+        bg__captures_note(stream);
+    else
+        bg__book_launched(bg__call_argument(call, 0), stream);
+}
+
 static void after_launch(bg__driver_call *call)
 {
-    if (call->result == CUDA_SUCCESS)
-        bg__captures_note(bg__call_argument(call, 1));
+    note_launched(call, bg__call_argument(call, 1));
 }
 
 static void after_launch_per_thread(bg__driver_call *call)
 {
     CUstream stream = bg__call_argument(call, 1);
-    if (call->result == CUDA_SUCCESS)
-        bg__captures_note(stream != NULL ? stream : CU_STREAM_PER_THREAD);
+    note_launched(call, stream != NULL ? stream : CU_STREAM_PER_THREAD);
 }
 
 static bool before_exec_destroy(bg__driver_call *call)

@@ -28,6 +28,7 @@ static void note_change(const bg__driver_call *call, uintptr_t base, size_t byte
 /* Nobody knows what it changes. */
 static void after_change(bg__driver_call *call)
 {
+    bg__around_kernels_changed(); /* with its context */
     note_change(call, 0, 0);
 }
 
@@ -152,14 +153,17 @@ static void after_unmap(bg__driver_call *call)
 /* (CUevent *phEvent, unsigned Flags) */
 static void after_event(bg__driver_call *call)
 {
-    if (call->result == CUDA_SUCCESS)
-        bg__owners_add_event(*(uintptr_t *)bg__call_argument(call, 0));
+    if (call->result != CUDA_SUCCESS)
+        return;
+    bg__owners_add_event(*(uintptr_t *)bg__call_argument(call, 0));
+    bg__around_event_made(*(CUevent *)bg__call_argument(call, 0));
 }
 
 /* (CUevent hEvent) */
 static bool before_event_end(bg__driver_call *call)
 {
     bg__owners_remove((uintptr_t)call->arguments[0]);
+    bg__around_event_gone(bg__call_argument(call, 0));
     return false;
 }
 
@@ -223,7 +227,6 @@ static bool before_library_unload(bg__driver_call *call)
 /* Variables of the module are memory, too. */
 static void after_unload(bg__driver_call *call)
 {
-    bg__around_kernels_changed();
     bg__unload_end(call->result == CUDA_SUCCESS);
     after_change(call);
 }

@@ -38,6 +38,23 @@ static void after_event(bg__driver_call *call)
         bg__around_wait(call, call->hook->name, NULL);
 }
 
+/* (float *pMilliseconds, CUevent hStart, CUevent hEnd) */
+static void after_elapsed(bg__driver_call *call)
+{
+    CUevent end = bg__call_argument(call, 2);
+    bg__driver_call moved = *call;
+    moved.arguments[1] = (uint64_t)(uintptr_t)end;
+    if (call->result == CUDA_SUCCESS)
+        bg__around_wait(&moved, call->hook->name, NULL);
+}
+
+/* (CUstream hStream) */
+static bool before_stream_end(bg__driver_call *call)
+{
+    bg__around_stream_gone(bg__call_argument(call, 0));
+    return false;
+}
+
 /* Into the default stream. */
 static void after_work(bg__driver_call *call)
 {
@@ -58,6 +75,9 @@ static void begin(void)
         {"cuStreamWaitEvent_ptsz", false, NULL, after_wait},
         {"cuStreamQuery", false, NULL, after_wait},
         {"cuStreamQuery_ptsz", false, NULL, after_wait},
+        {"cuEventElapsedTime", false, NULL, after_elapsed},
+        {"cuEventElapsedTime_v2", false, NULL, after_elapsed},
+        {"cuStreamDestroy_v2", false, before_stream_end, NULL},
         {"cuMemcpy", false, NULL, after_work},
         {"cuMemcpy_ptds", false, NULL, after_work},
         {"cuMemcpyHtoD_v2", false, NULL, after_work},
