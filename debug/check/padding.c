@@ -1,7 +1,8 @@
-/* BG_CHECK=padding. The padding rows of inputs get, one after the other, NaN, zeros and numbers from 1 to 2, those of
- * integers the first and the last row of the batch: rows that the pass takes, so that no index leaves its memory. Rows
- * of the batch, and what the pass keeps for later, such as caches, must be the same then. Left out is a slot that
- * padding rows own: one whose number an input has in its padding rows (BG_PAD_SENTINEL). */
+/* BG_CHECK=padding. The padding rows of float inputs get, one after the other, NaN, zeros and numbers from 1 to 2;
+ * those of integers that keep what an earlier batch left get the first and the last row of the batch: no index leaves
+ * its memory. All other integers stay, and so do floats that ops look for (BG_PAD_SENTINEL). Rows of the batch, and
+ * what the pass keeps for later, such as caches, must be the same then. Left out is a slot that padding rows own: one
+ * whose number an input has in its padding rows. */
 #include "padding.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "check.h"
 #include "poison.h"
+#include "debug/graph/nodes.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/results.h"
@@ -19,9 +21,11 @@ enum { SLOTS = 16 };
 typedef struct padded_pass {
     const bg__padded *buffers;
     size_t count;
-    int64_t rows, live;   /* that the pass computes, and those of the batch */
-    bg__spans state;      /* what a call reads before any writes it */
-    int64_t slots[SLOTS]; /* that padding rows own */
+    int64_t rows, live; /* that the pass computes, and those of the batch */
+    bg__spans state;    /* what a call reads before any writes it */
+    struct owned_slot {
+        int64_t slot, most; /* most: the greatest that a row of the batch has */
+    } slots[SLOTS];         /* that padding rows own */
     int slot_count;
 } padded_pass;
 
@@ -31,6 +35,7 @@ typedef struct left {
     char name[96];
     bg_tensor compared;
     bg__poison_bytes bytes;
+    bool varies; /* from replay to replay */
 } left;
 
 typedef struct leaving {
@@ -45,10 +50,15 @@ static size_t row_bytes(const bg__padded *input)
 
 /* ---- what padding rows hold -------------------------------------------------------------------------------------- */
 
-/* Whether its padding rows get other values: as integers they are taken from the batch. */
-static bool is_varied(const bg__padded *buffer, bool integers)
+static bool is_varied_float(const bg__padded *buffer)
 {
-    return buffer->input && !buffer->sentinel && bg__tensor_is_float(&buffer->tensor) != integers;
+    return bg__tensor_is_float(&buffer->tensor) &&
+           (buffer->kind == BG__PADDED_VALUE || buffer->kind == BG__PADDED_KEPT);
+}
+
+static bool is_varied_integer(const bg__padded *buffer)
+{
+    return !bg__tensor_is_float(&buffer->tensor) && buffer->kind == BG__PADDED_KEPT;
 }
 
 static bg_status fill_integers(const bg__poison *poison, bg__pattern pattern)
@@ -61,7 +71,7 @@ static bg_status fill_integers(const bg__poison *poison, bg__pattern pattern)
         const size_t row = row_bytes(input);
         char *rows = input->tensor.data;
         const char *from = rows + (pattern == BG__ZEROS ? (size_t)(input->live - 1) * row : 0);
-        for (int64_t k = input->live; is_varied(input, true) && k < input->tensor.dim[0]; k++)
+        for (int64_t k = input->live; is_varied_integer(input) && k < input->tensor.dim[0]; k++)
             BG__TRY_CUDA(cudaMemcpyAsync(rows + (size_t)k * row, from, row, cudaMemcpyDefault, poison->stream));
     }
     BG__TRY(bg__wait_for_stream(poison->stream));
@@ -75,7 +85,7 @@ static bg_status find_poisoned(bg__spans *poisoned, const padded_pass *pass)
     for (size_t i = 0; i < pass->count; i++) {
         const bg__padded *input = &pass->buffers[i];
         const uintptr_t begin = (uintptr_t)input->tensor.data;
-        if (is_varied(input, false))
+        if (is_varied_float(input))
             BG__TRY(bg__spans_add(poisoned, begin + (size_t)input->live * row_bytes(input),
                                   begin + bg_tensor_bytes(&input->tensor)));
     }
@@ -85,17 +95,39 @@ done:
 
 /* ---- slots that padding rows own --------------------------------------------------------------------------------- */
 
-static bool read_integer(bg_dtype dtype, const void *bytes, int64_t *value)
+static int64_t read_integer(bg_dtype dtype, const char *bytes)
 {
     int32_t narrow;
-    switch (dtype) {
-    case BG_I32:
+    int64_t wide;
+    if (dtype == BG_I32) {
         memcpy(&narrow, bytes, sizeof narrow);
-        *value = narrow;
-        return true;
-    case BG_I64: memcpy(value, bytes, sizeof *value); return true;
-    default: return false;
+        return narrow;
     }
+    memcpy(&wide, bytes, sizeof wide);
+    return wide;
+}
+
+/* Of an input of one integer a row. */
+static bg_status find_slot(padded_pass *pass, const bg__padded *input, cudaStream_t stream)
+{
+    const size_t row = row_bytes(input);
+    struct owned_slot *found = &pass->slots[pass->slot_count];
+    char *rows = malloc((size_t)(input->live + 1) * row);
+    bg_status status;
+
+    if (rows == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rows of an input");
+    BG__TRY(bg__copy_and_wait(rows, input->tensor.data, (size_t)(input->live + 1) * row, stream));
+    found->slot = read_integer(input->tensor.dtype, rows + (size_t)input->live * row);
+    found->most = 0;
+    for (int64_t i = 0; i < input->live; i++) {
+        const int64_t live = read_integer(input->tensor.dtype, rows + (size_t)i * row);
+        found->most = live > found->most ? live : found->most;
+    }
+    pass->slot_count += found->slot >= 0;
+done:
+    free(rows);
+    return status;
 }
 
 static bg_status find_slots(padded_pass *pass, cudaStream_t stream)
@@ -103,28 +135,28 @@ static bg_status find_slots(padded_pass *pass, cudaStream_t stream)
     bg_status status = BG_OK;
     for (size_t i = 0; i < pass->count && pass->slot_count < SLOTS; i++) {
         const bg__padded *input = &pass->buffers[i];
-        const char *row = (const char *)input->tensor.data + (size_t)input->live * row_bytes(input);
-        int64_t word = 0, slot = -1;
-        if (!input->sentinel || bg__tensor_is_float(&input->tensor) ||
-            bg_dtype_bytes(input->tensor.dtype) > sizeof word)
-            continue;
-        BG__TRY(bg__copy_and_wait(&word, row, bg_dtype_bytes(input->tensor.dtype), stream));
-        if (read_integer(input->tensor.dtype, &word, &slot) && slot >= 0)
-            pass->slots[pass->slot_count++] = slot;
+        const bg_dtype dtype = input->tensor.dtype;
+        if ((dtype == BG_I32 || dtype == BG_I64) && row_bytes(input) == bg_dtype_bytes(dtype) &&
+            (input->kind == BG__PADDED_VALUE || input->kind == BG__PADDED_SENTINEL))
+            BG__TRY(find_slot(pass, input, stream));
     }
 done:
     return status;
 }
 
-/* Slots may be counted in rows of the first dimension, or of the first ones taken together (blocks of slots). */
+/* Slots may be counted in one dimension, or in some that follow each other (blocks of slots): one with room for the
+ * slots of the batch. */
 static bool is_owned(const padded_pass *pass, const bg_tensor *state, size_t element)
 {
-    size_t slot = bg_tensor_bytes(state) / bg_dtype_bytes(state->dtype);
-    for (int d = 0; d < state->rank && state->dim[d] > 0; d++) {
-        slot /= (size_t)state->dim[d];
-        for (int i = 0; i < pass->slot_count && slot > 0; i++)
-            if (element / slot == (size_t)pass->slots[i])
-                return true;
+    size_t below = 1;
+    for (int last = state->rank - 1; last >= 0; below *= (size_t)state->dim[last], last--) {
+        size_t room = 1;
+        for (int first = last; first >= 0; first--) {
+            room *= (size_t)state->dim[first];
+            for (int i = 0; i < pass->slot_count && room > 0; i++)
+                if (room > (size_t)pass->slots[i].most && element / below % room == (size_t)pass->slots[i].slot)
+                    return true;
+        }
     }
     return false;
 }
@@ -147,7 +179,8 @@ static bool is_state(const padded_pass *pass, const bg_tensor *tensor)
     return bg__spans_overlap(&pass->state, begin, end) && !overlaps_rows(pass, tensor);
 }
 
-/* Of a tensor whose rows are in another dimension than the first, nobody knows which elements are padding. */
+/* Of a tensor whose rows are not its first dimension, nobody knows which elements are padding: so it is judged only if
+ * it is too small to have rows. */
 static bool judges(const bg__poison *poison, const bg__call *call, const bg__field_tensor *t, bg_tensor *compared)
 {
     const padded_pass *pass = poison->user;
@@ -157,7 +190,7 @@ static bool judges(const bg__poison *poison, const bg__call *call, const bg__fie
         return true;
     *compared = bg__tensor_of_batch(call, t->tensor);
     for (int d = 0; d < t->tensor->rank && compared->dim[0] == t->tensor->dim[0]; d++)
-        if (t->tensor->dim[d] % pass->rows == 0)
+        if (t->tensor->dim[d] >= pass->rows)
             return false;
     return true;
 }
@@ -263,8 +296,8 @@ done:
     return status;
 }
 
-/* Whether two replays from the same memory gave the same: if not, differences tell nothing. */
-static bg_status repeat(const bg__poison *poison, leaving *all, bool *same)
+/* Replays once more with the first pattern: what is not the same then tells nothing. */
+static bg_status repeat(const bg__poison *poison, leaving *all)
 {
     unsigned char **before;
     bg_status status;
@@ -275,10 +308,9 @@ static bg_status repeat(const bg__poison *poison, leaving *all, bool *same)
         all->list[i].bytes.held[BG__ONES] = NULL;
     }
     BG__TRY(replay_with(poison, BG__ONES, all));
-    *same = true;
     for (size_t i = 0; i < all->count; i++)
-        *same = *same && before[i] != NULL &&
-                memcmp(before[i], all->list[i].bytes.held[BG__ONES], all->list[i].bytes.bytes) == 0;
+        all->list[i].varies =
+            before[i] == NULL || memcmp(before[i], all->list[i].bytes.held[BG__ONES], all->list[i].bytes.bytes) != 0;
 done:
     for (size_t i = 0; before != NULL && i < all->count; i++)
         free(before[i]);
@@ -286,40 +318,74 @@ done:
     return status;
 }
 
+static bool is_differing(const bg__poison *poison, const left *l)
+{
+    size_t first;
+    return count_differing(poison->user, &l->compared, &l->bytes, &first) > 0;
+}
+
+static const left *find_differing(const bg__poison *poison, const leaving *all, bool varying)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].varies == varying && is_differing(poison, &all->list[i]))
+            return &all->list[i];
+    return NULL;
+}
+
+static void report_varying(const bg__poison *poison, const left *l)
+{
+    bg__report_add(poison->report, "not-repeatable", BG_NOTE, l->call, (const void *)l->bytes.address,
+                   "pass what the graph keeps from replay to replay as a BG_INOUT tensor; atomic sums may differ, too",
+                   "%s cannot be checked: it differs between two replays from the same contents of memory", l->name);
+}
+
 static bg_status compare_all(const bg__poison *poison, leaving *all)
 {
-    const left *differing = NULL;
-    bool same = true, found = false;
+    const left *differing, *varying;
+    bool found = false;
     bg_status status = BG_OK;
-    size_t first;
 
     for (int p = 0; p < BG__PATTERNS; p++)
         BG__TRY(replay_with(poison, (bg__pattern)p, all));
-    for (size_t i = 0; i < all->count && differing == NULL; i++)
-        if (count_differing(poison->user, &all->list[i].compared, &all->list[i].bytes, &first) > 0)
-            differing = &all->list[i];
+    if (find_differing(poison, all, false) == NULL)
+        goto done;
+    BG__TRY(repeat(poison, all));
+    varying = find_differing(poison, all, true);
+    differing = find_differing(poison, all, false);
+    if (varying != NULL)
+        report_varying(poison, varying);
     if (differing == NULL)
         goto done;
-    BG__TRY(repeat(poison, all, &same));
-    if (!same) {
-        bg__report_add(
-            poison->report, "not-repeatable", BG_NOTE, differing->call, (const void *)differing->bytes.address,
-            "pass what the graph keeps from replay to replay as a BG_INOUT tensor; atomic sums may differ, too",
-            "%s cannot be checked: it differs between two replays from the same contents of memory", differing->name);
-        goto done;
-    }
-    BG__TRY(bg__poison_find_call(poison, &found));
+    if (varying == NULL) /* else the first call that differs may be one that varies */
+        BG__TRY(bg__poison_find_call(poison, &found));
     if (!found)
         (void)report_dependence(poison, differing->call, differing->name, &differing->compared, &differing->bytes);
 done:
     return status;
 }
 
+/* What memset and memcpy nodes write is of no call, and may be before all of them. */
+static bg_status add_written(const bg_graph *graph, bg__spans *written)
+{
+    bg__nodes nodes = {0};
+    bg_status status;
+    bg__end end;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    for (size_t i = 0; i < nodes.count; i++)
+        if (bg__fill_end(&nodes.node[i], &end) || bg__copy_end(&nodes.node[i], BG__DESTINATION, &end))
+            BG__TRY(bg__spans_add(written, (uintptr_t)end.address, (uintptr_t)end.address + end.bytes));
+done:
+    bg__nodes_free(&nodes);
+    return status;
+}
+
 static bg_status find_state(const bg_graph *graph, bg__spans *state)
 {
     bg__spans written = {0};
-    bg_status status = BG_OK;
+    bg_status status;
 
+    BG__TRY(add_written(graph, &written));
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};

@@ -62,7 +62,8 @@ BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *co
 /* Declares an input, and sets *tensor to its static buffer of config.max_tokens rows, all zero. Must be called before
  * the first capture or run. dim[0] is the token dimension, and its value is ignored; the other dimensions hold for all
  * batches. The buffer grows, at the same address, when a larger batch comes.
- * padding: how padding rows are filled before each pass. BG_PAD_SENTINEL writes pad_value in the input's dtype.
+ * padding: how padding rows are filled before each pass. BG_PAD_SENTINEL writes pad_value in the input's dtype, and
+ * says that ops look for it: ops may not depend on what other padding rows of floats hold (BG_CHECK=padding).
  * Errors: INVALID_ARGUMENT (a NULL, a name that is in use, a bad rank or dimension, a pad_value that dtype cannot
  * represent), BUSY (captured or run already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,

@@ -31,8 +31,9 @@ typedef struct bg__around {
 typedef struct bg__padded {
     bg_tensor tensor; /* with all rows that the pass computes */
     int64_t live;     /* the first ones, which are the batch's */
-    bool input;       /* the runner fills its padding rows */
-    bool sentinel;    /* with a value that ops may look for */
+    enum { BG__PADDED_OTHER, BG__PADDED_VALUE, BG__PADDED_SENTINEL, BG__PADDED_KEPT } kind;
+    /* Of an input, what the runner fills its padding rows with: zeros, a value that ops look for, or nothing; others,
+     * and those that repeat a row of the batch, are left alone. */
 } bg__padded;
 
 typedef struct bg__debug_table {

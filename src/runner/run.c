@@ -271,7 +271,11 @@ static size_t add_padded(const bg__buffers *buffers, bool inputs, const bg_forwa
         const bg__buffer *b = &buffers->list[i];
         if (!b->by_tokens)
             continue;
-        list[count] = (bg__padded){b->tensor, context->batch.tokens, inputs, inputs && b->padding == BG_PAD_SENTINEL};
+        list[count] = (bg__padded){b->tensor, context->batch.tokens, BG__PADDED_OTHER};
+        if (inputs && b->padding != BG_PAD_REPEAT_LAST)
+            list[count].kind = b->padding == BG_PAD_ZERO   ? BG__PADDED_VALUE
+                               : b->padding == BG_PAD_KEEP ? BG__PADDED_KEPT
+                                                           : BG__PADDED_SENTINEL;
         list[count++].tensor.dim[0] = context->padded_tokens;
     }
     return count;

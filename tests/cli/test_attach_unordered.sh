@@ -32,10 +32,13 @@ finds other-event 'fill, launched before it .*: scale#0 reads 0x[0-9a-f]+, which
 finds rows 'memcpy, launched after it at rows\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
 finds read-back 'memcpy, launched after it at read_back\(\)\+.*: scale#0 writes 0x[0-9a-f]+, which memcpy reads'
 finds in-the-middle 'memset, launched after it at in_the_middle\(\)\+.*: scale#0 writes 0x[0-9a-f]+, which memset writes'
+finds slices 'memcpy, launched after it at slices\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which memcpy writes'
+finds new-event 'fill, launched before it at new_event\(\)\+.*: scale#0 reads 0x[0-9a-f]+, which fill writes'
 expect attach-unordered-two-graphs 1 'nothing orders scale#0 of graph#1, .* and scale#0 of graph#0, launched before it at forward' squeeze -- ./unordered two-graphs
 
 for what in one-stream events through-a-third stream-waited event-waited event-polled legacy copied-and-waited only-read other-memory \
-    itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled; do
+    itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled callback-tells node-tells node-asks \
+    function-asks parameters-set updated columns other-slot read-by-struct streams-made bounced; do
     expect "attach-ordered-$what" 0 '^check replay: 0 findings$' check -- ./unordered $what
 done
 

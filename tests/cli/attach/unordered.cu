@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <semaphore.h>
+
 enum { N = 256, BYTES = N * sizeof(float), ROUNDS = 3 };
 
 __global__ void fill(float *y, float value)
@@ -30,7 +32,31 @@ extern "C" __global__ void plain(float *y)
     y[threadIdx.x] = 1;
 }
 
+/* One row of a cache. */
+__global__ void put(float *cache, const float *row, int slot)
+{
+    cache[slot * 8 + threadIdx.x] = row[threadIdx.x];
+}
+
+struct output {
+    float *memory;
+    int n;
+};
+
+/* What it writes is not what its one pointer points to. */
+__global__ void read_to(float *x, output to)
+{
+    to.memory[threadIdx.x] = x[threadIdx.x];
+}
+
+__global__ void increase(float *y)
+{
+    y[threadIdx.x] += 1;
+}
+
 static cudaStream_t stream, side, blocking, other_blocking;
+static sem_t told, asked;
+static cudaGraph_t kept; /* of exec */
 static cudaEvent_t event, second;
 static float *x, *y, *z, *pinned;
 static cudaGraphExec_t exec, reader;
@@ -43,7 +69,8 @@ static cudaGraphExec_t capture(void (*pass)(cudaStream_t))
     pass(stream);
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&made, graph, 0));
-    CUDA(cudaGraphDestroy(graph));
+    if (kept == nullptr)
+        kept = graph;
     return made;
 }
 
@@ -66,6 +93,51 @@ static void copy_in(cudaStream_t s)
 static void take_float_pointers(cudaStream_t s)
 {
     add_to<<<1, N, 0, s>>>(y, x);
+}
+
+static void tell_host(void *)
+{
+    sem_post(&told);
+}
+
+static void ask_host(void *)
+{
+    sem_wait(&asked);
+}
+
+static void callback(cudaStream_t, cudaError_t, void *)
+{
+    sem_post(&told);
+}
+
+static void forward_and_tell(cudaStream_t s)
+{
+    forward(s);
+    CUDA(cudaLaunchHostFunc(s, tell_host, nullptr));
+}
+
+static void ask_and_forward(cudaStream_t s)
+{
+    CUDA(cudaLaunchHostFunc(s, ask_host, nullptr));
+    forward(s);
+}
+
+static void put_first(cudaStream_t s)
+{
+    put<<<1, 8, 0, s>>>(y, x, 0);
+}
+
+static void copy_columns(cudaStream_t s)
+{
+    CUDA(cudaMemcpy2DAsync(y, 64, z, 32, 32, 4, cudaMemcpyDeviceToDevice, s));
+}
+
+/* The device writes what it copies back. */
+static void bounce(cudaStream_t s)
+{
+    increase<<<1, N, 0, s>>>(y);
+    CUDA(cudaMemcpyAsync(pinned, y, BYTES, cudaMemcpyDeviceToHost, s));
+    CUDA(cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, s));
 }
 
 static void launch(cudaStream_t s)
@@ -163,6 +235,27 @@ static void in_the_middle(void)
 {
     launch(stream);
     CUDA(cudaMemsetAsync(y, 0, BYTES, side)); /* begins where the graph writes */
+}
+
+static void slices(void)
+{
+    cudaMemcpy3DParms copy = {};
+    launch(stream);
+    copy.srcPtr = make_cudaPitchedPtr(z, BYTES, N, 1);
+    copy.dstPtr = make_cudaPitchedPtr(x, BYTES, N, 1);
+    copy.extent = make_cudaExtent(BYTES, 1, 1);
+    copy.kind = cudaMemcpyDeviceToDevice;
+    CUDA(cudaMemcpy3DAsync(&copy, side));
+}
+static void new_event(void)
+{
+    cudaEvent_t never;
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaEventCreate(&never));
+    CUDA(cudaStreamWaitEvent(stream, never, 0)); /* nobody has recorded it */
+    launch(stream);
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaEventDestroy(never));
 }
 
 /* ---- what something orders ----------------------------------------------------------------------------------------
@@ -269,6 +362,91 @@ static void event_node(void)
     scale<<<1, N, 0, side>>>(z, y);
     CUDA(cudaDeviceSynchronize());
 }
+static void callback_tells(void)
+{
+    launch(stream);
+    CUDA(cudaStreamAddCallback(stream, callback, nullptr, 0));
+    sem_wait(&told);
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaDeviceSynchronize());
+}
+static void node_tells(void)
+{
+    launch(stream);
+    sem_wait(&told);
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaDeviceSynchronize());
+}
+static void node_asks(void)
+{
+    launch(stream);
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaStreamSynchronize(side));
+    sem_post(&asked);
+    CUDA(cudaDeviceSynchronize());
+}
+static void function_asks(void)
+{
+    CUDA(cudaLaunchHostFunc(side, ask_host, nullptr));
+    fill<<<1, N, 0, side>>>(x, 1); /* comes behind the graph, which is launched later */
+    launch(stream);
+    CUDA(cudaStreamSynchronize(stream));
+    sem_post(&asked);
+    CUDA(cudaDeviceSynchronize());
+}
+static void parameters_set(void)
+{
+    cudaKernelNodeParams params;
+    cudaGraphNode_t node;
+    size_t count = 1;
+    launch(stream);
+    CUDA(cudaGraphGetNodes(kept, &node, &count));
+    CUDA(cudaGraphKernelNodeGetParams(node, &params));
+    CUDA(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+    launch(side); /* still the same executable graph */
+}
+static void updated(void)
+{
+    cudaGraphExecUpdateResultInfo info;
+    launch(stream);
+    CUDA(cudaGraphExecUpdate(exec, kept, &info));
+    launch(side);
+}
+static void columns(void)
+{
+    launch(stream);
+    CUDA(cudaMemset2DAsync(y + 8, 64, 0, 32, 4, side)); /* the other ones */
+}
+static void other_slot(void)
+{
+    launch(stream);
+    put<<<1, 8, 0, side>>>(y, x, 1);
+}
+static void read_by_struct(void)
+{
+    launch(stream);
+    read_to<<<1, N, 0, side>>>(x, output{z, N});
+}
+static void streams_made(void)
+{
+    cudaStream_t made;
+    CUDA(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+    fill<<<1, N, 0, made>>>(z, 1);
+    CUDA(cudaStreamSynchronize(made));
+    CUDA(cudaStreamDestroy(made));
+    for (int i = 0; i < 100; i++) { /* one may get the handle of the other */
+        CUDA(cudaStreamCreate(&made));
+        CUDA(cudaMemset(x, 0, BYTES));
+        launch(made);
+        CUDA(cudaStreamSynchronize(made));
+        CUDA(cudaStreamDestroy(made));
+    }
+}
+static void bounced(void)
+{
+    launch(stream);
+    launch(stream);
+}
 static void unknown_pointers(void)
 {
     launch(stream);
@@ -310,6 +488,19 @@ static const struct {
     {"rows", rows, forward},
     {"read-back", read_back, forward},
     {"in-the-middle", in_the_middle, forward},
+    {"slices", slices, forward},
+    {"new-event", new_event, forward},
+    {"callback-tells", callback_tells, forward},
+    {"node-tells", node_tells, forward_and_tell},
+    {"node-asks", node_asks, ask_and_forward},
+    {"function-asks", function_asks, forward},
+    {"parameters-set", parameters_set, forward},
+    {"updated", updated, forward},
+    {"columns", columns, copy_columns},
+    {"other-slot", other_slot, put_first},
+    {"read-by-struct", read_by_struct, forward},
+    {"streams-made", streams_made, forward},
+    {"bounced", bounced, bounce},
     {"one-stream", one_stream, forward},
     {"events", events, forward},
     {"through-a-third", through_a_third, forward},
@@ -332,6 +523,8 @@ static const struct {
 
 static void prepare(void)
 {
+    if (sem_init(&told, 0, 0) != 0 || sem_init(&asked, 0, 0) != 0)
+        std::exit(3);
     for (cudaStream_t *made : {&stream, &side})
         CUDA(cudaStreamCreateWithFlags(made, cudaStreamNonBlocking));
     for (cudaStream_t *made : {&blocking, &other_blocking})
