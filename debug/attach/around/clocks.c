@@ -17,6 +17,7 @@ typedef struct clock {
 typedef struct event {
     CUevent handle;
     clock at;
+    bool unknown; /* what it is behind: everything */
     bool lost;
     UT_hash_handle hh;
 } event;
@@ -189,8 +190,10 @@ void bg__clocks_record(CUevent handle, CUstream stream)
         e = add_event(handle);
     if (e == NULL || own == NULL)
         clocks.full = true; /* nothing can be said any more */
-    else
+    else {
         e->at = *own;
+        e->unknown = false;
+    }
 }
 
 void bg__clocks_event_made(CUevent handle)
@@ -213,12 +216,8 @@ void bg__clocks_event_gone(CUevent handle)
 
 void bg__clocks_forget_events(void)
 {
-    event *e, *next;
-    HASH_ITER(hh, clocks.events, e, next)
-    {
-        HASH_DEL(clocks.events, e);
-        free(e);
-    }
+    for (event *e = clocks.events; e != NULL; e = e->hh.next)
+        e->unknown = true;
 }
 
 /* All that has been launched. */
@@ -233,7 +232,7 @@ static clock everything(void)
 static clock clock_of_event(CUevent handle)
 {
     const event *e = find_event(handle);
-    return e != NULL ? e->at : everything();
+    return e != NULL && !e->unknown ? e->at : everything();
 }
 
 void bg__clocks_wait_event(CUstream stream, CUevent handle)
