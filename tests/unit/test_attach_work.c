@@ -26,7 +26,7 @@ static void test_signatures(void **state)
     expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 1, BG__MAY_READ);
     expect_touch("copy(float const volatile*, float*)", 2, 0, BG__DOES_READ);
     expect_touch("copy(float const volatile*, float*)", 2, 1, BG__DOES_WRITE);
-    expect_touch("increase(int*)", 1, 0, BG__MAY_READ); /* it may write a variable */
+    expect_touch("increase(int*)", 1, 0, BG__MAY_READ);               /* it may write a variable */
     expect_touch("store(float*, unsigned long)", 2, 0, BG__MAY_READ); /* which may be an address */
     expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 0, BG__MAY_READ);
     expect_touch("two(float*, float*, float const*)", 3, 0, BG__MAY_READ);
