@@ -69,8 +69,8 @@ struct bg__around_uses {
         bool waits;
     } * events;
     size_t event_count, event_capacity;
-    bool has_host_code,
-        has_signals; /* nodes that run code of the program; that wait for, or write, what is not looked at */
+    bool has_host_code; /* nodes that run code of the program */
+    bool has_signals;   /* nodes that wait for, or write, what is not looked at */
     bg__host_sources *sources;
     const char *graph;
     bg__moment last; /* its last launch: CUDA runs those of one executable graph one after the other */
@@ -215,10 +215,11 @@ done:
 /* With the lock. */
 static void keep_places(const bg__around_uses *uses)
 {
-    for (size_t i = 0; i < uses->count && !around.stopped; i++)
-        if (!bg__history_add(uses->list[i].begin, uses->list[i].end, uses->list[i].rest))
-            stop("there is no room for all the memory that graphs use");
-    bg__history_sort();
+    bool kept = true;
+    for (size_t i = 0; i < uses->count && kept; i++)
+        kept = bg__history_add(uses->list[i].begin, uses->list[i].end, uses->list[i].rest);
+    if (!kept || !bg__history_sort())
+        stop("there is no room for all the memory that graphs use");
 }
 
 bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresses, bg__around_uses **result)

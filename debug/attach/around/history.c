@@ -6,7 +6,7 @@
 
 #include "debug/attach/report/findings.h"
 
-enum { READERS = 6, MOST = 1 << 16 };
+enum { READERS = 6, MOST = 1 << 17 };
 
 typedef struct used {
     bg__user user; /* name NULL: nobody */
@@ -25,23 +25,92 @@ typedef struct place {
     used readers[READERS]; /* since then, one of each stream; or who may have written */
 } place;
 
+/* In the order of addresses, but for those behind `sorted`. */
+typedef struct table {
+    place **list;
+    size_t count, capacity, sorted;
+} table;
+
 static struct {
-    place *list; /* in the order of begin */
-    size_t count, capacity;
-    size_t longest; /* bytes of a place */
+    table bytes, ranges; /* of kernels, which may be very many; of copies and memsets */
     uint64_t order;
 } places;
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
-/* The first place that may reach beyond begin. */
-static size_t first_place(uintptr_t begin)
+static bool add_place(table *t, const place *added)
 {
-    const uintptr_t from = begin > places.longest ? begin - places.longest : 0;
-    size_t low = 0, high = places.count;
+    place *copy;
+    if (t->count == t->capacity) {
+        const size_t capacity = t->capacity > 0 ? 2 * t->capacity : 64;
+        place **list = t->count < MOST ? realloc(t->list, capacity * sizeof(place *)) : NULL;
+        if (list == NULL)
+            return false;
+        t->list = list;
+        t->capacity = capacity;
+    }
+    copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return false;
+    *copy = *added;
+    t->list[t->count++] = copy;
+    return true;
+}
+
+bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest)
+{
+    return end <= begin || add_place(end - begin == 1 ? &places.bytes : &places.ranges,
+                                     &(place){.begin = begin, .end = end, .rest = rest});
+}
+
+static int compare_places(const place *a, const place *b)
+{
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+static int compare_handles(const void *first, const void *second)
+{
+    return compare_places(*(place *const *)first, *(place *const *)second);
+}
+
+/* Merges what is behind t->sorted into the rest; of a place that is there already, that one stays. false: out of host
+ * memory. */
+static bool sort_table(table *t)
+{
+    place **merged = malloc((t->capacity + 1) * sizeof(place *));
+    size_t old = 0, new = t->sorted, count = 0;
+
+    if (merged == NULL)
+        return false;
+    if (t->count > t->sorted)
+        qsort(t->list + t->sorted, t->count - t->sorted, sizeof(place *), compare_handles);
+    while (old < t->sorted || new < t->count) {
+        bool takes_old = old < t->sorted && (new == t->count || compare_places(t->list[old], t->list[new]) <= 0);
+        place *next = t->list[takes_old ? old++ : new ++];
+        if (count > 0 && compare_places(merged[count - 1], next) == 0)
+            free(next);
+        else
+            merged[count++] = next;
+    }
+    free(t->list);
+    t->list = merged;
+    t->count = t->sorted = count;
+    return true;
+}
+
+bool bg__history_sort(void)
+{
+    return sort_table(&places.bytes) && sort_table(&places.ranges);
+}
+
+static size_t first_byte(uintptr_t begin)
+{
+    size_t low = 0, high = places.bytes.sorted;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (places.list[middle].begin < from)
+        if (places.bytes.list[middle]->begin < begin)
             low = middle + 1;
         else
             high = middle;
@@ -49,74 +118,36 @@ static size_t first_place(uintptr_t begin)
     return low;
 }
 
-static place *next_place(size_t *at, uintptr_t begin, uintptr_t end)
+/* Those that have some of the bytes. Starts with begin and end. */
+typedef struct finding {
+    uintptr_t begin, end;
+    size_t byte, range; /* the next ones */
+    bool began;
+} finding;
+
+static place *find_next(finding *f)
 {
-    for (; *at < places.count && places.list[*at].begin < end; ++*at)
-        if (places.list[*at].end > begin)
-            return &places.list[(*at)++];
+    const table *bytes = &places.bytes, *ranges = &places.ranges;
+    if (!f->began)
+        f->byte = first_byte(f->begin);
+    f->began = true;
+    if (f->byte < bytes->sorted && bytes->list[f->byte]->begin < f->end)
+        return bytes->list[f->byte++];
+    while (f->range < ranges->sorted && ranges->list[f->range]->begin < f->end)
+        if (ranges->list[f->range++]->end > f->begin)
+            return ranges->list[f->range - 1];
     return NULL;
-}
-
-static bool grow(void)
-{
-    size_t capacity = places.capacity > 0 ? 2 * places.capacity : 64;
-    place *list = places.count < MOST ? realloc(places.list, capacity * sizeof *list) : NULL;
-    if (list == NULL)
-        return false;
-    places.list = list;
-    places.capacity = capacity;
-    return true;
-}
-
-bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest)
-{
-    if (end <= begin)
-        return true;
-    if (places.count == places.capacity && !grow())
-        return false;
-    places.list[places.count++] = (place){.begin = begin, .end = end, .rest = rest};
-    if (places.longest < end - begin)
-        places.longest = end - begin;
-    return true;
-}
-
-/* Of the same place, the one with uses comes first. */
-static int compare_places(const void *first, const void *second)
-{
-    const place *a = first, *b = second;
-    const uint64_t a_used = a->writer.order + a->readers[0].order, b_used = b->writer.order + b->readers[0].order;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return (a_used < b_used) - (a_used > b_used);
-}
-
-void bg__history_sort(void)
-{
-    size_t kept = 0;
-    if (places.count > 1)
-        qsort(places.list, places.count, sizeof *places.list, compare_places);
-    for (size_t i = 0; i < places.count; i++) {
-        place *last = kept > 0 ? &places.list[kept - 1] : NULL;
-        if (last == NULL || last->begin != places.list[i].begin || last->end != places.list[i].end)
-            places.list[kept++] = places.list[i];
-        else
-            last->written = last->written || places.list[i].written;
-    }
-    places.count = kept;
 }
 
 bool bg__history_has(uintptr_t begin, uintptr_t end)
 {
-    size_t at = first_place(begin);
-    return next_place(&at, begin, end) != NULL;
+    return find_next(&(finding){begin, end, 0, 0, false}) != NULL;
 }
 
 bool bg__history_may_write(uintptr_t begin, uintptr_t end)
 {
-    size_t at = first_place(begin);
-    for (const place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end))
+    finding f = {begin, end, 0, 0, false};
+    for (const place *p = find_next(&f); p != NULL; p = find_next(&f))
         if (p->written)
             return true;
     return false;
@@ -124,8 +155,8 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end)
 
 void bg__history_forget(uintptr_t begin, uintptr_t end)
 {
-    size_t at = first_place(begin);
-    for (place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end)) {
+    finding f = {begin, end, 0, 0, false};
+    for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
         p->writer.user.name = NULL;
         memset(p->readers, 0, sizeof p->readers);
     }
@@ -233,9 +264,9 @@ void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch
 {
     enum { A_THREAD = 16 }; /* bytes at most */
     used now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
-    size_t at = first_place(begin);
+    finding f = {begin, end, 0, 0, false};
 
-    for (place *p = next_place(&at, begin, end); p != NULL; p = next_place(&at, begin, end)) {
+    for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
         now.reach = now.exact ? end - p->begin : threads * A_THREAD;
         use_place(p, &now);
     }

@@ -17,9 +17,9 @@ typedef struct bg__user {
 } bg__user;
 
 /* Memory that a graph uses: uses of it are kept from bg__history_sort on. rest: bytes from begin to the end of its
- * block; 0: unknown. false: out of host memory, or there is too much. */
+ * block; 0: unknown. false, also of bg__history_sort: out of host memory, or there is too much. */
 bool bg__history_add(uintptr_t begin, uintptr_t end, size_t rest);
-void bg__history_sort(void);
+bool bg__history_sort(void);
 /* Whether any is kept of these bytes. */
 bool bg__history_has(uintptr_t begin, uintptr_t end);
 /* Whether the device may have written there. */
