@@ -175,7 +175,7 @@ static void test_right(void **state)
     static const struct {
         bg_padding padding;
         double slot;
-    } slots[] = {{BG_PAD_SENTINEL, -1}, {BG_PAD_SENTINEL, 0}, {BG_PAD_SENTINEL, 1}};
+    } slots[] = {{BG_PAD_SENTINEL, -1}, {BG_PAD_SENTINEL, 0}, {BG_PAD_SENTINEL, 1}, {BG_PAD_ZERO, 0}};
     char text[2000];
 
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
