@@ -446,8 +446,7 @@ bg_status bg__check_padding(bg_graph *graph, const bg__padded *buffers, size_t c
     bg__poison poison = {.graph = graph, .stream = stream};
     static const bg__poison_check check = {fill_integers, judges, report_dependence};
     padded_pass pass = {.buffers = buffers, .count = count};
-    bg_status status, restored;
-    char text[1024];
+    bg_status status;
 
     *report = NULL;
     poison.check = &check;
@@ -461,20 +460,6 @@ bg_status bg__check_padding(bg_graph *graph, const bg__padded *buffers, size_t c
     if (count > 0 && bg_report_count(poison.report) == 0) /* else a replay would access memory of others */
         status = check_prepared(&poison, &pass);
 done:
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__snapshot_restore(&poison.image, NULL, stream);
-    if (status == BG_OK)
-        status = restored;
-    else
-        bg__fail_restore(text);
-    if (status == BG_OK) {
-        *report = poison.report;
-        poison.report = NULL;
-    }
-    bg__snapshot_free(&poison.image);
-    bg__spans_free(&poison.poisoned);
     bg__spans_free(&pass.state);
-    bg__footprint_free(&poison.footprint);
-    bg_report_destroy(poison.report);
-    return status;
+    return bg__poison_end(&poison, status, report);
 }

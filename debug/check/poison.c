@@ -190,8 +190,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
 {
     bg__poison poison = {.graph = graph, .stream = stream};
     bg__poison_bytes *bytes = NULL;
-    bg_status status, restored;
-    char text[1024];
+    bg_status status;
 
     BG__NEED(report);
     *report = NULL;
@@ -211,22 +210,8 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
         bg__tool_leave(in_tool);
     }
 done:
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__snapshot_restore(&poison.image, NULL, stream);
-    if (status == BG_OK)
-        status = restored;
-    else
-        bg__fail_restore(text);
-    if (status == BG_OK) {
-        *report = poison.report;
-        poison.report = NULL;
-    }
     for (size_t i = 0; bytes != NULL && i < count; i++)
         bg__poison_free(&bytes[i]);
     free(bytes);
-    bg__snapshot_free(&poison.image);
-    bg__spans_free(&poison.poisoned);
-    bg__footprint_free(&poison.footprint);
-    bg_report_destroy(poison.report);
-    return status;
+    return bg__poison_end(&poison, status, report);
 }

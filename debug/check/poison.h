@@ -50,6 +50,8 @@ typedef struct bg__poison {
     const bg__poison_check *check; /* NULL: bg_check_poison */
     void *user;                    /* of check */
 } bg__poison;
+/* Ends a check that came to status: restores memory, frees what poison has, and sets *report if all went well. */
+bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **report);
 /* Restores memory, and fills what no op may read, or padding rows, with the pattern. */
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,

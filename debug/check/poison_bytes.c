@@ -77,6 +77,27 @@ done:
     return status;
 }
 
+bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **report)
+{
+    char text[1024];
+    bg_status restored;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    restored = bg__snapshot_restore(&poison->image, NULL, poison->stream);
+    if (status != BG_OK)
+        bg__fail_restore(text);
+    else
+        status = restored;
+    if (status == BG_OK)
+        *report = poison->report;
+    else
+        bg_report_destroy(poison->report);
+    bg__snapshot_free(&poison->image);
+    bg__spans_free(&poison->poisoned);
+    bg__footprint_free(&poison->footprint);
+    return status;
+}
+
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
                                  const bg__poison_bytes *bytes, const bg__poison_count *count)
 {

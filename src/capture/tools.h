@@ -27,13 +27,18 @@ typedef struct bg__around {
     bool poison, padding;
 } bg__around;
 
+/* What the padding rows of a static buffer hold. */
+typedef enum bg__padded_kind {
+    BG__PADDED_OTHER,    /* a row of the batch again; or it is no input */
+    BG__PADDED_VALUE,    /* zeros */
+    BG__PADDED_SENTINEL, /* a value that ops look for */
+    BG__PADDED_KEPT,     /* what an earlier batch left */
+} bg__padded_kind;
 /* A static buffer of a padded batch. */
 typedef struct bg__padded {
     bg_tensor tensor; /* with all rows that the pass computes */
     int64_t live;     /* the first ones, which are the batch's */
-    enum { BG__PADDED_OTHER, BG__PADDED_VALUE, BG__PADDED_SENTINEL, BG__PADDED_KEPT } kind;
-    /* Of an input, what the runner fills its padding rows with: zeros, a value that ops look for, or nothing; others,
-     * and those that repeat a row of the batch, are left alone. */
+    bg__padded_kind kind;
 } bg__padded;
 
 typedef struct bg__debug_table {
