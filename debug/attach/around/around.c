@@ -397,9 +397,10 @@ void bg__around_wait(const bg__driver_call *call, const char *name, CUstream str
         bg__clocks_record(first, stream);
     else if (strncmp(name, "cuStreamWaitEvent", 17) == 0)
         bg__clocks_wait_event(stream, second);
-    else if (strncmp(name, "cuEventElapsedTime", 18) == 0)
-        bg__clocks_host_waits_event(second); /* and the first one may be later than that: less is told */
-    else if (strncmp(name, "cuEvent", 7) == 0)
+    else if (strncmp(name, "cuEventElapsedTime", 18) == 0) { /* both are over, as it has succeeded */
+        bg__clocks_host_waits_event(second);
+        bg__clocks_host_waits_event(bg__call_argument(call, 2));
+    } else if (strncmp(name, "cuEvent", 7) == 0)
         bg__clocks_host_waits_event(first);
     else if (strncmp(name, "cuStream", 8) == 0)
         bg__clocks_host_waits(stream);

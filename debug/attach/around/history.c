@@ -119,13 +119,13 @@ static size_t first_byte(uintptr_t begin)
 }
 
 /* Those that have some of the bytes. Starts with begin and end. */
-typedef struct finding {
+typedef struct search {
     uintptr_t begin, end;
     size_t byte, range; /* the next ones */
     bool began;
-} finding;
+} search;
 
-static place *find_next(finding *f)
+static place *find_next(search *f)
 {
     const table *bytes = &places.bytes, *ranges = &places.ranges;
     if (!f->began)
@@ -141,12 +141,12 @@ static place *find_next(finding *f)
 
 bool bg__history_has(uintptr_t begin, uintptr_t end)
 {
-    return find_next(&(finding){begin, end, 0, 0, false}) != NULL;
+    return find_next(&(search){begin, end, 0, 0, false}) != NULL;
 }
 
 bool bg__history_may_write(uintptr_t begin, uintptr_t end)
 {
-    finding f = {begin, end, 0, 0, false};
+    search f = {begin, end, 0, 0, false};
     for (const place *p = find_next(&f); p != NULL; p = find_next(&f))
         if (p->written)
             return true;
@@ -155,7 +155,7 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end)
 
 void bg__history_forget(uintptr_t begin, uintptr_t end)
 {
-    finding f = {begin, end, 0, 0, false};
+    search f = {begin, end, 0, 0, false};
     for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
         p->writer.user.name = NULL;
         memset(p->readers, 0, sizeof p->readers);
@@ -264,7 +264,7 @@ void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch
 {
     enum { A_THREAD = 16 }; /* bytes at most */
     used now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
-    finding f = {begin, end, 0, 0, false};
+    search f = {begin, end, 0, 0, false};
 
     for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
         now.reach = now.exact ? end - p->begin : threads * A_THREAD;

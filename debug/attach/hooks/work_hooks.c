@@ -31,21 +31,11 @@ static void after_wait(bg__driver_call *call)
         bg__around_wait(call, call->hook->name, stream);
 }
 
-/* (CUevent hEvent) */
+/* (CUevent hEvent), or (float *pMilliseconds, CUevent hStart, CUevent hEnd) */
 static void after_event(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
         bg__around_wait(call, call->hook->name, NULL);
-}
-
-/* (float *pMilliseconds, CUevent hStart, CUevent hEnd) */
-static void after_elapsed(bg__driver_call *call)
-{
-    CUevent end = bg__call_argument(call, 2);
-    bg__driver_call moved = *call;
-    moved.arguments[1] = (uint64_t)(uintptr_t)end;
-    if (call->result == CUDA_SUCCESS)
-        bg__around_wait(&moved, call->hook->name, NULL);
 }
 
 /* (CUstream hStream) */
@@ -75,8 +65,8 @@ static void begin(void)
         {"cuStreamWaitEvent_ptsz", false, NULL, after_wait},
         {"cuStreamQuery", false, NULL, after_wait},
         {"cuStreamQuery_ptsz", false, NULL, after_wait},
-        {"cuEventElapsedTime", false, NULL, after_elapsed},
-        {"cuEventElapsedTime_v2", false, NULL, after_elapsed},
+        {"cuEventElapsedTime", false, NULL, after_event},
+        {"cuEventElapsedTime_v2", false, NULL, after_event},
         {"cuStreamDestroy_v2", false, before_stream_end, NULL},
         {"cuMemcpy", false, NULL, after_work},
         {"cuMemcpy_ptds", false, NULL, after_work},
