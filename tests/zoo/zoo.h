@@ -1,5 +1,5 @@
-/* What the programs of the zoo share (README.md). None of it knows breakgraph: zoo_ops.h is for programs that use it.
- */
+/* What the programs of the zoo share (README.md). None of it is linked with breakgraph: zoo_ops.h is for programs that
+ * are. */
 #ifndef ZOO_H
 #define ZOO_H
 
@@ -43,10 +43,11 @@ int zoo_end(const float *y, int n, float value);
 int zoo_end_with(const float *y, const float *expected, int n);
 
 /* ---- a caching allocator: blocks that are given back stay mapped, and are given out again by size -----------------
- */
+ * It tells the tools of --attach what it does, as PyTorch's allocator is asked by them: the reports are of programs
+ * that use that one. */
 void *zoo_alloc(size_t bytes, const char *name);
 void zoo_free(void *memory);
-/* From now on the allocator reports what it does. zoo_ledger() of zoo_ops.h sets this. */
+/* From now on it reports to these instead. zoo_ledger() of zoo_ops.h sets this. */
 void zoo_allocator_reports(void (*alloc)(void *memory, size_t bytes, const char *name), void (*free)(void *memory));
 
 /* ---- a graph of plain CUDA calls, for programs to which it does not matter how it is captured ----------------------
