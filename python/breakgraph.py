@@ -4,6 +4,7 @@
     breakgraph.name_graph(graph, "decode")  a name for a graph, in reports and findings
     with breakgraph.graph("decode"): ...    the same for the graphs that are instantiated in the block
     breakgraph.name_tensor(t, "kv_cache")   findings write the name beside addresses in the tensor
+    breakgraph.rows(t, 5)                   of its rows the first 5 are a batch's, for check --what=padding
     breakgraph.check()                      checks all graphs now; returns the findings
     breakgraph.vary("scale", 0.5, 0.25)     0.5; in the second run of check --what=recapture 0.25
 
@@ -21,7 +22,7 @@ import sys
 import sysconfig
 import threading
 
-__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor", "vary"]
+__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor", "rows", "vary"]
 
 _JSON = 1  # BG_JSON
 _NAME_BYTES = 51  # of a name, at most
@@ -52,6 +53,7 @@ class _Functions(ctypes.Structure):
         ("check", ctypes.CFUNCTYPE(_status, ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p))),
         ("free_text", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
         ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)),
+        ("rows", ctypes.CFUNCTYPE(_status, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_int64, ctypes.c_bool)),
     ]
 
 
@@ -167,30 +169,46 @@ def _span(shape, strides, size):
     return (last + 1) * size
 
 
-def _memory_of(tensor):
-    """(address, bytes)"""
+def _count(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _layout_of(tensor):
+    """(address, shape, strides in elements or None for contiguous, bytes of an element, whether elements are floats)"""
+    floats = any(kind in str(getattr(tensor, "dtype", "")) for kind in ("float", "complex"))
     if hasattr(tensor, "data_ptr"):
+        shape = tuple(tensor.shape)
         if hasattr(tensor, "stride") and hasattr(tensor, "element_size"):
-            return tensor.data_ptr(), _span(tuple(tensor.shape), tuple(tensor.stride()), tensor.element_size())
-        return tensor.data_ptr(), tensor.nbytes
+            return tensor.data_ptr(), shape, tuple(tensor.stride()), tensor.element_size(), floats
+        return tensor.data_ptr(), shape, None, tensor.nbytes // max(_count(shape), 1), floats
     interface = getattr(tensor, "__cuda_array_interface__", None)
     if interface is not None:
         size = int(interface["typestr"][2:])
         strides = interface.get("strides")
         strides = [stride // size for stride in strides] if strides else None
-        return interface["data"][0], _span(interface["shape"], strides, size)
+        return interface["data"][0], interface["shape"], strides, size, floats or interface["typestr"][1] in "fc"
     if hasattr(tensor, "__dlpack__"):
         cuda = tensor.__dlpack_device__()[0] == 2
         capsule = tensor.__dlpack__(stream=-1) if cuda else tensor.__dlpack__()  # -1: without waiting
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         t = _DLTensor.from_address(pointer(capsule, b"dltensor"))
-        strides = t.strides[: t.ndim] if t.strides else None
-        return (t.data or 0) + t.byte_offset, _span(t.shape[: t.ndim], strides, (t.bits * t.lanes + 7) // 8)
+        shape, strides = t.shape[: t.ndim], t.strides[: t.ndim] if t.strides else None
+        floats = t.code not in (0, 1, 3, 6)  # integers, handles, bool
+        return (t.data or 0) + t.byte_offset, shape, strides, (t.bits * t.lanes + 7) // 8, floats
     raise TypeError(
-        "breakgraph.name_tensor: %s has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()"
+        "breakgraph: %s has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()"
         % type(tensor).__name__
     )
+
+
+def _memory_of(tensor):
+    """(address, bytes)"""
+    address, shape, strides, size, _ = _layout_of(tensor)
+    return address, _span(shape, strides, size)
 
 
 def name_tensor(tensor, name):
@@ -208,6 +226,19 @@ def forget_tensor(tensor):
     table = _functions()
     if table:
         table.forget_memory(_memory_of(tensor)[0])
+
+
+def rows(tensor, live):
+    """Tells that of the rows of a contiguous tensor, its first dimension, the first `live` are a batch's, and the others
+    padding: for `check --attach --what=padding`. Tell it before each launch with another number; len(tensor) for memory
+    that has no padding, such as a cache, without the slots that padding may use."""
+    if not attached():
+        return
+    address, shape, strides, size, floats = _layout_of(tensor)
+    if len(shape) == 0 or _span(shape, strides, size) != _count(shape) * size:
+        raise ValueError("breakgraph.rows: the tensor has no rows one behind the other, its shape is %s" % (tuple(shape),))
+    if address and _count(shape) > 0:
+        _call("rows", address, _count(shape[1:]) * size, shape[0], int(live), floats)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "debug/attach/allocators/ledger.h"
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/memory/blocks.h"
+#include "debug/attach/memory/rows.h"
 #include "debug/attach/report/found.h"
 #include "debug/attach/report/names.h"
 
@@ -97,6 +98,34 @@ static bg_status ledger_free(const void *base)
     return end_call(before, BG_OK);
 }
 
+/* ---- rows of batches -------------------------------------------------------------------------------------------- */
+
+static bg_status rows(const void *base, size_t row_bytes, int64_t count, int64_t live, bool floats)
+{
+    const bg__told_rows told = {(uintptr_t)base, row_bytes, count, live, floats};
+    int before = begin_call();
+    bg_status status;
+
+    if (base == NULL || row_bytes == 0 || count < 1 || live < 0 || live > count ||
+        (size_t)count > (SIZE_MAX - (uintptr_t)base) / row_bytes)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
+                 "bg_attach_rows: %lld rows of %zu bytes at %p, of which %lld are a batch's, are no rows",
+                 (long long)count, row_bytes, base, (long long)live);
+    BG__TRY(bg__rows_tell(&told));
+done:
+    return end_call(before, status);
+}
+
+static bg_status forget_rows(const void *base)
+{
+    int before = begin_call();
+    bg_status status = BG_OK;
+    if (!bg__rows_forget((uintptr_t)base))
+        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_forget_rows: no rows are told of memory that begins at %p", base);
+done:
+    return end_call(before, status);
+}
+
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
 static int graph_count(void)
@@ -184,6 +213,8 @@ static const bg_attach_functions functions = {
     .check = check,
     .free_text = free_text,
     .last_error = bg_last_error,
+    .rows = rows,
+    .forget_rows = forget_rows,
 };
 
 void bg__interface_begin(const bg__attach_shim *given)

@@ -254,8 +254,7 @@ static void tell_checked(const char *check, const char *graph, const char *why, 
         bg__looked_not(check, graph, text);
     else
         bg__looked_add(check, calls, nodes);
-    if (!record.ended)
-        write_process();
+    write_process(); /* also at the end, when it is known what was never looked at */
     pthread_mutex_unlock(&record.lock);
     bg__fail_unhide(hidden);
 }

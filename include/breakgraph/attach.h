@@ -52,6 +52,8 @@ typedef struct bg_attach_functions {
     bg_status (*check)(bg_format format, int *findings, char **text);
     void (*free_text)(char *text);
     const char *(*last_error)(void);
+    bg_status (*rows)(const void *base, size_t row_bytes, int64_t rows, int64_t live, bool floats);
+    bg_status (*forget_rows)(const void *base);
 } bg_attach_functions;
 
 /* The symbol bg_attach_interface: NULL in a child of fork. The struct is static; another one takes its place when the
@@ -155,6 +157,28 @@ static inline bg_status bg_attach_ledger_alloc(const void *base, size_t bytes)
 static inline __attribute__((always_inline)) bg_status bg_attach_ledger_free(const void *base)
 {
     BG_ATTACH_CALL_(ledger_free, (base));
+}
+
+/* ---- rows of batches ----------------------------------------------------------------------------------------------
+ */
+
+/* Tells that of `rows` rows of row_bytes bytes each, one behind the other from base on, the first `live` belong to a
+ * batch, and the others are padding: for `check --attach --what=padding`. It runs a graph's nodes also with other
+ * floats in the padding of all that floats is true for. The live rows, of floats or not, must be the same then. Tell
+ * them before each launch for which `live` is another number; with live == rows, of memory that never has padding, such
+ * as a cache, without the slots that padding may use. Takes the place of what was told of the same bytes. It is
+ * forgotten when CUDA frees them. Errors: INVALID_ARGUMENT (base NULL, row_bytes 0, rows < 1, live not in 0 to rows),
+ * NOT_FOUND (not attached), OUT_OF_MEMORY. */
+static inline bg_status bg_attach_rows(const void *base, size_t row_bytes, int64_t rows, int64_t live, bool floats)
+{
+    BG_ATTACH_CALL_(rows, (base, row_bytes, rows, live, floats));
+}
+
+/* Before memory that begins at base is used for something else. Errors: NOT_FOUND (not attached; or no rows are told of
+ * memory that begins at base). */
+static inline bg_status bg_attach_forget_rows(const void *base)
+{
+    BG_ATTACH_CALL_(forget_rows, (base));
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */

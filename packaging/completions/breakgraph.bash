@@ -21,7 +21,7 @@ _breakgraph()
     step:--attach) words="preload audit" ;;
     bisect:--attach) words="preload audit" ;;
     report:--attach) words="preload audit" ;;
-    check:--what) words="graph replay recapture poison padding orders" ;;
+    check:--what) words="all graph replay recapture poison padding orders" ;;
     # variables: bash-values
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;

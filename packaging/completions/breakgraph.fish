@@ -25,7 +25,7 @@ complete -c breakgraph -n __fish_use_subcommand -x -a check -d 'find wrong addre
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l attach -x -a 'preload audit' -d 'look at a program that does not use libbreakgraph, by a library that stands in front of its CUDA driver; audit  also where the program opens the driver by its path'
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l ranks -r -d 'start the program N times, as the ranks of one job; sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, BG_RANKS_SOCKET, BG_RANKS_TOKEN'
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l oversubscribe -d 'allow more ranks than there are devices'
-complete -c breakgraph -n '__fish_seen_subcommand_from check' -l what -x -a 'graph replay recapture poison padding orders' -d 'the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone'
+complete -c breakgraph -n '__fish_seen_subcommand_from check' -l what -x -a 'all graph replay recapture poison padding orders' -d 'the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone'
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l fatal -d 'with --attach  end the program at its first fault, before the launch that would run into it, so that a debugger or a core file shows the place'
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l orders -r -d 'sets BG_ATTACH_ORDERS'
 complete -c breakgraph -n '__fish_seen_subcommand_from check' -l snapshot-limit -r -d 'sets BG_ATTACH_SNAPSHOT_LIMIT'

@@ -15,6 +15,7 @@ int main(void) { bg_attach_graph graph = BG_ATTACH_GRAPH_INIT; int n; char *text
 return bg_attached() || bg_attach_get_graph(0, &graph) != BG_ERROR_NOT_FOUND || bg_attach_check(BG_JSON, &n, &text) != BG_ERROR_NOT_FOUND ||
 bg_attach_name_graph(0, "x") != BG_ERROR_NOT_FOUND || bg_attach_name_next("x") != BG_ERROR_NOT_FOUND ||
 bg_attach_name_memory(&n, 4, "x") != BG_ERROR_NOT_FOUND || bg_attach_forget_memory(&n) != BG_ERROR_NOT_FOUND ||
+bg_attach_rows(&n, 4, 1, 1, 0) != BG_ERROR_NOT_FOUND || bg_attach_forget_rows(&n) != BG_ERROR_NOT_FOUND ||
 bg_attach_ledger_alloc(&n, 4) != BG_ERROR_NOT_FOUND || bg_attach_ledger_free(&n) != BG_ERROR_NOT_FOUND ||
 bg_attach_graph_count() != 0 || bg_attach_last_error()[0] == 0; }
 C
@@ -182,6 +183,16 @@ no name: 5
   bg_attach_forget_memory: no memory that begins at ADDRESS has a name
 no block: 1
   bg_attach_ledger_alloc: 0 bytes at ADDRESS are no block
+no rows: 1
+  bg_attach_rows: 0 rows of 4 bytes at ADDRESS, of which 0 are a batch's, are no rows
+wide rows: 1
+  bg_attach_rows: 4 rows of 9223372036854775807 bytes at ADDRESS, of which 4 are a batch's, are no rows
+more live: 1
+  bg_attach_rows: 4 rows of 4 bytes at ADDRESS, of which 5 are a batch's, are no rows
+rows: 0
+other rows: 5
+  bg_attach_forget_rows: no rows are told of memory that begins at ADDRESS
+forget rows: 0
 index: 5
   bg_attach_get_graph: there is no graph 1
 negative: 5
@@ -317,10 +328,19 @@ python wrong 5 wrong
 answer python-wrong <<'A'
 TypeError: breakgraph.name_graph: object does not tell its cudaGraphExec_t; write instead, around its capture: with breakgraph.graph("name"):
 Error: bg_attach_name_graph: ADDRESS is not an executable graph of this program
-TypeError: breakgraph.name_tensor: object has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()
+TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()
 TypeError: breakgraph: a name is a str that is not empty, and not ''
 no error
+ValueError: breakgraph.rows: the tensor has no rows one behind the other, its shape is (16, 32)
+Error: bg_attach_rows: 32 rows of 128 bytes at ADDRESS, of which 33 are a batch's, are no rows
+TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()
 A
+for rows in interface dlpack; do
+    expect attach-python-rows-$rows 1 'warning \[padding\] memcpy#0 at [^ ]*asks.py:[0-9]+: memcpy#0 carries padding rows into live' \
+        sh -c "'$breakgraph' check --attach --what=padding -- python3 tests/cli/attach/asks.py rows-$rows | tr -s ' \n' ' '; exit 1"
+done
+expect attach-python-rows-pointer 14 'no padding rows of floats were told' \
+    "$breakgraph" check --attach --what=padding -- python3 tests/cli/attach/asks.py rows-pointer
 # check() that cannot look says so: without --attach, and before CUDA is used.
 expect attach-python-alone 1 'Error: .*start it with: breakgraph check --attach -- .*python3? .*asks.py none' \
     env PYTHONPATH=python python3 tests/cli/attach/asks.py none

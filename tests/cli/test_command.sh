@@ -41,7 +41,7 @@ of_flag run-near-flag-begun --over --oversubscribe
 of_flag run-near-help --hepl --help
 for flag in - --- -x --=3 --zz; do of_flag "run-no-flag$flag" "$flag"; done
 says_alone run-near-value " run: '--debug=opps': allowed are off, forward, ops, sync, step (did you mean ops?)" "$command" run --debug=opps -- true
-says_alone check-near-value " check: '--what=pioson': allowed are graph, replay, recapture, poison, padding, orders (did you mean poison?)" "$command" check --what=pioson -- true
+says_alone check-near-value " check: '--what=pioson': allowed are all, graph, replay, recapture, poison, padding, orders (did you mean poison?)" "$command" check --what=pioson -- true
 says_alone run-near-choice " run: '-e BG_CHECK=graph,repaly': allowed are off, or some of graph, replay, recapture, poison, orders, padding with commas between (did you mean replay?)" \
     "$command" run -e BG_CHECK=graph,repaly -- true
 says_alone run-near-variable " run: '-e BG_DEBGU=ops': there is no variable BG_DEBGU (did you mean BG_DEBUG?); 'breakgraph --help' lists them" \
@@ -335,7 +335,7 @@ expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo befor
 expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'allowed are seconds' "$command" check --timeout=soon -- true
-expect check-bad-what 2 'allowed are graph, replay, recapture, poison' "$command" check --what=all -- true
+expect check-bad-what 2 'allowed are all, graph, replay, recapture, poison' "$command" check --what=none -- true
 expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
 expect step-bad-timeout 2 'allowed are seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report

@@ -12,6 +12,7 @@
 #include "debug/attach/memory/changes.h"
 #include "debug/attach/stacks/function_names.h"
 #include "debug/attach/memory/owners.h"
+#include "debug/attach/memory/rows.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/hang/hang.h"
 #include "debug/memory/frees.h"
@@ -23,6 +24,7 @@ static void note_change(const bg__driver_call *call, uintptr_t base, size_t byte
         return;
     bg__change_note(base, bytes);
     bg__around_memory_changed(base, bytes);
+    bg__rows_drop(base, bytes);
 }
 
 /* Nobody knows what it changes. */

@@ -5,13 +5,8 @@ typedef bg_status begin_function(const bg__launcher **launcher);
 bg_status bg__launches_begin(void)
 {
     static begin_function *const list[] = {
-        bg__attach_poison_begin,
-        bg__probes_begin,
-        bg__break_begin,
-        bg__orders_begin,
-        bg__attach_shadow_begin,
-        bg__launch_hangs,
-        NULL,
+        bg__attach_poison_begin, bg__attach_padding_begin, bg__probes_begin, bg__break_begin,
+        bg__orders_begin,        bg__attach_shadow_begin,  bg__launch_hangs, NULL,
     };
     const bg__launcher *launcher = NULL;
     bg_status status = BG_OK;

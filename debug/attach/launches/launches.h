@@ -13,6 +13,7 @@ bg_status bg__probes_begin(const bg__launcher **launcher);
 bg_status bg__attach_shadow_begin(const bg__launcher **launcher);
 bg_status bg__launch_hangs(const bg__launcher **launcher); /* last: where nothing else does */
 bg_status bg__break_begin(const bg__launcher **launcher);
+bg_status bg__attach_padding_begin(const bg__launcher **launcher);
 bg_status bg__attach_poison_begin(const bg__launcher **launcher);
 
 #endif

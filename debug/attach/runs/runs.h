@@ -38,11 +38,12 @@ void bg__seen_count(bg__seen *seen, const bg__runs *runs);
 
 /* What looks at launches by running their nodes more than once. */
 struct bg__runs_check {
-    const char *name; /* "orders" */
-    int launches;     /* of each graph, updates or not: it looks at the first ones, as long as seen->own is NULL */
-    bool whole;       /* all that the nodes reach is copied, also what earlier launches did not write */
-    bool complete;    /* the runs must do all that a launch does: graphs with host functions are left out */
-    bool unordered;   /* graphs that leave no order open need no look */
+    const char *name;     /* "orders" */
+    int launches;         /* of each graph, updates or not: it looks at the first ones, as long as seen->own is NULL */
+    bool whole;           /* all that the nodes reach is copied, also what earlier launches did not write */
+    bool complete;        /* the runs must do all that a launch does: graphs with host functions are left out */
+    bool (*wanted)(void); /* whether to look at a launch; NULL: always */
+    bool unordered;       /* graphs that leave no order open need no look */
     /* The first order has been run twice. look restores memory, unless it sets runs->launched. */
     bg_status (*look)(bg__runs *runs, bg__seen *seen);
     void (*drop)(void *own); /* frees seen->own; NULL: it has none */

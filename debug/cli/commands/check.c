@@ -26,9 +26,9 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},      {"recapture", 1, 1},
-             {"poison", 1, 2},    {"padding", 1, NEVER}, {"orders", NEVER, 3}};
-enum { KINDS = sizeof known / sizeof *known, STARTS = 4 };
+} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},  {"recapture", 1, 1},
+             {"poison", 1, 2},    {"padding", 1, 3}, {"orders", NEVER, 4}};
+enum { KINDS = sizeof known / sizeof *known, STARTS = 5 };
 
 typedef struct checks {
     const cli_arguments *arguments;
@@ -39,6 +39,7 @@ typedef struct checks {
     bool fatal;       /* --fatal */
     bool failed;      /* a start did, without a finding; the other checks may have one */
     bool crashed;     /* a start did that had captured; the other checks may say why */
+    bool kept;        /* the reports of a start are in all */
     bool hung;        /* the last start did; it had captured */
     cli_gathered all; /* reports of all starts */
     cli_recapture recapture;
@@ -55,7 +56,7 @@ static bool is_named(const cli_arguments *arguments, const char *kind)
 
 static bool is_chosen(const cli_arguments *arguments, const char *kind)
 {
-    if (is_named(arguments, kind))
+    if (is_named(arguments, kind) || is_named(arguments, "all"))
         return true;
     return cli_value(arguments, "--what") == NULL &&
            (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
@@ -141,15 +142,19 @@ static void keep_reports(checks *c, cli_gathered *gathered, int start)
     c->all.runner |= gathered->runner;
     while (cJSON_GetArraySize(gathered->reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
+        if (c->kept) /* each start makes the same graphs: those of the first one are listed */
+            cJSON_DeleteItemFromObjectCaseSensitive(report, "graphs");
         drop_known(c, report, start);
         cJSON_AddItemToArray(c->all.reports, report);
     }
+    c->kept = true;
 }
 
 /* Those that launch in the program's place themselves do not. */
 static bool follows_launches(const checks *c, const char *kinds)
 {
-    return !c->attached || (strcmp(kinds, "orders") != 0 && strcmp(kinds, "poison") != 0);
+    return !c->attached ||
+           (strcmp(kinds, "orders") != 0 && strcmp(kinds, "poison") != 0 && strcmp(kinds, "padding") != 0);
 }
 
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
@@ -225,7 +230,7 @@ static cli_status check_all(checks *c, const cli_observation *o)
     if (!c->attached && !cli_looked_any(&c->all))
         return cli_say(CLI_UNJUDGED, "'%s' has graphs, but none of these checks could look at any", o->argv[0]);
     for (int i = 0; c->attached && i < c->count; i++)
-        if (strcmp(c->kinds[i], "replay") != 0 && !is_all_looked(c, c->kinds[i]))
+        if (strcmp(c->kinds[i], "replay") != 0 && is_named(c->arguments, c->kinds[i]) && !is_all_looked(c, c->kinds[i]))
             return cli_say(CLI_UNJUDGED, "%s could not look at all graphs of '%s'", c->kinds[i], o->argv[0]);
     return CLI_OK;
 }
@@ -238,7 +243,7 @@ static void print_next(const checks *c)
     if (cli_gathered_count(&c->all, NULL, 1) > 0)
         return;
     if (c->attached) {
-        cli_next_print(stdout, "next", c->arguments, "step --attach");
+        cli_next_print(stdout, "next", c->arguments, c->count > 1 ? "step --attach" : "check --attach --what=all");
         return;
     }
     cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
@@ -305,7 +310,7 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "graph|replay|recapture|poison|padding|orders", NULL, NULL,
+    {"--what", "all|graph|replay|recapture|poison|padding|orders", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
@@ -324,11 +329,11 @@ static const char more[] =
     "graph looks for races, leaks and bad addresses in each graph after its capture, replay at its addresses before "
     "each "
     "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory, "
-    "padding a padded batch of a runner with other values in the rows beyond it. "
+    "padding a padded batch with other values in the rows beyond it. "
     "The program is started once for graph and replay, which only look, and once for the others, which run the "
     "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
     "With --attach each check starts it on its own, and recapture two or three times: it compares what the graphs "
-    "hold. "
+    "hold; padding needs a program that tells its rows (bg_attach_rows). "
     "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second start is made "
     "also after a crash. The last lines tell what was "
     "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "

@@ -121,6 +121,12 @@ static void ask_wrong(void)
     tell("no bytes", bg_attach_name_memory(from, 0, "x"));
     tell("no name", bg_attach_forget_memory(from));
     tell("no block", bg_attach_ledger_alloc(from, 0));
+    tell("no rows", bg_attach_rows(from, 4, 0, 0, true));
+    tell("wide rows", bg_attach_rows(from, SIZE_MAX / 2, 4, 4, true));
+    tell("more live", bg_attach_rows(from, 4, 4, 5, true));
+    tell("rows", bg_attach_rows(from, 4, 4, 2, true));
+    tell("other rows", bg_attach_forget_rows(from + 4));
+    tell("forget rows", bg_attach_forget_rows(from));
     tell("index", bg_attach_get_graph(1, &graph));
     tell("negative", bg_attach_get_graph(-1, &graph));
     graph.struct_size = 1;

@@ -147,11 +147,14 @@ def wrong():
         lambda: breakgraph.name_tensor(object(), "x"),
         lambda: breakgraph.name_tensor(source, ""),
         lambda: breakgraph.forget_tensor(source),
+        lambda: breakgraph.rows(Strided(source), 1),
+        lambda: breakgraph.rows(Interface(source), 33),
+        lambda: breakgraph.rows(object(), 1),
     ):
         try:
             call()
             print("no error")
-        except (breakgraph.Error, TypeError) as error:
+        except (breakgraph.Error, TypeError, ValueError) as error:
             print("%s: %s" % (type(error).__name__, error))
 
 
@@ -163,6 +166,15 @@ def memory():
         print(*breakgraph._memory_of(tensor))
     t.shape = (0, 32)
     print(*breakgraph._memory_of(Interface(t)))
+
+
+def rows(of_source, of_copy):
+    """The graph copies all rows: those of padding come to where there is none."""
+    to = Tensor(32, 32)
+    graph = Graph(to, source)
+    breakgraph.rows(of_source(source), 20)
+    breakgraph.rows(of_copy(to), 32)
+    graph.replay()
 
 
 def main(what):
@@ -179,6 +191,12 @@ def main(what):
         names()
     elif what == "wrong":
         wrong()
+    elif what == "rows-interface":
+        rows(Interface, Interface)
+    elif what == "rows-dlpack":
+        rows(Capsule, Capsule)
+    elif what == "rows-pointer":  # nothing tells that these are floats
+        rows(lambda tensor: tensor, Interface)
     elif what == "none":
         graph = Graph(Tensor(32, 32), source)
         graph.replay()
