@@ -149,6 +149,11 @@ void zoo_free(void *memory)
     cache.on_free(memory);
 }
 
+void zoo_rows(const void *memory, size_t row_bytes, int rows, int live, bool floats)
+{
+    (void)bg_attach_rows(memory, row_bytes, rows, live, floats); /* without --attach it does nothing */
+}
+
 /* ---- graphs ---- */
 
 void zoo_capture(zoo_graph *graph, zoo_pass *pass, void *user)

@@ -50,6 +50,9 @@ void zoo_free(void *memory);
 /* From now on it reports to these instead. zoo_ledger() of zoo_ops.h sets this. */
 void zoo_allocator_reports(void (*alloc)(void *memory, size_t bytes, const char *name), void (*free)(void *memory));
 
+/* Tells the tools of --attach that `live` of `rows` rows at memory are a batch's (bg_attach_rows). */
+void zoo_rows(const void *memory, size_t row_bytes, int rows, int live, bool floats);
+
 /* ---- a graph of plain CUDA calls, for programs to which it does not matter how it is captured ----------------------
  */
 typedef void zoo_pass(void *user, cudaStream_t stream);

@@ -59,6 +59,9 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&m.y, sizeof(float)));
     CHECK(cudaDeviceSynchronize());
     zoo_capture(&graph, forward, &m);
+    zoo_rows(m.x, sizeof(float), ROWS, LIVE, true);
+    zoo_rows(m.cache + 1, sizeof(float), SLOTS - 1, SLOTS - 1, true);
+    zoo_rows(m.y, sizeof(float), 1, 1, true);
     zoo_replay(&graph);
     result = zoo_end(m.y, 1, 7);
     zoo_destroy(&graph);

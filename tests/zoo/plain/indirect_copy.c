@@ -6,7 +6,7 @@
  * innocent: scale#0
  * source: ikawrakow/ik_llama.cpp#2136, ggml-org/llama.cpp#9017
  * symptom: wrong
- * needs: - */
+ * needs: vary=0,2 */
 #include "tests/zoo/zoo.h"
 
 enum { N = 64, BYTES = N * sizeof(float), WINDOW = 2, STEPS = 4 };
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         CHECK(cudaMalloc((void **)&m.blocks[i], BYTES));
         CHECK(zoo_fill(m.blocks[i], (float)(i + 1), N, zoo.stream));
     }
-    for (m.step = 0; m.step < STEPS && result == ZOO_RIGHT; m.step++) {
+    for (m.step = zoo_value(0); m.step < STEPS && result == ZOO_RIGHT; m.step++) {
         if (must_capture(&m, &captured)) {
             zoo_destroy(&graph);
             zoo_capture(&graph, forward, &m);

@@ -44,6 +44,10 @@ int main(int argc, char **argv)
     zoo_capture(&graph, forward, &m);
     CHECK(cudaMemcpyAsync(m.x, batch, sizeof batch, cudaMemcpyHostToDevice, zoo.stream));
     CHECK(cudaMemcpyAsync(m.slots, slots, sizeof slots, cudaMemcpyHostToDevice, zoo.stream));
+    zoo_rows(m.x, sizeof(float), ROWS, LIVE, true);
+    zoo_rows(m.keys, sizeof(float), ROWS, LIVE, true);
+    zoo_rows(m.slots, sizeof(int), ROWS, LIVE, false);
+    zoo_rows(m.cache, sizeof(float), SLOTS, SLOTS, true);
     zoo_replay(&graph);
     result = zoo_end_with(m.cache, expected, SLOTS);
     zoo_destroy(&graph);

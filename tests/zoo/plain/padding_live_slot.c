@@ -32,6 +32,10 @@ static void run(const zoo_graph *graph, const model *m, const int *slots, int ro
     if (zoo.correct)
         CHECK(cudaMemcpyAsync(m->slots, dummies, sizeof dummies, cudaMemcpyHostToDevice, zoo.stream));
     CHECK(cudaMemcpyAsync(m->slots, slots, (size_t)rows * sizeof *slots, cudaMemcpyHostToDevice, zoo.stream));
+    zoo_rows(m->x, sizeof(float), ROWS, rows, true);
+    zoo_rows(m->now, sizeof(float), ROWS, rows, true);
+    zoo_rows(m->slots, sizeof(int), ROWS, rows, false);
+    zoo_rows(m->states, sizeof(float), SLOTS, SLOTS, true);
     zoo_replay(graph);
 }
 

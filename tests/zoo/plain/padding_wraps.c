@@ -24,10 +24,14 @@ static void forward(void *user, cudaStream_t stream)
     CHECK(zoo_scatter(m->cache, m->keys, m->slots, ROWS, zoo.correct ? 0 : SLOTS, stream));
 }
 
-static void run(const zoo_graph *graph, const model *m, const float *x, const int *slots)
+static void run(const zoo_graph *graph, const model *m, const float *x, const int *slots, int live)
 {
     CHECK(cudaMemcpyAsync(m->x, x, ROWS * sizeof *x, cudaMemcpyHostToDevice, zoo.stream));
     CHECK(cudaMemcpyAsync(m->slots, slots, ROWS * sizeof *slots, cudaMemcpyHostToDevice, zoo.stream));
+    zoo_rows(m->x, sizeof(float), ROWS, live, true);
+    zoo_rows(m->keys, sizeof(float), ROWS, live, true);
+    zoo_rows(m->slots, sizeof(int), ROWS, live, false);
+    zoo_rows(m->cache, sizeof(float), SLOTS, SLOTS, true);
     zoo_replay(graph);
 }
 
@@ -47,8 +51,8 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&m.slots, ROWS * sizeof(int)));
     CHECK(zoo_fill(m.cache, 0, SLOTS, zoo.stream));
     zoo_capture(&graph, forward, &m);
-    run(&graph, &m, first, high);
-    run(&graph, &m, second, low);
+    run(&graph, &m, first, high, ROWS);
+    run(&graph, &m, second, low, ROWS - 1);
     result = zoo_end_with(m.cache, expected, SLOTS);
     zoo_destroy(&graph);
     return result;
