@@ -27,6 +27,10 @@ grep -q '^check replay: 1 finding' <(attached check grows) || fail attach-life-g
 for what in fewer bounded made-first; do
     expect "attach-life-$what" 0 '^check replay: 0 findings$' attached check $what
 done
+race='\[race\] memset#0 at use_memory\+.*: nothing orders memset#0'
+expect attach-life-freed-early 1 "$race before free#0, which frees the memory that it uses, at 0x.* check replay: 1 finding " attached_flat check freed-early
+expect attach-life-used-early 1 "$race behind allocation#0, which allocates the memory that it uses, .* check replay: 1 finding " attached_flat check used-early
+expect attach-life-used-in-order 0 '^check replay: 0 findings$' attached check used-in-order
 expect attach-life-many 0 '^graph#0 and 999 like it, which are gone: 1 node, launched 1000 times' attached report many
 # The list is there, although the process had no time to write it at its end.
 expect attach-life-killed 7 '^graph#0: 1 node, launched' attached report killed

@@ -15,6 +15,7 @@
 #include "capture/tools.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"
+#include "debug/attach/checks/node_lives.h"
 #include "debug/attach/memory/changes.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/attach/nodes/node_memory.h"
@@ -387,8 +388,10 @@ static bg__attached *create_attached(CUgraphExec exec, const bg__stack *made)
     return NULL;
 }
 
-static void watch_exec(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph, uint64_t flags)
+static void watch_exec(CUgraphExec exec, cudaGraph_t source, bg__attached *a, uint64_t flags)
 {
+    const bg_graph *graph = a->graph;
+    bg__node_lives_check(graph, a->source, a->report);
     bg__host_functions_watch(exec, source, graph);
     bg__kept_memory_watch(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
 }
@@ -406,7 +409,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     if (describe(a, source, memory) != BG_OK)
         bg__attached_warn(a);
     else if (book.checks)
-        watch_exec(exec, source, a->graph, flags);
+        watch_exec(exec, source, a, flags);
     if (book.checks)
         a->grown = bg__growth_add(made, memory);
     if (a->graph != NULL)

@@ -112,6 +112,36 @@ static void run_cache(int count, bool all, int most)
     CUDA(cudaGraphDestroy(graph));
 }
 
+/* ---- memory of a graph's own, which a node on another stream uses ---- */
+
+static __attribute__((noinline)) void use_memory(float *memory, cudaStream_t side)
+{
+    CUDA(cudaMemsetAsync(memory, 0, BYTES, side));
+}
+
+static void run_own_memory(bool forks_late, bool frees_late)
+{
+    cudaStream_t side;
+    float *memory;
+    cudaGraph_t graph;
+
+    CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    if (!forks_late)
+        wait_for(side, stream);
+    CUDA(cudaMallocAsync((void **)&memory, BYTES, stream));
+    if (forks_late)
+        wait_for(side, stream);
+    use_memory(memory, side);
+    if (!frees_late)
+        CUDA(cudaFreeAsync(memory, stream));
+    wait_for(stream, side);
+    if (frees_late)
+        CUDA(cudaFreeAsync(memory, stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    run_once(instantiate(graph));
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -147,6 +177,12 @@ int main(int count, char **words)
         run_cache(MANY, false, 100);
     if (strcmp(what, "made-first") == 0)
         run_cache(400, true, MANY);
+    if (strcmp(what, "freed-early") == 0)
+        run_own_memory(true, false);
+    if (strcmp(what, "used-early") == 0)
+        run_own_memory(false, true);
+    if (strcmp(what, "used-in-order") == 0)
+        run_own_memory(true, true);
     if (strcmp(what, "killed") == 0) {
         run_once(instantiate(build_copy()));
         (void)raise(SIGKILL);

@@ -1,0 +1,141 @@
+#include "node_lives.h"
+
+#include <stdlib.h>
+
+#include "debug/check/node_pointers.h"
+#include "debug/graph/order.h"
+#include "debug/memory/allocate.h"
+#include "debug/report/report.h"
+
+typedef struct lives {
+    bg__nodes nodes;
+    bg__order order;
+    size_t *steps; /* each behind all that it waits for */
+    bool *reached; /* by step */
+    bg_report *report;
+} lives;
+
+/* A node of the allocation's two, and what is looked for. */
+typedef struct life {
+    const bg__node *end; /* the node that allocates or frees */
+    uintptr_t begin;
+    size_t bytes;
+    bool holds; /* what is looked at does */
+} life;
+
+static bool is_memory(const bg__node *node, enum cudaGraphNodeType type)
+{
+    return node->known && node->type == type;
+}
+
+/* Fills reached: the steps before the one at `from`, or behind it, as edges tell. */
+static void reach(lives *l, size_t from, bool before)
+{
+    const bg__order *o = &l->order;
+
+    for (size_t i = 0; i < o->count; i++)
+        l->reached[i] = i == from;
+    for (size_t i = 0; i < o->count; i++) {
+        const size_t step = l->steps[before ? o->count - 1 - i : i];
+        for (size_t e = o->first[step]; e < o->first[step + 1]; e++) {
+            const size_t to = o->edges[e].to;
+            if (before ? l->reached[to] : l->reached[step])
+                l->reached[before ? step : to] = true;
+        }
+    }
+}
+
+static bg_status note_held(void *user, const bg__held *held)
+{
+    life *m = user;
+    if ((held->is_end || held->alone) && held->address - m->begin < m->bytes)
+        m->holds = true;
+    return BG_OK;
+}
+
+static const char *name_of(const bg__node *node)
+{
+    return node->call != NULL ? node->call->name : bg__node_kind(node);
+}
+
+static void report_race(const lives *l, const life *m, const bg__node *user, bool frees)
+{
+    const char *name = name_of(user), *end = name_of(m->end);
+
+    bg__report_add(l->report, "race", BG_WARNING, user->call, (const void *)m->begin,
+                   frees ? "free it (cudaFreeAsync) in a stream that waits for all that use it"
+                         : "let the stream of what uses it wait for the one that allocates it (cudaMallocAsync)",
+                   frees ? "nothing orders %s before %s, which frees the memory that it uses, at %p: others may get it "
+                           "first"
+                         : "nothing orders %s behind %s, which allocates the memory that it uses, at %p",
+                   name, end, (const void *)m->begin);
+}
+
+/* Each node that holds an address in it must be reached from its end. */
+static bg_status check_users(lives *l, life *m, bool frees)
+{
+    size_t step = 0;
+    bg_status status = BG_OK;
+
+    while (step < l->order.count && l->order.nodes[step] != m->end)
+        step++;
+    if (step == l->order.count) /* in a part that has no order */
+        return BG_OK;
+    reach(l, step, frees);
+    for (size_t i = 0; i < l->order.count; i++) {
+        const bg__node *node = l->order.nodes[i];
+        if (l->reached[i] || node == NULL || node->type == cudaGraphNodeTypeMemAlloc ||
+            node->type == cudaGraphNodeTypeMemFree)
+            continue;
+        m->holds = false;
+        BG__TRY(bg__node_addresses(node, note_held, m));
+        if (m->holds)
+            report_race(l, m, node, frees);
+    }
+done:
+    return status;
+}
+
+static bg_status check_allocation(lives *l, const bg__node *allocates)
+{
+    life m = {.end = allocates, .begin = (uintptr_t)allocates->of.memory.ptr, .bytes = allocates->of.memory.bytes};
+    bg_status status;
+
+    BG__TRY(check_users(l, &m, false));
+    for (size_t i = 0; i < l->nodes.count; i++) {
+        m.end = &l->nodes.node[i];
+        if (is_memory(m.end, cudaGraphNodeTypeMemFree) && (uintptr_t)m.end->of.memory.ptr == m.begin)
+            BG__TRY(check_users(l, &m, true));
+    }
+done:
+    return status;
+}
+
+void bg__node_lives_check(const bg_graph *graph, cudaGraph_t source, bg_report *report)
+{
+    lives l = {.report = report};
+    bool taken = false;
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &l.nodes));
+    for (size_t i = 0; i < l.nodes.count; i++) {
+        if (!is_memory(&l.nodes.node[i], cudaGraphNodeTypeMemAlloc))
+            continue;
+        if (!taken) { /* most graphs have none */
+            BG__TRY(bg__order_take(&l.order, source, &l.nodes));
+            BG__TRY(BG__ALLOCATE(l.steps, l.order.count, "nodes"));
+            BG__TRY(bg__order_list(&l.order, NULL, l.steps));
+            BG__TRY(BG__ALLOCATE(l.reached, l.order.count, "nodes"));
+            taken = true;
+        }
+        BG__TRY(check_allocation(&l, &l.nodes.node[i]));
+    }
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: whether nodes of %s use its memory in order is not known: %s", bg__graph_name(graph),
+                 bg_last_error());
+    bg__nodes_free(&l.nodes);
+    bg__order_free(&l.order);
+    free(l.steps);
+    free(l.reached);
+}
