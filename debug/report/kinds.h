@@ -54,6 +54,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("unordered", CAUSE)                                                                                              \
     X("host-source-changed", CAUSE)                                                                                    \
     X("padding", CAUSE)                                                                                                \
-    X("growth", CAUSE)
+    X("growth", CAUSE)                                                                                                 \
+    X("inputs", ASIDE)
 
 #endif

@@ -15,18 +15,18 @@ _breakgraph()
     elif [ -n "$flag" ]; then case $command:$flag in
     run:--attach) words="preload audit" ;;
     run:--debug) words="off forward ops sync step" ;;
-    run:--check) words="off graph replay recapture poison orders padding" ;;
+    run:--check) words="off graph replay recapture poison orders padding inputs" ;;
     run:--shadow) words="0 1 calls" ;;
     check:--attach) words="preload audit" ;;
     step:--attach) words="preload audit" ;;
     bisect:--attach) words="preload audit" ;;
     report:--attach) words="preload audit" ;;
-    check:--what) words="all graph replay recapture poison padding orders" ;;
+    check:--what) words="all graph replay recapture poison padding orders inputs" ;;
     # variables: bash-values
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;
     *:BG_FOREIGN_INLINE) words="0 1" ;;
-    *:BG_CHECK) words="off graph replay recapture poison orders padding" ;;
+    *:BG_CHECK) words="off graph replay recapture poison orders padding inputs" ;;
     *:BG_SHADOW) words="0 1 calls" ;;
     *:BG_HANG) words="0 1" ;;
     *:BG_NVTX) words="0 1" ;;

@@ -29,10 +29,11 @@ const bg__variable bg__variables[] = {
      .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an "
              "error"},
 
-    {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders|padding", .fallback = "off",
-     .allowed = "off, or some of graph, replay, recapture, poison, orders, padding with commas between",
+    {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders|padding|inputs",
+     .fallback = "off",
+     .allowed = "off, or some of graph, replay, recapture, poison, orders, padding, inputs with commas between",
      .text = "graph: bg_check; replay: addresses; recapture: two captures; poison: unwritten memory; "
-             "orders: with --attach; padding: its rows"},
+             "padding: its rows; orders, inputs: with --attach"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",

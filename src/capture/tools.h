@@ -15,6 +15,7 @@ enum {
     BG__CHECK_POISON = 16,
     BG__CHECK_ORDERS = 32, /* of programs under --attach alone */
     BG__CHECK_PADDING = 64,
+    BG__CHECK_INPUTS = 128, /* likewise */
 };
 
 /* What a runner does around each capture of a bucket, also around those of BG_CHECK=recapture: open opens the pool's

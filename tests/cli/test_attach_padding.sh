@@ -44,8 +44,8 @@ for what in sum keys live-slot padding-slot odd; do
     says "attach-padding-$what-output" cat "$work/printed" <"$work/plain"
 done
 
-expect attach-all 1 '\[padding\] sum#0 .* check replay, recapture, poison, padding, orders: 1 finding ' squeeze --what=all -- ./rows sum
-expect attach-all-right 0 'check replay, recapture, poison, padding, orders: 0 findings ' squeeze --what=all -- ./rows sum-live
+expect attach-all 1 '\[padding\] sum#0 .* check replay, recapture, poison, padding, orders, inputs: 1 finding; 2 notes ' squeeze --what=all -- ./rows sum
+expect attach-all-right 0 'check replay, recapture, poison, padding, orders, inputs: 0 findings; 2 notes ' squeeze --what=all -- ./rows sum-live
 expect attach-all-untold 0 'not looked at: padding of graph#0' squeeze --what=all -- ./rows full
 expect check-all 0 '^ *check graph, replay, recapture, poison, padding: 0 findings' "$breakgraph" check --what=all -- "$OUT/examples/quickstart"
 exit $bad

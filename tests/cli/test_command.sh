@@ -41,8 +41,8 @@ of_flag run-near-flag-begun --over --oversubscribe
 of_flag run-near-help --hepl --help
 for flag in - --- -x --=3 --zz; do of_flag "run-no-flag$flag" "$flag"; done
 says_alone run-near-value " run: '--debug=opps': allowed are off, forward, ops, sync, step (did you mean ops?)" "$command" run --debug=opps -- true
-says_alone check-near-value " check: '--what=pioson': allowed are all, graph, replay, recapture, poison, padding, orders (did you mean poison?)" "$command" check --what=pioson -- true
-says_alone run-near-choice " run: '-e BG_CHECK=graph,repaly': allowed are off, or some of graph, replay, recapture, poison, orders, padding with commas between (did you mean replay?)" \
+says_alone check-near-value " check: '--what=pioson': allowed are all, graph, replay, recapture, poison, padding, orders, inputs (did you mean poison?)" "$command" check --what=pioson -- true
+says_alone run-near-choice " run: '-e BG_CHECK=graph,repaly': allowed are off, or some of graph, replay, recapture, poison, orders, padding, inputs with commas between (did you mean replay?)" \
     "$command" run -e BG_CHECK=graph,repaly -- true
 says_alone run-near-variable " run: '-e BG_DEBGU=ops': there is no variable BG_DEBGU (did you mean BG_DEBUG?); 'breakgraph --help' lists them" \
     "$command" run -e BG_DEBGU=ops -- true

@@ -10,6 +10,7 @@
 #include "debug/report/process_report.h"
 #include "history.h"
 #include "host_sources.h"
+#include "inventory.h"
 #include "launched.h"
 
 static struct {
@@ -72,6 +73,7 @@ struct bg__around_uses {
     bool has_host_code; /* nodes that run code of the program */
     bool has_signals;   /* nodes that wait for, or write, what is not looked at */
     bg__host_sources *sources;
+    bg__inventory *inventory;
     const char *graph;
     bg__moment last; /* its last launch: CUDA runs those of one executable graph one after the other */
 };
@@ -102,6 +104,7 @@ static bg_status add_use(noting *n, const bg__node *node, uintptr_t begin, size_
     if (added->name == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what a graph uses");
     uses->count++;
+    BG__TRY(bg__inventory_add(&uses->inventory, begin, begin + bytes, use, added->name, added->site));
 done:
     return status;
 }
@@ -257,10 +260,20 @@ void bg__around_free(bg__around_uses *uses)
 {
     if (uses == NULL)
         return;
+    bg__around_end(uses);
+    bg__inventory_free(uses->inventory);
     bg__host_sources_free(uses->sources);
     free(uses->events);
     free(uses->list);
     free(uses);
+}
+
+void bg__around_end(bg__around_uses *uses)
+{
+    if (uses == NULL || !lock())
+        return;
+    bg__inventory_tell(uses->inventory, uses->graph);
+    pthread_mutex_unlock(&around.lock);
 }
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
@@ -311,6 +324,7 @@ static void note_graph(bg__around_uses *uses, CUstream stream)
 {
     bg__moment work = {0, 0};
 
+    bg__inventory_launched(uses->inventory, uses->graph);
     order_before(uses, stream);
     if (!bg__clocks_work(stream, &work)) {
         stop("the program has too many streams at a time");

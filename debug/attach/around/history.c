@@ -153,6 +153,33 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end)
     return false;
 }
 
+static bool is_read(const place *p)
+{
+    for (int i = 0; i < READERS; i++)
+        if (p->readers[i].user.name != NULL)
+            return true;
+    return false;
+}
+
+bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end)
+{
+    search f = {begin, end, 0, 0, false};
+    bg__wrote last = {.is_unread = true};
+
+    for (const place *p = find_next(&f); p != NULL; p = find_next(&f)) {
+        const used *w = &p->writer;
+        last.is_unread = last.is_unread && !is_read(p);
+        if (w->user.name != NULL && w->order > last.order)
+            last = (bg__wrote){w->user.name, w->user.graph, w->user.site, w->order, last.is_unread};
+    }
+    return last;
+}
+
+uint64_t bg__history_order(void)
+{
+    return places.order;
+}
+
 void bg__history_forget(uintptr_t begin, uintptr_t end)
 {
     search f = {begin, end, 0, 0, false};

@@ -27,6 +27,16 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end);
 /* A use of these bytes, by work that the program has launched: compares it with those before, and keeps it. threads: of
  * a kernel, which uses what is at begin, nobody knows how much; 0: it uses all of the bytes. */
 void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user);
+/* Who has written some of these bytes last, as far as it is certain. */
+typedef struct bg__wrote {
+    const char *name, *graph; /* name NULL: nobody */
+    bg_site site;
+    uint64_t order;
+    bool is_unread; /* nothing has read them since, or may have */
+} bg__wrote;
+bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end);
+/* That of the last use. */
+uint64_t bg__history_order(void);
 /* The bytes are other memory now. */
 void bg__history_forget(uintptr_t begin, uintptr_t end);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/tools.h"
+#include "debug/attach/around/inventory.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"
 #include "debug/attach/checks/node_lives.h"
@@ -57,7 +58,8 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
     BG__TRY(bg__values_begin());
     BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
-    book.checks = (check & BG__CHECK_REPLAY) != 0;
+    book.checks = (check & (BG__CHECK_REPLAY | BG__CHECK_INPUTS)) != 0;
+    bg__inventory_want((check & BG__CHECK_INPUTS) != 0);
     book.blocks = (check & (BG__CHECK_REPLAY | BG__CHECK_POISON)) != 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
 done:
@@ -305,10 +307,11 @@ static const struct timespec *deadline(void)
 
 static void end_launches(bg__attached *a)
 {
-    if (book.launcher == NULL || book.launcher->end == NULL || pthread_mutex_trylock(&a->lock) != 0)
+    if (pthread_mutex_trylock(&a->lock) != 0)
         return;
-    if (a->kept != NULL)
+    if (book.launcher != NULL && book.launcher->end != NULL && a->kept != NULL)
         book.launcher->end(a);
+    bg__around_end(a->around);
     pthread_mutex_unlock(&a->lock);
 }
 

@@ -26,8 +26,8 @@ enum { NEVER = -1 };
 static const struct {
     const char *kind;
     int start, attached;
-} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},  {"recapture", 1, 1},
-             {"poison", 1, 2},    {"padding", 1, 3}, {"orders", NEVER, 4}};
+} known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},     {"recapture", 1, 1}, {"poison", 1, 2},
+             {"padding", 1, 3},   {"orders", NEVER, 4}, {"inputs", NEVER, 0}};
 enum { KINDS = sizeof known / sizeof *known, STARTS = 5 };
 
 typedef struct checks {
@@ -103,7 +103,7 @@ static int start_of_kind(const checks *c, const char *kind)
 }
 
 /* "graph,replay": the chosen checks of that start; "": none. */
-enum { JOINED = 64 };
+enum { JOINED = 80 };
 static void join_kinds(const checks *c, int start, char text[JOINED])
 {
     size_t used = 0;
@@ -310,7 +310,7 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "all|graph|replay|recapture|poison|padding|orders", NULL, NULL,
+    {"--what", "all|graph|replay|recapture|poison|padding|orders|inputs", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "

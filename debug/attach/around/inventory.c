@@ -1,0 +1,242 @@
+#include "inventory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/attach/report/findings.h"
+#include "debug/report/process_report.h"
+#include "history.h"
+
+enum { LISTED = 6, TEXT = 1600 };
+
+typedef struct item {
+    uintptr_t begin, end;
+    bool is_input, is_result;    /* both: carried from launch to launch */
+    bool is_scratch;             /* the graph reads what it writes */
+    bool is_certain;             /* it is read; else it may be */
+    const char *reader, *writer; /* nodes; NULL: none */
+    bg_site site;                /* of the reader, or else of the writer */
+    unsigned long written;       /* launches before which others had written it since the one before */
+    unsigned long lost;          /* launches before which nothing had read what the one before had written */
+    bg__wrote last;              /* of others; name NULL: nobody was seen */
+} item;
+
+struct bg__inventory {
+    item *list;
+    size_t count, capacity;
+    unsigned long launches;
+    uint64_t order;   /* of the history, at the last launch */
+    size_t nodes;     /* that use device memory */
+    const char *node; /* the last one */
+    bool told;
+};
+
+static bool is_wanted;
+
+void bg__inventory_want(bool wanted)
+{
+    is_wanted = wanted;
+}
+
+void bg__inventory_free(bg__inventory *inventory)
+{
+    if (inventory != NULL)
+        free(inventory->list);
+    free(inventory);
+}
+
+/* Host memory is written without a call. */
+static bool is_of_device(uintptr_t address)
+{
+    struct cudaPointerAttributes about = {.type = cudaMemoryTypeUnregistered};
+    cudaError_t error = cudaPointerGetAttributes(&about, (const void *)address);
+    bg__ignore(error);
+    return error == cudaSuccess && about.type == cudaMemoryTypeDevice;
+}
+
+static item *find_item(const bg__inventory *inventory, uintptr_t begin)
+{
+    for (size_t i = 0; i < inventory->count; i++)
+        if (inventory->list[i].begin <= begin && begin < inventory->list[i].end)
+            return &inventory->list[i];
+    return NULL;
+}
+
+static void note_read(item *i, bool is_certain, const char *name, bg_site site)
+{
+    const bool is_written = i->writer != NULL && i->writer != name; /* a node reads before it writes */
+
+    if (!is_written && i->reader == NULL) {
+        i->reader = name;
+        i->site = site;
+        i->is_input = true;
+    }
+    i->is_certain = i->is_certain || is_certain;
+    i->is_scratch = i->is_scratch || is_written;
+}
+
+bg_status bg__inventory_add(bg__inventory **inventory, uintptr_t begin, uintptr_t end, bg__touch use, const char *name,
+                            bg_site site)
+{
+    bg__inventory *v = *inventory;
+    bg_status status = BG_OK;
+    item *i;
+
+    if (!is_wanted || !is_of_device(begin))
+        return BG_OK;
+    if (v == NULL)
+        v = *inventory = calloc(1, sizeof *v);
+    if (v == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the inputs of a graph");
+    v->nodes += v->node != name;
+    v->node = name;
+    i = find_item(v, begin);
+    if (i == NULL) {
+        BG__TRY(BG__GROW(v->list, v->count, v->capacity, "inputs of a graph"));
+        i = &v->list[v->count++];
+        *i = (item){.begin = begin, .end = end};
+    }
+    if (use != BG__DOES_WRITE) {
+        note_read(i, use == BG__DOES_READ, name, site);
+        goto done;
+    }
+    if (i->writer == NULL && i->reader == NULL)
+        i->site = site;
+    i->writer = i->writer != NULL ? i->writer : name;
+    i->is_result = true;
+done:
+    return status;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+void bg__inventory_launched(bg__inventory *v, const char *graph)
+{
+    if (v == NULL)
+        return;
+    for (size_t k = 0; k < v->count; k++) {
+        item *i = &v->list[k];
+        const bg__wrote by = bg__history_wrote(i->begin, i->end);
+        const bool by_others = by.name != NULL && (by.graph == NULL || strcmp(by.graph, graph) != 0);
+        if (by_others && by.order > v->order)
+            i->written++;
+        if (by_others)
+            i->last = by;
+        if (v->launches > 0 && !by_others && by.name != NULL && by.is_unread)
+            i->lost++;
+    }
+    v->launches++;
+    v->order = bg__history_order();
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct list {
+    char text[TEXT];
+    size_t used;
+    unsigned long count;
+    const item *first;
+} list;
+
+static __attribute__((format(printf, 2, 3))) void append(list *l, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (l->used < sizeof l->text)
+        l->used += (size_t)vsnprintf(l->text + l->used, sizeof l->text - l->used, format, values);
+    va_end(values);
+}
+
+static void append_writer(list *l, const item *i)
+{
+    if (i->last.name == NULL)
+        return;
+    append(l, ", last written by %s", i->last.name);
+    if (i->last.graph != NULL)
+        append(l, " of %s", i->last.graph);
+    if (i->last.site.file != NULL)
+        append(l, i->last.site.line > 0 ? " at %s:%d" : " at %s", i->last.site.file, i->last.site.line);
+}
+
+static void add_item(list *l, const item *i, const char *node)
+{
+    if (l->count++ == 0)
+        l->first = i;
+    if (l->count > LISTED)
+        return;
+    append(l, "%s%p of %s", l->count > 1 ? "; " : "", (const void *)i->begin, node);
+    if (!i->is_certain && i->is_input)
+        append(l, ", which may read it");
+}
+
+static void tell(list *l, const bg__inventory *v, const char *graph, const char *what, const char *advice)
+{
+    const char *node;
+    char message[TEXT + 300], subject[200];
+
+    if (l->count == 0)
+        return;
+    if (l->count > LISTED)
+        append(l, "; and %lu more", l->count - LISTED);
+    node = l->first->reader != NULL ? l->first->reader : l->first->writer;
+    snprintf(message, sizeof message, "in %lu launch%s of %s, %s: %s", v->launches, v->launches == 1 ? "" : "es", graph,
+             what, l->text);
+    snprintf(subject, sizeof subject, "%s %s", graph, what);
+    bg__attach_report_site("inputs", BG_NOTE, subject, node, l->first->site, advice, message);
+}
+
+static void tell_inputs(const bg__inventory *v, const char *graph)
+{
+    list refreshed = {.used = 0}, kept = {.used = 0}, carried = {.used = 0};
+
+    for (size_t k = 0; k < v->count; k++) {
+        const item *i = &v->list[k];
+        list *l = i->is_result ? &carried : i->written >= v->launches ? &refreshed : &kept;
+        if (!i->is_input || (l == &carried && i->written >= v->launches))
+            continue;
+        add_item(l, i, i->reader);
+        if (l->count > LISTED)
+            continue;
+        if (l != &refreshed && i->written > 0)
+            append(l, ", before %lu", i->written);
+        else if (l != &refreshed)
+            append(l, ", before none");
+        append_writer(l, i);
+    }
+    tell(&refreshed, v, graph, "others write these inputs before each",
+         "look whether one is missing that each batch or step changes");
+    tell(&kept, v, graph, "others do not write these inputs before each",
+         "write what another batch or step changes before each launch; weights and caches stay as they are");
+    tell(&carried, v, graph, "these are carried from launch to launch",
+         "set what each launch shall begin with, such as flags and counters, before it or in the graph");
+}
+
+static void tell_lost(const bg__inventory *v, const char *graph)
+{
+    list lost = {.used = 0};
+
+    for (size_t k = 0; k < v->count; k++) {
+        const item *i = &v->list[k];
+        if (!i->is_result || i->is_input || i->is_scratch || i->lost == 0)
+            continue;
+        add_item(&lost, i, i->writer);
+        if (lost.count <= LISTED)
+            append(&lost, ", before %lu", i->lost);
+    }
+    tell(&lost, v, graph, "these results were written over before anything was seen to read them",
+         "copy a result that is still needed before the next launch (in PyTorch: clone)");
+}
+
+void bg__inventory_tell(bg__inventory *v, const char *graph)
+{
+    if (v == NULL || v->told)
+        return;
+    v->told = true;
+    if (v->launches == 0)
+        return;
+    bg__process_report_checked("inputs", 0, v->nodes);
+    tell_inputs(v, graph);
+    tell_lost(v, graph);
+}
