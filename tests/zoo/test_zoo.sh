@@ -24,7 +24,7 @@ expect zoo-other-kind 1 'is .*\| check --attach \(1\) \| no \|' altered plain/st
 expect zoo-other-words 1 'is .*\| check --attach \(1\) \| no \|' altered plain/shared_workspace expect 'frozen length'
 expect zoo-nothing-expected 1 'is .*\| check \(3\) \| no \|' altered ops/freed_input_ledger expect none
 expect zoo-unknown-kind 1 'expect: \[stack-cpy\] is no kind of docs/findings.md' altered plain/stack_copy expect '[stack-cpy]'
-expect zoo-other-culprit 1 'is .*\| no \| no \| - \| stack-copy memcpy#0 \(check --attach\) \|' altered plain/stack_copy culprit add#0
+expect zoo-other-culprit 1 'is .*\| no \| no \| - \| .*stack-copy memcpy#0 \(check --attach\) \|' altered plain/stack_copy culprit add#0
 expect zoo-other-symptom 1 "the symptom does not show: it is 'hang', and the program is wrong" altered plain/stack_copy symptom hang
 expect zoo-no-source 1 "the header has no line 'source:'" altered plain/stack_copy source ''
 expect zoo-one-value 1 'needs: vary= has no two values' altered plain/frozen_step needs vary=1
