@@ -42,7 +42,7 @@ for what in one-stream events through-a-third stream-waited event-waited event-p
     expect "attach-ordered-$what" 0 '^check replay: 0 findings$' check -- ./unordered $what
 done
 
-expect attach-host-source-changed 1 '\[host-source-changed\] memcpy#0 at copy_in\(CUstream_st\*\)\+.*: memcpy#0 copies 1024 bytes from host memory' squeeze -- ./unordered refilled
+expect attach-host-source-changed 1 '\[host-source-changed\] memcpy#0 at copy_in\(CUstream_st\*\)\+.*: memcpy#0 of graph#[01] copies 1024 bytes from host memory' squeeze -- ./unordered refilled
 if command -v python3 >/dev/null; then
     check --json -- ./unordered written-before >"$work/json" 2>"$work/log"
     if python3 - "$work/json" <<'END' 2>"$work/log"; then pass attach-unordered-json; else fail attach-unordered-json "not what is there"; fi

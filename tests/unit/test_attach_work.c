@@ -163,12 +163,13 @@ static void test_clocks(void **state)
 /* An event that nobody has seen, and a stream that waits for memory, are behind everything. */
 static void test_unknown(void **state)
 {
-    bg__moment one, other;
-    cudaStream_t streams[2];
+    bg__moment one, other, later;
+    bg__clock at;
+    cudaStream_t streams[3];
     int event;
     (void)state;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
     assert_true(bg__clocks_work(streams[0], &one));
     assert_true(bg__clocks_work(streams[1], &other));
@@ -181,10 +182,14 @@ static void test_unknown(void **state)
     assert_true(bg__clocks_work(streams[1], &other));
     assert_true(bg__clocks_is_behind(other, one));
     assert_true(bg__clocks_work(streams[0], &one));
-    bg__clocks_wait_work(streams[1], one);
+    bg__clocks_wait_event(streams[2], (CUevent)(void *)&event); /* now the third knows of it */
+    at = bg__clocks_of(streams[2]);
+    assert_true(bg__clocks_work(streams[0], &later));
+    bg__clocks_wait(streams[1], &at);
     assert_true(bg__clocks_work(streams[1], &other));
     assert_true(bg__clocks_is_behind(other, one));
-    for (int i = 0; i < 2; i++)
+    assert_false(bg__clocks_is_behind(other, later));
+    for (int i = 0; i < 3; i++)
         EXPECT_CUDA(cudaStreamDestroy(streams[i]));
 }
 

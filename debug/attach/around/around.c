@@ -75,7 +75,8 @@ struct bg__around_uses {
     bg__host_sources *sources;
     bg__inventory *inventory;
     const char *graph;
-    bg__moment last; /* its last launch: CUDA runs those of one executable graph one after the other */
+    bg__moment last;  /* its last launch: CUDA runs those of one executable graph one after the other */
+    bg__clock behind; /* what that comes behind, and itself */
 };
 
 typedef struct noting {
@@ -240,8 +241,10 @@ bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresse
     for (size_t i = 0; i < nodes.count; i++)
         BG__TRY(note_node(&n, &nodes.node[i]));
     drop_equal(uses);
-    if (before != NULL)
+    if (before != NULL) {
         uses->last = before->last;
+        uses->behind = before->behind;
+    }
     if (around.begin != NULL && !atomic_exchange(&around.used, true))
         around.begin();
     pthread_mutex_lock(&around.lock);
@@ -282,7 +285,7 @@ void bg__around_look(bg__around_uses *uses)
 {
     if (uses == NULL || !lock())
         return;
-    bg__host_sources_look(uses->sources, uses->last.time > 0 && !bg__clocks_host_knows(uses->last));
+    bg__host_sources_look(uses->sources, uses->graph, uses->last.time > 0 && !bg__clocks_host_knows(uses->last));
     pthread_mutex_unlock(&around.lock);
 }
 
@@ -299,7 +302,7 @@ static void note_unknown(CUstream stream)
 static void order_before(const bg__around_uses *uses, CUstream stream)
 {
     if (uses->last.time > 0)
-        bg__clocks_wait_work(stream, uses->last);
+        bg__clocks_wait(stream, &uses->behind);
     for (size_t i = 0; i < uses->event_count; i++)
         if (uses->events[i].waits)
             bg__clocks_wait_event(stream, uses->events[i].event);
@@ -336,6 +339,7 @@ static void note_graph(bg__around_uses *uses, CUstream stream)
     }
     order_behind(uses, stream);
     uses->last = work;
+    uses->behind = bg__clocks_of(stream);
 }
 
 void bg__around_launched(bg__around_uses *uses, const bg_graph *graph, CUstream stream)

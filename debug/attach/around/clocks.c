@@ -8,11 +8,8 @@
 
 #include "base/base.h"
 
-enum { STREAMS = 64 };
-
-typedef struct clock {
-    uint64_t time[STREAMS];
-} clock;
+enum { STREAMS = BG__CLOCK_STREAMS };
+typedef bg__clock clock;
 
 typedef struct event {
     CUevent handle;
@@ -136,11 +133,17 @@ bool bg__clocks_is_behind(bg__moment work, bg__moment other)
     return clocks.of[work.stream].time[other.stream] >= other.time;
 }
 
-void bg__clocks_wait_work(CUstream stream, bg__moment work)
+bg__clock bg__clocks_of(CUstream stream)
+{
+    const clock *own = clock_of(stream);
+    return own != NULL ? *own : (clock){{0}};
+}
+
+void bg__clocks_wait(CUstream stream, const bg__clock *at)
 {
     clock *own = clock_of(stream);
-    if (own != NULL && own->time[work.stream] < work.time)
-        own->time[work.stream] = work.time;
+    if (own != NULL)
+        join(own, at);
 }
 
 void bg__clocks_may_wait_for_host(CUstream stream)

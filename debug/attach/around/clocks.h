@@ -13,12 +13,20 @@ typedef struct bg__moment {
     uint64_t time; /* 0: none */
 } bg__moment;
 
+enum { BG__CLOCK_STREAMS = 64 }; /* that are kept */
+/* What something comes behind: of each stream, the last piece of work. */
+typedef struct bg__clock {
+    uint64_t time[BG__CLOCK_STREAMS];
+} bg__clock;
+
 /* The program launches work into the stream. false: there are more streams than are kept, now and from now on. */
 bool bg__clocks_work(CUstream stream, bg__moment *work);
 /* Whether work, the last of its stream, comes behind the other one. */
 bool bg__clocks_is_behind(bg__moment work, bg__moment other);
-/* From now on, what is launched into the stream comes behind the work, too. */
-void bg__clocks_wait_work(CUstream stream, bg__moment work);
+/* What is launched into the stream next comes behind this. */
+bg__clock bg__clocks_of(CUstream stream);
+/* From now on, what is launched into the stream comes behind that, too. */
+void bg__clocks_wait(CUstream stream, const bg__clock *at);
 
 /* The stream is destroyed: another one may get its handle. */
 void bg__clocks_stream_gone(CUstream stream);

@@ -6,7 +6,7 @@
 
 #include "debug/attach/report/findings.h"
 
-enum { READERS = 6, MOST = 1 << 17 };
+enum { OTHERS = 6, MOST = 1 << 17 };
 
 typedef struct used {
     bg__user user; /* name NULL: nobody */
@@ -22,7 +22,9 @@ typedef struct place {
     size_t rest;
     bool written; /* by the device, as far as it may be told; stays */
     used writer;
-    used readers[READERS]; /* since then, one of each stream; or who may have written */
+    used graph;          /* the last writer that is in a graph: the writer itself, or one before it */
+    used others[OTHERS]; /* one of each stream: who has read it, may have written it, or has and is in no order with
+                            the writer */
 } place;
 
 /* In the order of addresses, but for those behind `sorted`. */
@@ -153,10 +155,11 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end)
     return false;
 }
 
+/* Since it was written last. */
 static bool is_read(const place *p)
 {
-    for (int i = 0; i < READERS; i++)
-        if (p->readers[i].user.name != NULL)
+    for (int i = 0; i < OTHERS; i++)
+        if (p->others[i].user.name != NULL && p->others[i].order > p->writer.order)
             return true;
     return false;
 }
@@ -184,8 +187,8 @@ void bg__history_forget(uintptr_t begin, uintptr_t end)
 {
     search f = {begin, end, 0, 0, false};
     for (place *p = find_next(&f); p != NULL; p = find_next(&f)) {
-        p->writer.user.name = NULL;
-        memset(p->readers, 0, sizeof p->readers);
+        p->writer.user.name = p->graph.user.name = NULL;
+        memset(p->others, 0, sizeof p->others);
     }
 }
 
@@ -260,11 +263,11 @@ static void compare(const place *p, const used *now, const used *before)
 }
 
 /* In the place of its stream's last one, of one that is over, or else of the oldest. */
-static used *reader_of(place *p, const bg__user *user)
+static used *other_of(place *p, const bg__user *user)
 {
-    used *oldest = &p->readers[0];
-    for (int i = 0; i < READERS; i++) {
-        used *r = &p->readers[i];
+    used *oldest = &p->others[0];
+    for (int i = 0; i < OTHERS; i++) {
+        used *r = &p->others[i];
         if (r->user.name == NULL || r->user.work.stream == user->work.stream || bg__clocks_host_knows(r->user.work))
             return r;
         if (r->order < oldest->order)
@@ -273,17 +276,35 @@ static used *reader_of(place *p, const bg__user *user)
     return oldest;
 }
 
+/* Of two uses outside of graphs nothing is told. So who comes next is compared with those before this one, too: with
+ * all that has no order with it, and with those in graphs, if it is in none. */
+static void replace_writer(place *p, const used *now)
+{
+    const used before = p->writer;
+
+    for (int i = 0; i < OTHERS; i++)
+        if (p->others[i].user.name != NULL && bg__clocks_is_behind(now->user.work, p->others[i].user.work) &&
+            (now->user.graph != NULL || p->others[i].user.graph == NULL))
+            p->others[i].user.name = NULL;
+    p->writer = *now;
+    if (now->user.graph != NULL)
+        p->graph = *now;
+    if (before.user.name != NULL && !bg__clocks_is_behind(now->user.work, before.user.work))
+        *other_of(p, &before.user) = before;
+}
+
 static void use_place(place *p, const used *now)
 {
     compare(p, now, &p->writer);
-    for (int i = 0; i < READERS; i++)
-        compare(p, now, &p->readers[i]);
+    if (p->writer.user.graph == NULL)
+        compare(p, now, &p->graph);
+    for (int i = 0; i < OTHERS; i++)
+        compare(p, now, &p->others[i]);
     p->written = p->written || now->use != BG__DOES_READ;
     if (now->use == BG__DOES_WRITE) {
-        p->writer = *now;
-        memset(p->readers, 0, sizeof p->readers);
+        replace_writer(p, now);
     } else {
-        *reader_of(p, &now->user) = *now;
+        *other_of(p, &now->user) = *now;
     }
 }
 

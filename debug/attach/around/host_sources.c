@@ -51,21 +51,23 @@ done:
     return status;
 }
 
-static void tell(const source *s)
+static void tell(const source *s, const char *graph)
 {
-    char message[400];
-    snprintf(message, sizeof message,
-             "%s copies %zu bytes from host memory at %p, which were written since the launch before, and nothing has "
-             "waited for that launch: its copy may read what is meant for this one",
-             s->name, s->bytes, s->address);
+    char message[500], subject[160];
+    snprintf(
+        message, sizeof message,
+        "%s of %s copies %zu bytes from host memory at %p, which were written since the launch before, and nothing has "
+        "waited for that launch: its copy may read what is meant for this one",
+        s->name, graph, s->bytes, s->address);
+    snprintf(subject, sizeof subject, "%s %s", graph, s->name);
     bg__attach_report_site(
-        "host-source-changed", BG_WARNING, s->name, s->name, s->site,
+        "host-source-changed", BG_WARNING, subject, s->name, s->site,
         "wait for an event behind the launch before the memory is written again, or use another buffer by "
         "turns",
         message);
 }
 
-void bg__host_sources_look(bg__host_sources *sources, bool running)
+void bg__host_sources_look(bg__host_sources *sources, const char *graph, bool running)
 {
     for (size_t i = 0; sources != NULL && i < sources->count; i++) {
         source *s = &sources->list[i];
@@ -75,7 +77,7 @@ void bg__host_sources_look(bg__host_sources *sources, bool running)
         }
         if (running && s->before != NULL && memcmp(s->before, s->address, s->bytes) != 0 &&
             !bg__history_may_write((uintptr_t)s->address, (uintptr_t)s->address + s->bytes))
-            tell(s);
+            tell(s, graph);
         if (s->before == NULL)
             s->before = malloc(s->bytes);
         if (s->before != NULL)
