@@ -79,6 +79,7 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	$(if $(filter host,$(DEVICE)),@tests/zoo/run --symptoms --seeds $(SEEDS) $(OUT))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@$(OUT)/tests/random/test_bugs --programs 4000
+	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/test_attach_random.sh)
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 	$(if $(filter host,$(DEVICE)),@$(run) --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
 	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' SWEEP_STRIDE=1 tests/cli/test_attach_failures.sh)
