@@ -29,7 +29,8 @@ ROWS = {
 TOOLS = {"a node outside": (["run", "--break=[200]"], None), "a probe": (["run", "--probe=[200]"], 1.10),
          "ten probes": (["run", "--probe=[200-209]"], None), "nodes outside": (["run", "--nodes"], None),
          "shadow": (["run", "--shadow"], None), "orders": (["check", "--what=orders"], None),
-         "poison": (["check", "--what=poison"], None), "timeout": (["check", "--timeout=300"], None)}
+         "poison": (["check", "--what=poison"], None), "padding": (["check", "--what=padding"], None),
+         "inputs": (["check", "--what=inputs"], None), "timeout": (["check", "--timeout=300"], None)}
 STARTS = {"start and end, cuInit (least)": START_DRIVER, "start and end, PyTorch with CUDA (least)": START_TORCH}
 START_LIMIT = 10  # ms
 
@@ -93,6 +94,9 @@ def measure_tools(path):
     """The first three launches, each waited for, and the median of later ones, one after the other."""
     import torch
 
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+    import breakgraph
+
     x, y, side = torch.zeros(4096, device="cuda"), torch.zeros(4096, device="cuda"), torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -113,6 +117,8 @@ def measure_tools(path):
         torch.cuda.synchronize()
         return (time.perf_counter() - began) / count * 1e6
 
+    breakgraph.rows(x, 4000)
+    breakgraph.rows(y, 4000)
     first = sum(each(1) for _ in range(3))
     found = [first, statistics.median(each(20) for _ in range(7))]
     with open(path, "w", encoding="ascii") as file:

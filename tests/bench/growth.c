@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "debug/check/padding.h"
+
 enum { SEGMENT = 64, BYTES = 256, STREAMS = 4 };
 
 /* ---- the pass ---- */
@@ -47,6 +49,7 @@ typedef struct pass {
     bool breaks;  /* a break every SEGMENT calls, one stream; else one segment, on STREAMS streams */
     bool faulty;  /* it has a planted fault */
     int forwards; /* how often forward ran */
+    float *rows;  /* device: two, of which one is padding */
     char *blocks; /* device: calls blocks of BYTES bytes. Call i writes the i-th and reads an earlier one */
     cudaStream_t stream;
     cudaStream_t side[STREAMS]; /* the first one is stream */
@@ -213,6 +216,8 @@ static void pass_close(pass *p)
         BG__RELEASE(cudaEventDestroy(p->forked));
     if (p->blocks != NULL)
         BG__RELEASE(cudaFree(p->blocks));
+    if (p->rows != NULL)
+        BG__RELEASE(cudaFree(p->rows));
 }
 
 static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
@@ -226,6 +231,7 @@ static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
         goto done;
     }
     BG__TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
+    BG__TRY_CUDA(cudaMalloc((void **)&p->rows, 2 * sizeof *p->rows));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
     for (int i = 1; i < STREAMS; i++) {
         BG__TRY_CUDA(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking));
@@ -290,6 +296,16 @@ static bg_status poison(void *state)
     return status != BG_OK ? status : judge(p, report, "bg_check_poison");
 }
 
+/* Of rows that no call reads: the replays that it takes. */
+static bg_status padding(void *state)
+{
+    pass *p = state;
+    bg__padded rows = {.tensor = bg_tensor_1d(p->rows, BG_F32, 2), .live = 1, .kind = BG__PADDED_VALUE};
+    bg_report *report = NULL;
+    bg_status status = bg__check_padding(p->graph, &rows, 1, p->stream, &report);
+    return status != BG_OK ? status : judge(p, report, "bg__check_padding");
+}
+
 static bg_status recapture(void *state)
 {
     pass *p = state;
@@ -335,22 +351,25 @@ static const struct measured {
     const char *name;
     bg_status (*run)(void *state);
     bool breaks;
-    double growth; /* from the smallest pass to the largest, of the time per call; 0: no target */
+    double growth;    /* from the smallest pass to the largest, of the time per call; 0: no target */
+    const char *cost; /* another of these, against which its time is told; NULL: none */
 } measured[] = {
-    {"capture by hand", capture_by_hand, true, 0},
-    {"replay by hand", replay_by_hand, true, 0},
-    {"capture", capture, true, 1.5},
-    {"replay", replay, true, 1.5},
-    {"bg_check", check, true, 2},
-    {"poison", poison, true, 2},
-    {"recapture", recapture, true, 2},
-    {"bg_step", step, true, 2},
-    {"shadow", shadow, true, 2},
-    {"bisect, a trial", bisect, true, 2},
-    {"one segment: capture by hand", capture_by_hand, false, 0},
-    {"one segment: capture", capture, false, 1.5},
-    {"one segment: bg_check", check, false, 2},
+    {"capture by hand", capture_by_hand, true, 0, NULL},
+    {"replay by hand", replay_by_hand, true, 0, NULL},
+    {"capture", capture, true, 1.5, "capture by hand"},
+    {"replay", replay, true, 1.5, "replay by hand"},
+    {"bg_check", check, true, 2, "capture"},
+    {"poison", poison, true, 2, "replay"},
+    {"padding", padding, true, 2, "replay"},
+    {"recapture", recapture, true, 2, "capture"},
+    {"bg_step", step, true, 2, "replay"},
+    {"shadow", shadow, true, 2, "replay"},
+    {"bisect, a trial", bisect, true, 2, NULL},
+    {"one segment: capture by hand", capture_by_hand, false, 0, NULL},
+    {"one segment: capture", capture, false, 1.5, NULL},
+    {"one segment: bg_check", check, false, 2, NULL},
 };
+enum { MEASURED = sizeof measured / sizeof *measured };
 static const int sizes[] = {1000, 4000, 16000, 64000};
 enum { SIZES = sizeof sizes / sizeof *sizes, SAMPLES_MAX = 9 };
 
@@ -470,8 +489,28 @@ done:
     return status;
 }
 
+/* What a check costs, in replays or captures of the smallest pass. */
+static bg_status report_costs(bench *b, const spread *smallest)
+{
+    row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call"};
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < MEASURED; i++)
+        for (size_t k = 0; k < MEASURED && measured[i].cost != NULL; k++)
+            if (strcmp(measured[k].name, measured[i].cost) == 0) {
+                snprintf(row.what, sizeof row.what, "cost of %s, %d calls", measured[i].name, sizes[0]);
+                row.against = measured[k].name;
+                row.ours = smallest[i];
+                row.hand = smallest[k];
+                BG__TRY(report_add(&b->report, &row));
+            }
+done:
+    return status;
+}
+
 bg_status bench_growth(bench *b)
 {
+    spread smallest[MEASURED] = {{0, 0, 0}};
     bg_status status = BG_OK;
 
     report_section(
@@ -479,11 +518,10 @@ bg_status bench_growth(bench *b)
         "64; or one segment of four\nstreams. The second figure is that of 1,000 calls. On the host device "
         "it is CPU time. Memory: the most that one run "
         "takes, above what was taken before");
-    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-        spread smallest = {0, 0, 0};
+    for (size_t i = 0; i < MEASURED; i++)
         for (int size = 0; size < SIZES && (size == 0 || sizes[size] <= b->calls); size++)
-            BG__TRY(report_size(b, &measured[i], size, &smallest));
-    }
+            BG__TRY(report_size(b, &measured[i], size, &smallest[i]));
+    BG__TRY(report_costs(b, smallest));
 done:
     return status;
 }
