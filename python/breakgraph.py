@@ -22,7 +22,7 @@ import sys
 import sysconfig
 import threading
 
-__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor", "rows", "vary"]
+__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_rows", "forget_tensor", "graph", "name_graph", "name_tensor", "rows", "vary"]
 
 _JSON = 1  # BG_JSON
 _NAME_BYTES = 51  # of a name, at most
@@ -54,6 +54,7 @@ class _Functions(ctypes.Structure):
         ("free_text", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
         ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)),
         ("rows", ctypes.CFUNCTYPE(_status, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_int64, ctypes.c_bool)),
+        ("forget_rows", ctypes.CFUNCTYPE(_status, ctypes.c_void_p)),
     ]
 
 
@@ -68,11 +69,15 @@ def _functions():
     return table.contents if table else None
 
 
-def _call(name, *arguments):
+def _has(name):
     table = _functions()
     member = getattr(_Functions, name)
-    there = table.struct_size >= member.offset + member.size and getattr(table, name)
-    if not there or getattr(table, name)(*arguments) != 0:
+    return bool(table and table.struct_size >= member.offset + member.size and getattr(table, name))
+
+
+def _call(name, *arguments):
+    table = _functions()
+    if not _has(name) or getattr(table, name)(*arguments) != 0:
         raise Error(table.last_error().decode(errors="replace"))
 
 
@@ -211,6 +216,16 @@ def _memory_of(tensor):
     return address, _span(shape, strides, size)
 
 
+def _is_solid(shape, strides):
+    """Whether rows lie one behind the other, and have no gaps."""
+    step = 1
+    for i in reversed(range(len(shape))):
+        if strides and shape[i] > 1 and strides[i] != step:
+            return False
+        step *= shape[i]
+    return len(shape) > 0
+
+
 def name_tensor(tensor, name):
     """Names the memory of a tensor, also when it is freed, until other memory there gets a name."""
     name = _name(name)
@@ -232,13 +247,19 @@ def rows(tensor, live):
     """Tells that of the rows of a contiguous tensor, its first dimension, the first `live` are a batch's, and the others
     padding: for `check --attach --what=padding`. Tell it before each launch with another number; len(tensor) for memory
     that has no padding, such as a cache, without the slots that padding may use."""
-    if not attached():
+    if not _has("rows"):  # or CUDA has not begun
         return
     address, shape, strides, size, floats = _layout_of(tensor)
-    if len(shape) == 0 or _span(shape, strides, size) != _count(shape) * size:
+    if not _is_solid(shape, strides):
         raise ValueError("breakgraph.rows: the tensor has no rows one behind the other, its shape is %s" % (tuple(shape),))
     if address and _count(shape) > 0:
         _call("rows", address, _count(shape[1:]) * size, shape[0], int(live), floats)
+
+
+def forget_rows(tensor):
+    """Forgets what was told of the tensor's rows, before its memory is used for something else."""
+    if _has("forget_rows"):
+        _functions().forget_rows(_layout_of(tensor)[0])
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------

@@ -166,9 +166,10 @@ static inline __attribute__((always_inline)) bg_status bg_attach_ledger_free(con
  * batch, and the others are padding: for `check --attach --what=padding`. It runs a graph's nodes also with other
  * floats in the padding of all that floats is true for. The live rows, of floats or not, must be the same then. Tell
  * them before each launch for which `live` is another number; with live == rows, of memory that never has padding, such
- * as a cache, without the slots that padding may use. Takes the place of what was told of the same bytes. It is
- * forgotten when CUDA frees them. Errors: INVALID_ARGUMENT (base NULL, row_bytes 0, rows < 1, live not in 0 to rows),
- * NOT_FOUND (not attached), OUT_OF_MEMORY. */
+ * as a cache, without the slots that padding may use. Takes the place of all that was told of memory that it
+ * overlaps. It is forgotten when CUDA, or an allocator that tells, frees the memory.
+ * Errors: INVALID_ARGUMENT (base NULL, row_bytes 0, rows < 1, live not in 0 to rows), NOT_FOUND (not attached),
+ * OUT_OF_MEMORY. */
 static inline bg_status bg_attach_rows(const void *base, size_t row_bytes, int64_t rows, int64_t live, bool floats)
 {
     BG_ATTACH_CALL_(rows, (base, row_bytes, rows, live, floats));

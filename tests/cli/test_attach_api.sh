@@ -332,6 +332,7 @@ TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface_
 TypeError: breakgraph: a name is a str that is not empty, and not ''
 no error
 ValueError: breakgraph.rows: the tensor has no rows one behind the other, its shape is (16, 32)
+ValueError: breakgraph.rows: the tensor has no rows one behind the other, its shape is (32, 32)
 Error: bg_attach_rows: 32 rows of 128 bytes at ADDRESS, of which 33 are a batch's, are no rows
 TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()
 A

@@ -26,13 +26,15 @@ expect attach-padding-keys-not-told 1 "warning \[padding\]: sum#0 writes what de
     padding keys-not-told
 finds largest "largest#0 at .* largest#0 $live $floats 0 of the 1"
 finds live-slot "put#0 at put_all\(\)\+.* put#0 $live .* in row 2 of the 15"
+finds late "sum#0 at .* sum#0 $live $floats 0 of the 1"
+expect attach-padding-larger 1 'sum#0 writes what depends on padding rows: with other floats in rows 5 to 15 of the 16' padding larger
 finds odd "sum#0 at .* sum#0 $live $floats 0 of the 1"
 
 for what in sum-live slots padding-slot; do
     expect "attach-padding-$what" 0 'check padding: 0 findings looked at: 1 graph, [12] nodes? \(padding\)' padding $what
 done
 not='check padding: 0 findings not looked at: padding of graph#0:'
-for what in full freed; do
+for what in full freed given-away; do
     expect "attach-padding-$what" 14 "$not when it was launched, no padding rows of floats were told that it uses" padding $what
 done
 expect attach-padding-memory-nodes 14 "$not it has memory nodes" padding memory-nodes

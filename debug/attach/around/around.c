@@ -17,6 +17,8 @@ static struct {
     pthread_mutex_t lock;
     void (*begin)(void);
     atomic_bool used;
+    uint64_t graphs; /* that were made */
+    bg__around_uses *all;
     bool stopped; /* out of memory, or too many streams: nothing can be said any more */
 } around = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -70,11 +72,13 @@ struct bg__around_uses {
         bool waits;
     } * events;
     size_t event_count, event_capacity;
-    bool has_host_code; /* nodes that run code of the program */
-    bool has_signals;   /* nodes that wait for, or write, what is not looked at */
+    bool has_host_code;    /* nodes that run code of the program */
+    bool has_signals;      /* nodes that wait for, or write, what is not looked at */
+    bg__around_uses *next; /* of all graphs */
     bg__host_sources *sources;
     bg__inventory *inventory;
     const char *graph;
+    uint64_t id;      /* of the graph */
     bg__moment last;  /* its last launch: CUDA runs those of one executable graph one after the other */
     bg__clock behind; /* what that comes behind, and itself */
 };
@@ -244,10 +248,18 @@ bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresse
     if (before != NULL) {
         uses->last = before->last;
         uses->behind = before->behind;
+        uses->id = before->id;
     }
     if (around.begin != NULL && !atomic_exchange(&around.used, true))
         around.begin();
     pthread_mutex_lock(&around.lock);
+    if (before != NULL) {
+        bg__inventory_replace(&uses->inventory, before->inventory);
+        before->inventory = NULL;
+    }
+    uses->id = uses->id > 0 ? uses->id : ++around.graphs;
+    uses->next = around.all;
+    around.all = uses;
     keep_places(uses);
     pthread_mutex_unlock(&around.lock);
     *result = uses;
@@ -259,11 +271,24 @@ done:
     return status;
 }
 
+/* No longer of a graph: what is known of its inputs is told. */
+static void leave(bg__around_uses *uses)
+{
+    pthread_mutex_lock(&around.lock);
+    for (bg__around_uses **at = &around.all; *at != NULL; at = &(*at)->next)
+        if (*at == uses) {
+            *at = uses->next;
+            break;
+        }
+    bg__inventory_tell(uses->inventory, uses->graph);
+    pthread_mutex_unlock(&around.lock);
+}
+
 void bg__around_free(bg__around_uses *uses)
 {
     if (uses == NULL)
         return;
-    bg__around_end(uses);
+    leave(uses);
     bg__inventory_free(uses->inventory);
     bg__host_sources_free(uses->sources);
     free(uses->events);
@@ -271,11 +296,12 @@ void bg__around_free(bg__around_uses *uses)
     free(uses);
 }
 
-void bg__around_end(bg__around_uses *uses)
+void bg__around_end(void)
 {
-    if (uses == NULL || !lock())
+    if (!lock())
         return;
-    bg__inventory_tell(uses->inventory, uses->graph);
+    for (bg__around_uses *uses = around.all; uses != NULL; uses = uses->next)
+        bg__inventory_tell(uses->inventory, uses->graph);
     pthread_mutex_unlock(&around.lock);
 }
 
@@ -327,7 +353,7 @@ static void note_graph(bg__around_uses *uses, CUstream stream)
 {
     bg__moment work = {0, 0};
 
-    bg__inventory_launched(uses->inventory, uses->graph);
+    bg__inventory_launched(uses->inventory, uses->id);
     order_before(uses, stream);
     if (!bg__clocks_work(stream, &work)) {
         stop("the program has too many streams at a time");
@@ -335,7 +361,8 @@ static void note_graph(bg__around_uses *uses, CUstream stream)
     }
     for (size_t i = 0; i < uses->count && !bg__clocks_is_loose(work); i++) {
         const graph_use *u = &uses->list[i];
-        bg__history_use(u->begin, u->end, u->threads, u->use, &(bg__user){u->name, uses->graph, u->site, stream, work});
+        bg__history_use(u->begin, u->end, u->threads, u->use,
+                        &(bg__user){u->name, uses->graph, uses->id, u->site, stream, work});
     }
     order_behind(uses, stream);
     uses->last = work;

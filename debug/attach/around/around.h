@@ -19,8 +19,8 @@ typedef struct bg__around_uses bg__around_uses;
 /* addresses: the allocations that nodes point into. *uses is replaced. */
 bg_status bg__around_note(const bg_graph *graph, const bg__allocations *addresses, bg__around_uses **uses);
 void bg__around_free(bg__around_uses *uses);
-/* It is launched no more: tells what its inputs were, where that is wanted (BG_CHECK=inputs). */
-void bg__around_end(bg__around_uses *uses);
+/* The program ends: tells what the inputs of its graphs were, where that is wanted (BG_CHECK=inputs). */
+void bg__around_end(void);
 /* The graph is about to be launched: looks at the host memory that it copies. */
 void bg__around_look(bg__around_uses *uses);
 /* It has been launched. uses NULL: what it does, nobody knows. */

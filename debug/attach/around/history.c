@@ -164,16 +164,29 @@ static bool is_read(const place *p)
     return false;
 }
 
-bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end)
+/* Who has used it since then, and may have written. */
+static const char *find_perhaps(const place *p, uint64_t owner, uint64_t since)
+{
+    for (int i = 0; i < OTHERS; i++) {
+        const used *o = &p->others[i];
+        if (o->user.name != NULL && o->use == BG__MAY_READ && o->order > since && o->user.owner != owner)
+            return o->user.name;
+    }
+    return NULL;
+}
+
+bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end, uint64_t owner, uint64_t since)
 {
     search f = {begin, end, 0, 0, false};
     bg__wrote last = {.is_unread = true};
 
     for (const place *p = find_next(&f); p != NULL; p = find_next(&f)) {
-        const used *w = &p->writer;
         last.is_unread = last.is_unread && !is_read(p);
-        if (w->user.name != NULL && w->order > last.order)
-            last = (bg__wrote){w->user.name, w->user.graph, w->user.site, w->order, last.is_unread};
+        last.perhaps = last.perhaps != NULL ? last.perhaps : find_perhaps(p, owner, since);
+        if (p->writer.user.name != NULL && p->writer.order > last.order) {
+            last.user = p->writer.user;
+            last.order = p->writer.order;
+        }
     }
     return last;
 }

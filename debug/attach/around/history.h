@@ -11,6 +11,7 @@
 typedef struct bg__user {
     const char *name;  /* "scale#0" of a graph, "scale", "memcpy" */
     const char *graph; /* NULL: it is in none */
+    uint64_t owner;    /* of that graph, which may have another's name; 0: it is in none */
     bg_site site;      /* of its launch; in a graph, of the one that was captured */
     CUstream stream;
     bg__moment work;
@@ -29,12 +30,12 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end);
 void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user);
 /* Who has written some of these bytes last, as far as it is certain. */
 typedef struct bg__wrote {
-    const char *name, *graph; /* name NULL: nobody */
-    bg_site site;
+    bg__user user; /* name NULL: nobody */
     uint64_t order;
-    bool is_unread; /* nothing has read them since, or may have */
+    bool is_unread;      /* nothing has read them since, or may have */
+    const char *perhaps; /* another user of them since, not of this owner, that may have written; NULL: none */
 } bg__wrote;
-bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end);
+bg__wrote bg__history_wrote(uintptr_t begin, uintptr_t end, uint64_t owner, uint64_t since);
 /* That of the last use. */
 uint64_t bg__history_order(void);
 /* The bytes are other memory now. */

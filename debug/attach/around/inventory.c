@@ -19,8 +19,10 @@ typedef struct item {
     const char *reader, *writer; /* nodes; NULL: none */
     bg_site site;                /* of the reader, or else of the writer */
     unsigned long written;       /* launches before which others had written it since the one before */
+    unsigned long maybe;         /* and those before which others may have */
+    const char *perhaps;         /* the last of these */
     unsigned long lost;          /* launches before which nothing had read what the one before had written */
-    bg__wrote last;              /* of others; name NULL: nobody was seen */
+    bg__user last;               /* of others; name NULL: nobody was seen */
 } item;
 
 struct bg__inventory {
@@ -30,7 +32,7 @@ struct bg__inventory {
     uint64_t order;   /* of the history, at the last launch */
     size_t nodes;     /* that use device memory */
     const char *node; /* the last one */
-    bool told;
+    bool told, updated;
 };
 
 static bool is_wanted;
@@ -110,23 +112,58 @@ done:
     return status;
 }
 
+static bool are_alike(const bg__inventory *one, const bg__inventory *other)
+{
+    bool alike = one->count == other->count;
+    for (size_t k = 0; k < one->count && alike; k++)
+        alike = one->list[k].begin == other->list[k].begin && one->list[k].is_input == other->list[k].is_input &&
+                one->list[k].is_result == other->list[k].is_result;
+    return alike;
+}
+
+void bg__inventory_replace(bg__inventory **inventory, bg__inventory *before)
+{
+    bg__inventory *v = *inventory;
+
+    if (before == NULL)
+        return;
+    if (v != NULL && are_alike(v, before)) {
+        bg__inventory_free(v);
+        *inventory = before;
+        return;
+    }
+    if (v != NULL)
+        v->updated = before->updated || before->launches > 0;
+    bg__inventory_free(before);
+}
+
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-void bg__inventory_launched(bg__inventory *v, const char *graph)
+static void look_at(const bg__inventory *v, item *i, uint64_t owner)
+{
+    const bg__wrote by = bg__history_wrote(i->begin, i->end, owner, v->order);
+    const bool is_known = by.user.name != NULL, by_others = is_known && by.user.owner != owner;
+
+    if (by_others && by.order > v->order)
+        i->written++;
+    else if (by.perhaps != NULL)
+        i->maybe++;
+    if (by_others)
+        i->last = by.user;
+    if (by.perhaps != NULL)
+        i->perhaps = by.perhaps;
+    if (v->launches > 0 && is_known && !by_others && by.is_unread)
+        i->lost++;
+}
+
+void bg__inventory_launched(bg__inventory *v, uint64_t owner)
 {
     if (v == NULL)
         return;
-    for (size_t k = 0; k < v->count; k++) {
-        item *i = &v->list[k];
-        const bg__wrote by = bg__history_wrote(i->begin, i->end);
-        const bool by_others = by.name != NULL && (by.graph == NULL || strcmp(by.graph, graph) != 0);
-        if (by_others && by.order > v->order)
-            i->written++;
-        if (by_others)
-            i->last = by;
-        if (v->launches > 0 && !by_others && by.name != NULL && by.is_unread)
-            i->lost++;
-    }
+    if (v->launches == 0 && !v->updated)
+        bg__process_report_checked("inputs", 0, v->nodes);
+    for (size_t k = 0; k < v->count; k++)
+        look_at(v, &v->list[k], owner);
     v->launches++;
     v->order = bg__history_order();
 }
@@ -181,8 +218,8 @@ static void tell(list *l, const bg__inventory *v, const char *graph, const char 
     if (l->count > LISTED)
         append(l, "; and %lu more", l->count - LISTED);
     node = l->first->reader != NULL ? l->first->reader : l->first->writer;
-    snprintf(message, sizeof message, "in %lu launch%s of %s, %s: %s", v->launches, v->launches == 1 ? "" : "es", graph,
-             what, l->text);
+    snprintf(message, sizeof message, "in %lu launch%s of %s%s, %s: %s", v->launches, v->launches == 1 ? "" : "es",
+             graph, v->updated ? " since its last update" : "", what, l->text);
     snprintf(subject, sizeof subject, "%s %s", graph, what);
     bg__attach_report_site("inputs", BG_NOTE, subject, node, l->first->site, advice, message);
 }
@@ -193,8 +230,9 @@ static void tell_inputs(const bg__inventory *v, const char *graph)
 
     for (size_t k = 0; k < v->count; k++) {
         const item *i = &v->list[k];
-        list *l = i->is_result ? &carried : i->written >= v->launches ? &refreshed : &kept;
-        if (!i->is_input || (l == &carried && i->written >= v->launches))
+        const bool is_refreshed = i->written + i->maybe >= v->launches;
+        list *l = i->is_result ? &carried : is_refreshed ? &refreshed : &kept;
+        if (!i->is_input || (l == &carried && is_refreshed))
             continue;
         add_item(l, i, i->reader);
         if (l->count > LISTED)
@@ -203,6 +241,8 @@ static void tell_inputs(const bg__inventory *v, const char *graph)
             append(l, ", before %lu", i->written);
         else if (l != &refreshed)
             append(l, ", before none");
+        if (i->maybe > 0)
+            append(l, ", and perhaps before %lu by %s", i->maybe, i->perhaps);
         append_writer(l, i);
     }
     tell(&refreshed, v, graph, "others write these inputs before each",
@@ -236,7 +276,6 @@ void bg__inventory_tell(bg__inventory *v, const char *graph)
     v->told = true;
     if (v->launches == 0)
         return;
-    bg__process_report_checked("inputs", 0, v->nodes);
     tell_inputs(v, graph);
     tell_lost(v, graph);
 }

@@ -9,7 +9,7 @@
 
 /* Adds a finding "race" for each node that uses such memory and that no edges of source, of which graph has the calls,
  * put behind its allocation, or before its free. Only pointers that are a whole parameter, and ends of copies and
- * memsets, count as uses. */
+ * memsets, count as uses; allocations that share an address, or adjoin, are left alone. */
 void bg__node_lives_check(const bg_graph *graph, cudaGraph_t source, bg_report *report);
 
 #endif

@@ -307,11 +307,10 @@ static const struct timespec *deadline(void)
 
 static void end_launches(bg__attached *a)
 {
-    if (pthread_mutex_trylock(&a->lock) != 0)
+    if (book.launcher == NULL || book.launcher->end == NULL || pthread_mutex_trylock(&a->lock) != 0)
         return;
-    if (book.launcher != NULL && book.launcher->end != NULL && a->kept != NULL)
+    if (a->kept != NULL)
         book.launcher->end(a);
-    bg__around_end(a->around);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -322,6 +321,7 @@ __attribute__((destructor)) static void end_book(void)
         return;
     for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
         end_launches(a);
+    bg__around_end();
     write_list();
     pthread_mutex_unlock(&book.lock);
 }

@@ -20,11 +20,12 @@
 /* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */
 static void note_change(const bg__driver_call *call, uintptr_t base, size_t bytes)
 {
+    if (call->result == CUDA_SUCCESS)
+        bg__rows_drop(base, bytes);
     if (call->result != CUDA_SUCCESS || bg__book_is_empty())
         return;
     bg__change_note(base, bytes);
     bg__around_memory_changed(base, bytes);
-    bg__rows_drop(base, bytes);
 }
 
 /* Nobody knows what it changes. */
@@ -115,7 +116,8 @@ static bool before_free(bg__driver_call *call)
     bg__host_function_calls(call);
     bg__owners_remove((uintptr_t)call->arguments[0]); /* another thread may get the memory before this call returns */
     freed.bytes = 0;
-    if (bg__book_is_empty() || (range == NULL && bg__driver_entry("cuMemGetAddressRange", 3020, &range) != BG_OK))
+    if ((bg__book_is_empty() && !bg__rows_are_told()) ||
+        (range == NULL && bg__driver_entry("cuMemGetAddressRange", 3020, &range) != BG_OK))
         return false;
     if (range(&base, &bytes, (CUdeviceptr)call->arguments[0]) == CUDA_SUCCESS) {
         freed.base = (uintptr_t)base;

@@ -14,15 +14,22 @@
 #include "launches.h"
 #include "live_rows.h"
 
-enum { LAUNCHES = 3, WORD = 8 }; /* of each graph, while rows of something are padding */
+enum {
+    LAUNCHES = 3, /* of each graph, with padding that it reaches */
+    TRIED = 16,   /* while rows of something are padding */
+    REPEATS = 3,
+    WORD = 8
+};
 
 /* Starts zeroed, but for runs, which have begun. */
 typedef struct padded {
     bg__runs *runs;
-    bg__told_rows *told; /* of what the graph reaches */
+    bg__told_rows *told; /* of which the graph reaches some bytes */
     size_t count;
+    bg__spans padding;           /* of floats, of all that is told and reached */
     const bg__told_rows *varied; /* whose padding alone makes a difference; NULL: all of them together */
     bg__live_rows live;
+    bg__live_state usual; /* behind all steps, with the padding that the program has left */
 } padded;
 
 static uintptr_t end_of(const bg__told_rows *t)
@@ -35,33 +42,50 @@ static uintptr_t live_end_of(const bg__told_rows *t)
     return t->base + (size_t)t->live * t->row;
 }
 
-static bool is_varied(const padded *p, const bg__told_rows *t)
+static bool is_padded(const bg__told_rows *t)
 {
-    return t->floats && t->live < t->rows && (p->varied == NULL || p->varied == t);
+    return t->floats && t->live < t->rows;
+}
+
+/* Adds what the graph reaches of [begin, end). */
+static bg_status add_reached(const padded *p, uintptr_t begin, uintptr_t end, bg__spans *spans)
+{
+    bg__spans all = {0};
+    bg_status status = BG_OK;
+
+    if (begin < end)
+        BG__TRY(bg__spans_add(&all, begin, end));
+    BG__TRY(bg__spans_add_common(spans, &all, &p->runs->image.reach));
+done:
+    bg__spans_free(&all);
+    return status;
 }
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-/* *padded: padding of some floats is among it. */
-static bg_status take_told(padded *p, bool *padded)
+static bg_status take_told(padded *p)
 {
     const bg__runs *r = p->runs;
+    bg__spans live = {0};
     size_t kept = 0;
     bg_status status;
 
-    *padded = false;
     BG__TRY(bg__rows_copy(&p->told, &p->count));
     for (size_t i = 0; i < p->count; i++) {
-        const bg__told_rows *t = &p->told[i];
-        if (!bg__spans_cover(&r->image.reach, t->base, end_of(t)))
+        const bg__told_rows t = p->told[i];
+        if (!bg__spans_overlap(&r->image.reach, t.base, end_of(&t)))
             continue;
-        BG__TRY(bg__live_rows_add(&p->live, t->base, live_end_of(t), &r->unstable));
-        *padded = *padded || is_varied(p, t);
-        p->told[kept++] = *t;
+        BG__TRY(add_reached(p, t.base, live_end_of(&t), &live));
+        if (is_padded(&t))
+            BG__TRY(add_reached(p, live_end_of(&t), end_of(&t), &p->padding));
+        p->told[kept++] = t;
     }
     p->count = kept;
+    for (size_t i = 0; i < live.count; i++)
+        BG__TRY(bg__live_rows_add(&p->live, live.list[i].begin, live.list[i].end, &r->unstable));
     bg__live_rows_end(&p->live);
 done:
+    bg__spans_free(&live);
     return status;
 }
 
@@ -74,11 +98,13 @@ static bg_status fill(const padded *p, bg__pattern pattern)
     bg_status status;
 
     BG__TRY(bg__image_restore(&p->runs->image, p->runs->stream));
-    for (size_t i = 0; i < p->count && pattern != BG__PATTERNS; i++)
-        if (is_varied(p, &p->told[i]))
-            BG__TRY(bg__spans_add(&rows, live_end_of(&p->told[i]), end_of(&p->told[i])));
-    if (rows.count > 0)
-        BG__TRY(bg__pattern_fill(pattern, &rows, p->runs->stream));
+    if (pattern == BG__PATTERNS)
+        goto done;
+    if (p->varied != NULL)
+        BG__TRY(add_reached(p, live_end_of(p->varied), end_of(p->varied), &rows));
+    else
+        BG__TRY(bg__spans_add_all(&rows, &p->padding));
+    BG__TRY(bg__pattern_fill(pattern, &rows, p->runs->stream));
 done:
     bg__spans_free(&rows);
     return status;
@@ -106,12 +132,14 @@ done:
 /* Adds what a pattern makes different in so many steps. */
 static bg_status compare(const padded *p, bg__pattern pattern, size_t steps, bg__spans *differing)
 {
+    const bool is_whole = steps == p->runs->order.count;
     bg__live_state usual = {0}, other = {0};
-    bg_status status;
+    bg_status status = BG_OK;
 
-    BG__TRY(take(p, BG__PATTERNS, steps, &usual));
+    if (!is_whole)
+        BG__TRY(take(p, BG__PATTERNS, steps, &usual));
     BG__TRY(take(p, pattern, steps, &other));
-    BG__TRY(bg__live_state_compare(&usual, &other, &p->live, differing));
+    BG__TRY(bg__live_state_compare(is_whole ? &p->usual : &usual, &other, &p->live, differing));
 done:
     bg__live_state_free(&usual);
     bg__live_state_free(&other);
@@ -127,17 +155,19 @@ static bg_status differs(const padded *p, bg__pattern pattern, size_t steps, boo
     return status;
 }
 
-/* *same: two runs with the pattern leave the same. */
-static bg_status repeats(const padded *p, bg__pattern pattern, bool *same)
+/* *same: runs of so many steps with the pattern leave the same, REPEATS times. */
+static bg_status repeats(const padded *p, bg__pattern pattern, size_t steps, bool *same)
 {
     const bg__runs *r = p->runs;
     bg__live_state one = {0}, other = {0};
     bg__spans differing = {0};
     bg_status status;
 
-    BG__TRY(take(p, pattern, r->order.count, &one));
-    BG__TRY(take(p, pattern, r->order.count, &other));
-    BG__TRY(bg__live_state_compare(&one, &other, &p->live, &differing));
+    BG__TRY(take(p, pattern, steps, &one));
+    for (int i = 0; i < REPEATS && differing.count == 0; i++) {
+        BG__TRY(take(p, pattern, steps, &other));
+        BG__TRY(bg__live_state_compare(&one, &other, &p->live, &differing));
+    }
     *same = differing.count == 0;
     if (!*same)
         bg__report_add(
@@ -161,6 +191,7 @@ typedef struct search {
     size_t step;         /* the first behind which live rows differ, from 1 */
     bg__spans differing; /* behind it */
     uintptr_t carried;   /* what it may read differed before, in memory of which nothing is told; 0: nothing did */
+    bool reads_padding;  /* as far as its parameters tell */
 } search;
 
 static bg_status find_varied(search *s)
@@ -170,7 +201,7 @@ static bg_status find_varied(search *s)
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < p->count && !is; i++) {
-        if (!p->told[i].floats || p->told[i].live == p->told[i].rows)
+        if (!is_padded(&p->told[i]))
             continue;
         p->varied = &p->told[i];
         BG__TRY(differs(p, s->pattern, p->runs->order.count, &is));
@@ -201,46 +232,70 @@ done:
     return status;
 }
 
-/* Padding, in whole words, and what is not compared. */
-static bg_status add_ignored(const padded *p, bg__spans *ignored)
+/* Adds to padding what of the told padding lies in what the node reaches, and to ignored the same in whole words, and
+ * what is not compared. */
+static bg_status split_padding(const padded *p, const bg__spans *reached, bg__spans *padding, bg__spans *ignored)
 {
+    bg__spans told = {0};
     bg_status status;
+
     BG__TRY(bg__spans_add_all(ignored, &p->runs->unstable));
-    for (size_t i = 0; i < p->count; i++)
-        if (p->told[i].live < p->told[i].rows)
-            BG__TRY(bg__spans_add(ignored, live_end_of(&p->told[i]) / WORD * WORD,
-                                  (end_of(&p->told[i]) + WORD - 1) / WORD * WORD));
+    for (size_t i = 0; i < p->count; i++) {
+        const uintptr_t begin = live_end_of(&p->told[i]), end = end_of(&p->told[i]);
+        if (begin == end)
+            continue;
+        BG__TRY(bg__spans_add(&told, begin, end));
+        BG__TRY(bg__spans_add(ignored, begin / WORD * WORD, (end + WORD - 1) / WORD * WORD));
+    }
+    BG__TRY(bg__spans_add_common(padding, &told, reached));
 done:
+    bg__spans_free(&told);
     return status;
 }
 
-/* Whether the node may have read, besides padding rows, what differed before it: then another node lets it in. */
-static bg_status find_carried(search *s, const bg__node *node)
+/* *first: where rows differ before the step; 0: nowhere. */
+static bg_status compare_before(search *s, const bg__spans *spans, const bg__spans *without, uintptr_t *first)
 {
     const padded *p = s->padded;
-    bg__spans reached = {0}, ignored = {0}, differing = {0};
-    bg__live_rows rest = {.page = 0};
+    bg__live_rows rows = {.page = 0};
     bg__live_state usual = {0}, other = {0};
-    bg_status status;
+    bg__spans differing = {0};
+    bg_status status = BG_OK;
 
-    BG__TRY(bg__reached_add(&reached, node));
-    BG__TRY(add_ignored(p, &ignored));
-    for (size_t i = 0; i < reached.count; i++)
-        BG__TRY(bg__live_rows_add(&rest, reached.list[i].begin, reached.list[i].end, &ignored));
-    bg__live_rows_end(&rest);
+    for (size_t i = 0; i < spans->count; i++)
+        BG__TRY(bg__live_rows_add(&rows, spans->list[i].begin, spans->list[i].end, without));
+    bg__live_rows_end(&rows);
     BG__TRY(run(p, BG__PATTERNS, s->step - 1));
-    BG__TRY(bg__live_state_take(&usual, &rest, p->runs->stream));
+    BG__TRY(bg__live_state_take(&usual, &rows, p->runs->stream));
     BG__TRY(run(p, s->pattern, s->step - 1));
-    BG__TRY(bg__live_state_take(&other, &rest, p->runs->stream));
-    BG__TRY(bg__live_state_compare(&usual, &other, &rest, &differing));
-    s->carried = differing.count > 0 ? differing.list[0].begin : 0;
+    BG__TRY(bg__live_state_take(&other, &rows, p->runs->stream));
+    BG__TRY(bg__live_state_compare(&usual, &other, &rows, &differing));
+    *first = differing.count > 0 ? differing.list[0].begin : 0;
 done:
     bg__live_state_free(&usual);
     bg__live_state_free(&other);
-    bg__live_rows_free(&rest);
-    bg__spans_free(&reached);
-    bg__spans_free(&ignored);
+    bg__live_rows_free(&rows);
     bg__spans_free(&differing);
+    return status;
+}
+
+/* Which of what the node may have read differed before it: padding, or something else. Then another node lets it in. */
+static bg_status find_carried(search *s, const bg__node *node)
+{
+    const bg__spans none = {0};
+    bg__spans reached = {0}, padding = {0}, ignored = {0};
+    uintptr_t first;
+    bg_status status;
+
+    BG__TRY(bg__reached_add(&reached, node));
+    BG__TRY(split_padding(s->padded, &reached, &padding, &ignored));
+    BG__TRY(compare_before(s, &padding, &none, &first));
+    s->reads_padding = first != 0;
+    BG__TRY(compare_before(s, &reached, &ignored, &s->carried));
+done:
+    bg__spans_free(&reached);
+    bg__spans_free(&padding);
+    bg__spans_free(&ignored);
     return status;
 }
 
@@ -276,7 +331,7 @@ static void report(const search *s, const bg__node *node)
     const padded *p = s->padded;
     const uintptr_t first = s->differing.list[0].begin;
     char name[BG__NODE_TEXT] = "a node", padding[120], row[120], carried[200] = "";
-    const bool is_certain = node != NULL && s->carried == 0;
+    const bool is_certain = node != NULL && s->reads_padding && s->carried == 0;
 
     if (node != NULL)
         bg__node_text(node, name, sizeof name);
@@ -287,6 +342,9 @@ static void report(const search *s, const bg__node *node)
                  ". It may have read what differed before it, at %p, of which no rows are told: then an earlier node "
                  "lets padding in",
                  (const void *)s->carried);
+    else if (!is_certain)
+        snprintf(carried, sizeof carried,
+                 ". None of its parameters points to padding rows that differ: another node lets them in");
     bg__report_add(
         p->runs->attached->report, "padding", BG_WARNING, is_certain ? node->call : NULL, (const void *)first,
         is_certain ? "let it skip rows beyond the batch; to multiply by 0 does not, since 0 times NaN is NaN"
@@ -300,11 +358,13 @@ static bg_status search_node(padded *p, bg__pattern pattern)
 {
     search s = {.padded = p, .pattern = pattern};
     const bg__node *node;
+    bool same;
     bg_status status;
 
     BG__TRY(find_varied(&s));
     BG__TRY(find_step(&s));
-    if (s.differing.count == 0) /* it was there in one run, and is not in another */
+    BG__TRY(repeats(p, pattern, s.step, &same));
+    if (!same || s.differing.count == 0) /* it was there in one run, and is not in another */
         goto done;
     node = p->runs->order.nodes[p->runs->steps[s.step - 1]];
     if (node != NULL)
@@ -320,16 +380,17 @@ done:
 static bg_status compare_patterns(padded *p, bg__seen *s)
 {
     bool is = false, same = true;
-    bg_status status = BG_OK;
+    bg_status status;
 
+    BG__TRY(take(p, BG__PATTERNS, p->runs->order.count, &p->usual));
     for (bg__pattern pattern = BG__ONES; pattern < BG__PATTERNS && !is; pattern++) {
         BG__TRY(differs(p, pattern, p->runs->order.count, &is));
         if (!is)
             continue;
         s->done = true;
-        BG__TRY(repeats(p, BG__PATTERNS, &same));
+        BG__TRY(repeats(p, BG__PATTERNS, p->runs->order.count, &same));
         if (same)
-            BG__TRY(repeats(p, pattern, &same));
+            BG__TRY(repeats(p, pattern, p->runs->order.count, &same));
         if (same)
             BG__TRY(search_node(p, pattern));
     }
@@ -340,25 +401,26 @@ done:
 static bg_status look(bg__runs *r, bg__seen *s)
 {
     padded p = {.runs = r};
-    bool padded;
     bg_status status, restored;
 
-    BG__TRY(take_told(&p, &padded));
-    if (padded) {
+    BG__TRY(take_told(&p));
+    if (p.padding.count > 0) {
         BG__TRY(compare_patterns(&p, s));
         bg__seen_count(s, r);
+        s->done = s->done || ++s->useful == LAUNCHES;
     }
 done:
     restored = bg__image_restore(&r->image, r->stream);
     bg__live_rows_free(&p.live);
+    bg__live_state_free(&p.usual);
+    bg__spans_free(&p.padding);
     free(p.told);
     return status != BG_OK ? status : restored;
 }
 
 static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
-    static const bg__runs_check check = {"padding", LAUNCHES, .whole = true, .wanted = bg__rows_are_padded,
-                                         .look = look};
+    static const bg__runs_check check = {"padding", TRIED, .whole = true, .wanted = bg__rows_are_padded, .look = look};
     return bg__runs_launch(a, stream, result, &check);
 }
 
@@ -367,8 +429,9 @@ static void end(bg__attached *a)
     const bg__seen *s = a->kept;
     if (!s->counted && !s->done)
         bg__process_report_not_checked("padding", bg__graph_name(a->graph),
-                                       "when it was launched, no padding rows of floats were told that it uses "
-                                       "(breakgraph.rows, bg_attach_rows)");
+                                       s->busy ? "whenever it was launched with padding rows, a stream was captured"
+                                               : "when it was launched, no padding rows of floats were told that it "
+                                                 "uses (breakgraph.rows, bg_attach_rows)");
 }
 
 bg_status bg__attach_padding_begin(const bg__launcher **launcher)

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/grow.h"
+#include "rows.h"
 
 enum {
     SMALLEST = 512,  /* bytes: PyTorch's blocks are multiples of it */
@@ -290,6 +291,7 @@ bool bg__block_freed(bg__allocator allocator, uintptr_t base, size_t bytes, bg_s
     bool used;
     bg__blocks_lock();
     b = find_block(allocator, base);
+    bg__rows_drop(base, b != NULL && b->bytes > 0 ? b->bytes : 1);
     used = b != NULL && end_block(b, bytes == 0 || !b->sized || b->bytes == bytes, site);
     bg__blocks_unlock();
     return used;
@@ -356,6 +358,7 @@ static bg__heap_block *begin_block(bg__allocator allocator, uintptr_t base, size
 bool bg__block_allocated(bg__allocator allocator, uintptr_t base, size_t bytes, bool *moved)
 {
     bool ask = false;
+    bg__rows_drop(base, bytes > 0 ? bytes : 1);
     bg__blocks_lock();
     (void)begin_block(allocator, base, bytes, moved, &ask);
     ask = ask && table.questions++ < QUESTIONS;

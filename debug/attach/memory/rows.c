@@ -10,7 +10,8 @@
 static struct {
     pthread_mutex_t lock;
     bg__told_rows *list; /* none overlaps another */
-    size_t count, capacity;
+    atomic_size_t count;
+    size_t capacity;
     atomic_size_t padded; /* of the list */
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -41,7 +42,7 @@ bg_status bg__rows_tell(const bg__told_rows *added)
 
     pthread_mutex_lock(&told.lock);
     remove_overlapping(added->base, added->base + (size_t)added->rows * added->row);
-    BG__TRY(BG__GROW(told.list, told.count, told.capacity, "rows of batches"));
+    BG__TRY(BG__GROW(told.list, (size_t)told.count, told.capacity, "rows of batches"));
     told.list[told.count++] = *added;
     atomic_fetch_add(&told.padded, (size_t)is_padded(added));
 done:
@@ -65,9 +66,16 @@ bool bg__rows_forget(uintptr_t base)
 
 void bg__rows_drop(uintptr_t base, size_t bytes)
 {
+    if (bytes == 0 || !bg__rows_are_told())
+        return;
     pthread_mutex_lock(&told.lock);
     remove_overlapping(base, base + bytes);
     pthread_mutex_unlock(&told.lock);
+}
+
+bool bg__rows_are_told(void)
+{
+    return atomic_load(&told.count) > 0;
 }
 
 bool bg__rows_are_padded(void)

@@ -17,6 +17,8 @@ bg_status bg__rows_tell(const bg__told_rows *told);
 bool bg__rows_forget(uintptr_t base);
 /* The bytes are other memory now. */
 void bg__rows_drop(uintptr_t base, size_t bytes);
+/* Whether anything is told. */
+bool bg__rows_are_told(void);
 /* Whether some floats are padding now. */
 bool bg__rows_are_padded(void);
 /* The caller frees the list. Errors: OUT_OF_MEMORY. */

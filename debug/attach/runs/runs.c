@@ -300,8 +300,11 @@ bool bg__runs_launch(bg__attached *a, cudaStream_t stream, CUresult *result, con
     s->check = check;
     s->launches = a->looks;
     s->counted = a->counted;
-    looks = !s->done && s->own == NULL && s->launches < check->launches && (check->wanted == NULL || check->wanted()) &&
-            bg__runs_enter_alone();
+    looks = !s->done && s->own == NULL && s->launches < check->launches && (check->wanted == NULL || check->wanted());
+    if (looks && !bg__runs_enter_alone()) {
+        s->busy = true;
+        looks = false;
+    }
     if (!looks)
         bg__runs_enter_launch();
     if (looks)

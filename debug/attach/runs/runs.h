@@ -28,6 +28,8 @@ typedef struct bg__seen {
     int launches;
     bool done;         /* not to be looked at any more */
     bool counted;      /* as looked at */
+    bool busy;         /* a launch could not be looked at: a stream was captured */
+    int useful;        /* of the check */
     bool noted;        /* that its nodes do not repeat what they compute */
     void *own;         /* of the check */
     bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */

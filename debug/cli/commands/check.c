@@ -28,7 +28,7 @@ static const struct {
     int start, attached;
 } known[] = {{"graph", 0, NEVER}, {"replay", 0, 0},     {"recapture", 1, 1}, {"poison", 1, 2},
              {"padding", 1, 3},   {"orders", NEVER, 4}, {"inputs", NEVER, 0}};
-enum { KINDS = sizeof known / sizeof *known, STARTS = 5 };
+enum { KINDS = sizeof known / sizeof *known, ATTACHED = KINDS - 1, STARTS = 5 }; /* ATTACHED: all but graph */
 
 typedef struct checks {
     const cli_arguments *arguments;
@@ -102,15 +102,15 @@ static int start_of_kind(const checks *c, const char *kind)
     return start_of(c, i);
 }
 
-/* "graph,replay": the chosen checks of that start; "": none. */
+/* "graph,replay": the chosen checks of these starts; "": none. */
 enum { JOINED = 80 };
-static void join_kinds(const checks *c, int start, char text[JOINED])
+static void join_kinds(const checks *c, int first, int last, char text[JOINED])
 {
     size_t used = 0;
 
     text[0] = '\0';
     for (int i = 0; i < c->count && used < JOINED; i++)
-        if (start_of_kind(c, c->kinds[i]) == start)
+        if (start_of_kind(c, c->kinds[i]) >= first && start_of_kind(c, c->kinds[i]) <= last)
             used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
@@ -170,7 +170,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     bool judged;
     int found, signal;
 
-    join_kinds(c, start, kinds);
+    join_kinds(c, start, start, kinds);
     if (kinds[0] == '\0')
         return CLI_OK;
     o->set = set;
@@ -243,7 +243,8 @@ static void print_next(const checks *c)
     if (cli_gathered_count(&c->all, NULL, 1) > 0)
         return;
     if (c->attached) {
-        cli_next_print(stdout, "next", c->arguments, c->count > 1 ? "step --attach" : "check --attach --what=all");
+        cli_next_print(stdout, "next", c->arguments,
+                       c->count == ATTACHED ? "step --attach" : "check --attach --what=all");
         return;
     }
     cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
@@ -254,12 +255,12 @@ static void print_text(const checks *c)
 {
     int count = cli_gathered_count(&c->all, NULL, 1), begun = 0;
     int notes = cli_gathered_count(&c->all, NULL, 0) - count;
-    char rest[JOINED] = "";
+    const char *looked[KINDS];
+    char rest[JOINED];
 
-    for (int i = 0; i < c->count; i++) /* they are in the order of the starts */
-        begun += start_of_kind(c, c->kinds[i]) < c->starts;
-    if (c->starts < STARTS)
-        join_kinds(c, c->starts, rest);
+    for (int i = 0; i < c->count; i++)
+        if (start_of_kind(c, c->kinds[i]) < c->starts)
+            looked[begun++] = c->kinds[i];
     cli_gathered_print(&c->all, stdout);
     printf("check");
     for (int i = 0; i < c->count; i++)
@@ -268,10 +269,11 @@ static void print_text(const checks *c)
     if (notes > 0)
         printf("; %d note%s", notes, notes == 1 ? "" : "s");
     putchar('\n');
-    cli_looked_print(&c->all, c->kinds, begun, c->attached, stdout);
+    cli_looked_print(&c->all, looked, begun, c->attached, stdout);
     cli_recapture_print(&c->recapture, stdout);
+    join_kinds(c, c->starts, STARTS, rest);
     if (rest[0] != '\0')
-        printf("not looked at: %s: it needs another start, and the first one ended too early\n", rest);
+        printf("not looked at: %s: it needs another start, and an earlier one ended too early\n", rest);
     print_next(c);
 }
 

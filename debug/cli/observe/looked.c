@@ -194,6 +194,8 @@ static void print_attached(const cli_gathered *gathered, const char *kind, FILE 
     } else if (strcmp(kind, "recapture") == 0) {
         if (check != NULL)
             print_recaptured(check, out);
+    } else if (check != NULL && strcmp(kind, "inputs") == 0 && gathered->unended > 0) {
+        fputs("not looked at: inputs, which are told when a process ends by exit(): one did not\n", out);
     } else if (check != NULL) {
         print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
         print_count(", ", cli_number(check, "nodes"), "node", "", out);

@@ -50,6 +50,16 @@ class Strided:
         return 4
 
 
+class Transposed(Strided):
+    """Rows that lie beside each other, without gaps."""
+
+    def __init__(self, tensor):
+        self.tensor, self.shape = tensor, tensor.shape
+
+    def stride(self):
+        return (1, self.shape[0])
+
+
 class Interface:
     """As CuPy's."""
 
@@ -148,6 +158,7 @@ def wrong():
         lambda: breakgraph.name_tensor(source, ""),
         lambda: breakgraph.forget_tensor(source),
         lambda: breakgraph.rows(Strided(source), 1),
+        lambda: breakgraph.rows(Transposed(source), 1),
         lambda: breakgraph.rows(Interface(source), 33),
         lambda: breakgraph.rows(object(), 1),
     ):

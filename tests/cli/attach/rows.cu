@@ -77,6 +77,13 @@ static void sum_keys()
     sum<<<1, 1, 0, stream>>>(y, keys, ROWS);
 }
 
+/* The first rows alone, of which a copy tells. */
+static void copy_and_sum()
+{
+    CUDA(cudaMemcpyAsync(keys, x, ROWS * 4, cudaMemcpyDeviceToDevice, stream));
+    sum<<<1, 1, 0, stream>>>(y, keys, ROWS);
+}
+
 static void find_largest()
 {
     largest<<<1, 1, 0, stream>>>(y, x);
@@ -98,7 +105,7 @@ static void with_memory()
 
 /* ---- cases ---- */
 
-static void run(void (*pass)(), int live)
+static void run_untold(void (*pass)())
 {
     cudaGraphExec_t exec;
     cudaGraph_t graph;
@@ -107,8 +114,21 @@ static void run(void (*pass)(), int live)
     pass();
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&exec, graph, 0));
-    for (int launch = 0; launch < 2; launch++) { /* the first batch is full */
-        const int rows = launch == 0 ? ROWS : live;
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+}
+
+static void run(void (*pass)(), int live, int full = 1)
+{
+    cudaGraphExec_t exec;
+    cudaGraph_t graph;
+
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    pass();
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int launch = 0; launch <= full; launch++) { /* the first batches are full */
+        const int rows = launch < full ? ROWS : live;
         tell(x, ROWS, rows, true);
         if (tells_keys)
             tell(keys, ROWS, rows, true);
@@ -169,6 +189,21 @@ int main(int argc, char **argv)
         y = cache + 1;
         cache = static_cast<float *>(allocate(SLOTS * 4));
         run(sum_all, LIVE);
+    } else if (strcmp(what, "given-away") == 0) { /* by an allocator that tells: weights have the memory now */
+        tell(x, ROWS, LIVE, true);
+        (void)bg_attach_ledger_alloc(x, ROWS * 4);
+        (void)bg_attach_ledger_free(x);
+        (void)bg_attach_ledger_alloc(x, ROWS * 4);
+        run_untold(sum_all);
+    } else if (strcmp(what, "larger") == 0) { /* the buffer has more rows than this graph uses */
+        x = static_cast<float *>(allocate(2 * ROWS * 4));
+        tell(x, 2 * ROWS, LIVE, true);
+        tell(y, 1, 1, true);
+        run_untold(copy_and_sum);
+    } else if (strcmp(what, "late") == 0) { /* first, others have padding alone */
+        float *other = static_cast<float *>(allocate(ROWS * 4));
+        tell(other, ROWS, LIVE, true);
+        run(sum_all, LIVE, 6);
     } else if (strcmp(what, "full") == 0) {
         run(sum_all, ROWS);
     } else if (strcmp(what, "memory-nodes") == 0) {
