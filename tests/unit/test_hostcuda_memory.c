@@ -200,6 +200,32 @@ static int product_past_odd_end(void)
     return illegal();
 }
 
+/* A workspace that the program sets may hold parts of a product, and nothing else; x is it, freed or not. */
+static int workspace(bool freed)
+{
+    const float one = 1, zero = 0;
+    float *in = NULL, *out = NULL, found = 0;
+    EXPECT(start(FLOATS) && !cudaMalloc((void **)&in, PAGE) && !cudaMalloc((void **)&out, PAGE));
+    EXPECT(!bgk_fill(x, 1, FLOATS, a) && !bgk_fill(in, 1, FLOATS, a) && !cudaStreamSynchronize(a));
+    EXPECT(!cublasCreate(&handle) && !cublasSetStream(handle, a) && !cublasSetWorkspace(handle, x, PAGE));
+    EXPECT(!freed || !cudaFree(x));
+    EXPECT(!cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, 8, 8, 8, &one, in, 8, in, 8, &zero, out, 8));
+    if (freed)
+        return illegal();
+    EXPECT(!cudaMemcpyAsync(&found, x, sizeof found, cudaMemcpyDeviceToHost, a) && !cudaStreamSynchronize(a));
+    EXPECT(found != 1);
+    EXPECT(!cudaMemcpyAsync(&found, x + 64, sizeof found, cudaMemcpyDeviceToHost, a) && !cudaStreamSynchronize(a));
+    return found != 1; /* behind as much as the result has */
+}
+static int workspace_is_written(void)
+{
+    return workspace(false);
+}
+static int freed_workspace(void)
+{
+    return workspace(true);
+}
+
 /* An allocation node's address, before the graph allocated it or after the graph freed it. */
 static int graph_memory(bool launched)
 {
@@ -261,6 +287,8 @@ static void test_fences_in_place_of_freed_blocks(void **state)
     EXPECT_PROGRAM("fence", launch_fill, 0, "hostcuda: a memset touches address 0x");
     EXPECT_PROGRAM("fence", launch_product, 0, "hostcuda: kernel hostcuda_gemm touches address 0x");
     EXPECT_PROGRAM("fence", product_past_odd_end, 0, "0 bytes past the end of device block 1, 240 bytes at 0x");
+    EXPECT_PROGRAM("fence", freed_workspace, 0, "hostcuda: kernel hostcuda_gemm touches address 0x");
+    EXPECT_PROGRAM("fence", workspace_is_written, 0, NULL);
     EXPECT_PROGRAM("fence", before_the_graph, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence", before_the_node, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence,poison", after_the_graph, 0, "0 bytes into unallocated device block 3, ");

@@ -198,6 +198,8 @@ cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *produc
         return CUBLAS_STATUS_INVALID_VALUE;
     product->alpha = scalar(handle, alpha, product->compute);
     product->beta = scalar(handle, beta, product->compute);
+    product->workspace = handle->workspace;
+    product->workspace_bytes = handle->workspace_bytes;
     cudaError_t error = begin_work();
     if (!error)
         error = submit(handle->stream, product);

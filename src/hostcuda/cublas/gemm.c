@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double read_scalar(const struct hc_scalar *scalar, cudaDataType type)
 {
@@ -124,10 +125,21 @@ static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
     return !scalar->device || hc_fence_allows(scalar->device, element_bytes(type));
 }
 
+/* cuBLAS may keep parts of a product in the workspace: whatever else is kept there is lost. */
+static size_t used_workspace(const struct hc_product *p)
+{
+    const size_t result = (size_t)p->m * (size_t)p->n * element_bytes(p->compute);
+    if (p->vector || !p->workspace)
+        return 0;
+    return result < p->workspace_bytes ? result : p->workspace_bytes;
+}
+
 static bool allowed(const struct hc_product *p)
 {
     if (!(hc_memory_modes & HC_FENCE))
         return true;
+    if (used_workspace(p) > 0 && !hc_fence_allows(p->workspace, used_workspace(p)))
+        return false;
     if (!scalar_allowed(&p->alpha, p->compute) || !scalar_allowed(&p->beta, p->compute))
         return false;
     if (p->vector)
@@ -193,6 +205,8 @@ bool hc_product_run(const struct hc_product *p)
 {
     if (!allowed(p) || pthread_mutex_lock(&end) != 0)
         return false;
+    if (used_workspace(p) > 0)
+        memset(p->workspace, 0xff, used_workspace(p));
     bool ok = multiply_matrices(p);
     return pthread_mutex_unlock(&end) == 0 && ok;
 }

@@ -4,6 +4,7 @@
 
 #include <library_types.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct hc_matrix {
     const void *data;
@@ -26,6 +27,8 @@ struct hc_product {
     cudaDataType compute; /* CUDA_R_32F or CUDA_R_64F: also the type of the scalars */
     struct hc_scalar alpha, beta;
     struct hc_matrix a, b, c;
+    void *workspace; /* that the program has set; NULL: the default one */
+    size_t workspace_bytes;
 };
 
 /* Runs it. False: no memory for converted matrices. */
