@@ -55,6 +55,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("host-source-changed", CAUSE)                                                                                    \
     X("padding", CAUSE)                                                                                                \
     X("growth", CAUSE)                                                                                                 \
-    X("inputs", ASIDE)
+    X("inputs", ASIDE)                                                                                                 \
+    X("attribute-lost", CAUSE)
 
 #endif

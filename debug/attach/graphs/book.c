@@ -19,6 +19,7 @@
 #include "debug/attach/checks/node_lives.h"
 #include "debug/attach/memory/changes.h"
 #include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/nodes/node_copies.h"
 #include "debug/attach/nodes/node_memory.h"
 #include "debug/attach/report/found.h"
 #include "debug/attach/report/listing.h"
@@ -395,6 +396,7 @@ static void watch_exec(CUgraphExec exec, cudaGraph_t source, bg__attached *a, ui
 {
     const bg_graph *graph = a->graph;
     bg__node_lives_check(graph, a->source, a->report);
+    bg__node_copies_check(graph, source, a->report);
     bg__host_functions_watch(exec, source, graph);
     bg__kept_memory_watch(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
 }

@@ -11,6 +11,7 @@
 #include "debug/attach/graphs/other_graph.h"
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/nodes/node_copies.h"
 #include "debug/attach/stacks/stacks.h"
 
 static const bg__attach_shim *shim;
@@ -174,6 +175,22 @@ static void after_add_node(bg__driver_call *call)
     bg__book_edit(bg__call_argument(call, 1), NULL);
 }
 
+/* (CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const
+ * CUDA_KERNEL_NODE_PARAMS *nodeParams) */
+static void after_add_kernel_node(bg__driver_call *call)
+{
+    after_add_node(call);
+    if (call->result == CUDA_SUCCESS)
+        bg__node_copies_added(*(CUgraphNode *)bg__call_argument(call, 0), bg__call_argument(call, 4));
+}
+
+/* (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams) */
+static void after_get_kernel_node(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__node_copies_read(bg__call_argument(call, 0), bg__call_argument(call, 1));
+}
+
 /* (CUgraph *phGraphClone, CUgraph originalGraph): a copy's nodes are of those who made the original's. */
 static void after_clone(bg__driver_call *call)
 {
@@ -210,8 +227,10 @@ void bg__hook_graphs(const bg__attach_shim *given)
         {"cuGraphInstantiateWithFlags", false, before_instantiate, after_instantiate},
         {"cuGraphInstantiateWithParams", false, before_instantiate, after_instantiate},
         {"cuGraphInstantiateWithParams_ptsz", false, before_instantiate, after_instantiate},
-        {"cuGraphAddKernelNode", false, NULL, after_add_node},
-        {"cuGraphAddKernelNode_v2", false, NULL, after_add_node},
+        {"cuGraphAddKernelNode", false, NULL, after_add_kernel_node},
+        {"cuGraphAddKernelNode_v2", false, NULL, after_add_kernel_node},
+        {"cuGraphKernelNodeGetParams", false, NULL, after_get_kernel_node},
+        {"cuGraphKernelNodeGetParams_v2", false, NULL, after_get_kernel_node},
         {"cuGraphAddMemcpyNode", false, NULL, after_add_node},
         {"cuGraphAddMemsetNode", false, NULL, after_add_node},
         {"cuGraphAddHostNode", false, NULL, after_add_node},

@@ -142,6 +142,37 @@ static void run_own_memory(bool forks_late, bool frees_late)
     run_once(instantiate(graph));
 }
 
+/* ---- a node made of another one's parameters ---- */
+
+static __attribute__((noinline)) void copy_kernel(cudaGraph_t to, cudaGraphNode_t from, bool copies_attributes)
+{
+    struct cudaKernelNodeParams params;
+    cudaGraphNode_t node;
+    CUDA(cudaGraphKernelNodeGetParams(from, &params));
+    CUDA(cudaGraphAddKernelNode(&node, to, NULL, 0, &params));
+    if (copies_attributes)
+        CUDA(cudaGraphKernelNodeCopyAttributes(node, from));
+}
+
+static void run_copied(bool clustered, bool copies_attributes)
+{
+    const cudaLaunchAttributeValue cluster = {.clusterDim = {2, 1, 1}};
+    float *x = input, *y = output;
+    void *parameters[] = {&y, &x};
+    struct cudaKernelNodeParams params = node_of(parameters);
+    cudaGraph_t first, graph;
+    cudaGraphNode_t node;
+
+    CUDA(cudaGraphCreate(&first, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphAddKernelNode(&node, first, NULL, 0, &params));
+    if (clustered)
+        CUDA(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeClusterDimension, &cluster));
+    copy_kernel(graph, node, copies_attributes);
+    CUDA(cudaGraphDestroy(first));
+    run_once(instantiate(graph));
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -183,6 +214,12 @@ int main(int count, char **words)
         run_own_memory(false, true);
     if (strcmp(what, "used-in-order") == 0)
         run_own_memory(true, true);
+    if (strcmp(what, "cluster-lost") == 0)
+        run_copied(true, false);
+    if (strcmp(what, "cluster-copied") == 0)
+        run_copied(true, true);
+    if (strcmp(what, "no-cluster") == 0)
+        run_copied(false, false);
     if (strcmp(what, "killed") == 0) {
         run_once(instantiate(build_copy()));
         (void)raise(SIGKILL);

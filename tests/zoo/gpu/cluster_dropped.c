@@ -1,7 +1,7 @@
 /* A library builds its graph of copies of captured nodes. It copies the parameters of a kernel node, of which the
  * cluster is none: clusters are an attribute of the node, and the copy launches without them.
  *
- * expect: attribute | cluster
+ * expect: [attribute-lost]
  * culprit: scale#0
  * innocent: add#0
  * source: NVIDIA/cuda-python#2421

@@ -1,0 +1,182 @@
+#include "node_copies.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "debug/graph/nodes.h"
+#include "debug/memory/allocate.h"
+#include "debug/report/report.h"
+
+enum { READ = 256 }; /* nodes whose parameters were read last */
+
+/* What a launch has besides its parameters, and without which a kernel computes something else. */
+typedef struct attributes {
+    dim3 cluster;
+    bool cooperative;
+} attributes;
+
+typedef struct copy {
+    cudaGraphNode_t node;
+    attributes wanted;
+    bool lost;
+    UT_hash_handle hh;
+} copy;
+
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        void **parameters; /* CUDA's own, which tells the node */
+        attributes of;
+    } read[READ];
+    uint64_t count;
+    copy *copies; /* nodes with attributes that their originals had */
+    atomic_bool used;
+} nodes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* false: CUDA does not tell. */
+static bool read_attributes(cudaGraphNode_t node, attributes *of)
+{
+    cudaLaunchAttributeValue cluster = {0}, together = {0};
+    cudaError_t error = cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeClusterDimension, &cluster);
+
+    if (error == cudaSuccess)
+        error = cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &together);
+    bg__ignore(error);
+    of->cluster = (dim3){cluster.clusterDim.x, cluster.clusterDim.y, cluster.clusterDim.z};
+    of->cooperative = together.cooperative != 0;
+    return error == cudaSuccess;
+}
+
+static bool has_any(const attributes *a)
+{
+    return a->cluster.x > 1 || a->cluster.y > 1 || a->cluster.z > 1 || a->cooperative;
+}
+
+void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    attributes of;
+
+    if (params->kernelParams == NULL || !read_attributes(node, &of))
+        return;
+    pthread_mutex_lock(&nodes.lock);
+    nodes.read[nodes.count % READ].parameters = params->kernelParams;
+    nodes.read[nodes.count++ % READ].of = of;
+    pthread_mutex_unlock(&nodes.lock);
+    atomic_store(&nodes.used, true);
+}
+
+/* With the lock. The last one that was read: CUDA gives the parameters of another node the same place when this one is
+ * gone. */
+static const attributes *find_original(void **parameters)
+{
+    for (uint64_t i = nodes.count; i > 0 && i + READ > nodes.count; i--)
+        if (nodes.read[(i - 1) % READ].parameters == parameters)
+            return &nodes.read[(i - 1) % READ].of;
+    return NULL;
+}
+
+static void forget(cudaGraphNode_t node)
+{
+    copy *old;
+    HASH_FIND_PTR(nodes.copies, &node, old);
+    if (old != NULL)
+        HASH_DEL(nodes.copies, old);
+    free(old);
+}
+
+void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const attributes *original;
+    copy *added;
+
+    if (!atomic_load(&nodes.used) || params->kernelParams == NULL)
+        return;
+    pthread_mutex_lock(&nodes.lock);
+    forget(node); /* a node that is gone had the handle */
+    original = find_original(params->kernelParams);
+    added = original != NULL && has_any(original) ? calloc(1, sizeof *added) : NULL;
+    if (added != NULL) { /* else, also without host memory, nothing is said of it */
+        added->node = node;
+        added->wanted = *original;
+        HASH_ADD_PTR(nodes.copies, node, added);
+        if (added->lost)
+            free(added);
+    }
+    pthread_mutex_unlock(&nodes.lock);
+}
+
+/* ---- the check --------------------------------------------------------------------------------------------------- */
+
+static void report_lost(const bg__node *node, const attributes *wanted, bg_report *report)
+{
+    char cluster[60] = "that its blocks run together (cooperative)";
+
+    if (!wanted->cooperative)
+        snprintf(cluster, sizeof cluster, "a cluster of %u x %u x %u blocks", wanted->cluster.x, wanted->cluster.y,
+                 wanted->cluster.z);
+    bg__report_add(report, "attribute-lost", BG_WARNING, node != NULL ? node->call : NULL, NULL,
+                   "copy the attributes, too (cudaGraphKernelNodeCopyAttributes)",
+                   "%s was made of another node's parameters, which has the attribute %s; this one lacks it",
+                   node != NULL && node->call != NULL ? node->call->name : "a kernel node", cluster);
+}
+
+static bool keeps(const attributes *is, const attributes *wanted)
+{
+    return is->cluster.x == wanted->cluster.x && is->cluster.y == wanted->cluster.y &&
+           is->cluster.z == wanted->cluster.z && is->cooperative == wanted->cooperative;
+}
+
+/* The handle of the program's node is not that of the graph's copy, which has it at the same place. */
+static const bg__node *node_at(const bg__nodes *all, size_t place)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->node[i].parent < 0 && all->node[i].place == place)
+            return &all->node[i];
+    return NULL;
+}
+
+static bool find_lost(cudaGraphNode_t node, attributes *wanted)
+{
+    attributes is;
+    copy *c;
+
+    pthread_mutex_lock(&nodes.lock);
+    HASH_FIND_PTR(nodes.copies, &node, c);
+    if (c != NULL)
+        *wanted = c->wanted;
+    pthread_mutex_unlock(&nodes.lock);
+    return c != NULL && read_attributes(node, &is) && !keeps(&is, wanted);
+}
+
+void bg__node_copies_check(const bg_graph *graph, cudaGraph_t source, bg_report *report)
+{
+    cudaGraphNode_t *list = NULL;
+    bg__nodes all = {.node = NULL};
+    attributes wanted;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    if (!atomic_load(&nodes.used))
+        return;
+    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
+    BG__TRY(BG__ALLOCATE(list, count, "nodes"));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(source, list, &count));
+    for (size_t i = 0; i < count; i++) {
+        if (!find_lost(list[i], &wanted))
+            continue;
+        if (all.node == NULL)
+            BG__TRY(bg__nodes_take(graph, &all));
+        report_lost(node_at(&all, i), &wanted, report);
+    }
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: whether nodes of %s have the attributes of their originals is not known: %s",
+                 bg__graph_name(graph), bg_last_error());
+    bg__nodes_free(&all);
+    free(list);
+}
