@@ -33,7 +33,7 @@ const bg__variable bg__variables[] = {
      .fallback = "off",
      .allowed = "off, or some of graph, replay, recapture, poison, orders, padding, inputs with commas between",
      .text = "graph: bg_check; replay: addresses; recapture: two captures; poison: unwritten memory; "
-             "padding: its rows; orders, inputs: with --attach"},
+             "padding: rows; orders, inputs: --attach"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",

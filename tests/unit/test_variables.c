@@ -77,7 +77,7 @@ static void test_choices(void **state)
     EXPECT_ERROR("BG_CHECK is \"replay,all\"; allowed are off, or some of graph, replay, recapture, poison");
     assert_int_equal(setenv("BG_CHECK", "replay,recpature", 1), 0);
     EXPECT_STATUS(bg__env_choices("BG_CHECK", &set), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("poison, orders, padding with commas between (did you mean recapture?)");
+    EXPECT_ERROR("poison, orders, padding, inputs with commas between (did you mean recapture?)");
     assert_int_equal(unsetenv("BG_CHECK"), 0);
 }
 
