@@ -37,7 +37,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
     if (a->kept == NULL && watch(a) != BG_OK)
         return false;
     *result = (CUresult)bg__watched_launch(a->kept, stream);
-    return true;
+    return *result == CUDA_SUCCESS; /* else the program makes the launch itself, and gets the error */
 }
 
 static void drop(void *kept)
