@@ -269,6 +269,7 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuEventDestroy_v2", false, before_event_end, NULL},
         /* Those change no memory, but wait. */
         {"cuCtxSynchronize", false, before_wait, after_wait},
+        {"cuCtxSynchronize_v2", false, before_wait, after_wait}, /* (CUcontext ctx) */
         {"cuStreamSynchronize", false, before_wait, after_wait},
         {"cuStreamSynchronize_ptsz", false, before_wait, after_wait},
         {"cuEventSynchronize", false, before_wait, after_wait},
