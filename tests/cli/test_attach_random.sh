@@ -37,12 +37,18 @@ judge()
 # try KIND CHECK COUNT: prints what was missed or not wanted; found and ran count.
 try()
 {
-    local at judged
+    local at judged count status
     found=0 ran=0
     for ((at = 0; at < $3; at += batch)); do
         "$OUT/breakgraph" check --attach --what="$2" --json -- sh -c "'$work/random' $1 $((seed + at)) $batch '$work/wanted' >'$work/ran'" \
             >"$work/printed.json" 2>"$work/said" </dev/null
-        [ -s "$work/ran" ] || { cat "$work/said"; return 1; }
+        status=$?
+        # A command that fails, or cannot look, finds nothing, too.
+        if [ ! -s "$work/ran" ] || [ $status -gt 1 ] || ! grep -q '"launches":' "$work/printed.json"; then
+            echo "seed $((seed + at)): exit status $status"
+            cat "$work/said"
+            return 1
+        fi
         "$OUT/tests/zoo/findings" "$work/printed.json" >"$work/findings"
         judge "$work/findings" >"$work/judged"
         head -n -1 "$work/judged" | cut -c 1-400

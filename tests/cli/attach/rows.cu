@@ -105,7 +105,7 @@ static void with_memory()
 
 /* ---- cases ---- */
 
-static void run_untold(void (*pass)())
+static cudaGraphExec_t capture(void (*pass)())
 {
     cudaGraphExec_t exec;
     cudaGraph_t graph;
@@ -114,19 +114,19 @@ static void run_untold(void (*pass)())
     pass();
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA(cudaGraphLaunch(exec, stream));
+    return exec;
+}
+
+static void run_untold(void (*pass)())
+{
+    CUDA(cudaGraphLaunch(capture(pass), stream));
     CUDA(cudaStreamSynchronize(stream));
 }
 
 static void run(void (*pass)(), int live, int full = 1)
 {
-    cudaGraphExec_t exec;
-    cudaGraph_t graph;
+    const cudaGraphExec_t exec = capture(pass);
 
-    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    pass();
-    CUDA(cudaStreamEndCapture(stream, &graph));
-    CUDA(cudaGraphInstantiate(&exec, graph, 0));
     for (int launch = 0; launch <= full; launch++) { /* the first batches are full */
         const int rows = launch < full ? ROWS : live;
         tell(x, ROWS, rows, true);
