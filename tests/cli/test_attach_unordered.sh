@@ -38,7 +38,7 @@ expect attach-unordered-two-graphs 1 'nothing orders scale#0 of graph#1, .* and 
 
 for what in one-stream events through-a-third stream-waited event-waited event-polled legacy copied-and-waited only-read other-memory \
     itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled callback-tells node-tells node-asks \
-    function-asks parameters-set updated columns other-slot read-by-struct streams-made bounced; do
+    kernel-sets node-sets function-asks parameters-set updated columns other-slot read-by-struct streams-made bounced; do
     expect "attach-ordered-$what" 0 '^check replay: 0 findings$' check -- ./unordered $what
 done
 

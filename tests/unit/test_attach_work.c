@@ -26,6 +26,7 @@ static void test_signatures(void **state)
     expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 1, BG__MAY_READ);
     expect_touch("copy(float const volatile*, float*)", 2, 0, BG__DOES_READ);
     expect_touch("copy(float const volatile*, float*)", 2, 1, BG__DOES_WRITE);
+    expect_touch("wait(int volatile*, int)", 2, 0, BG__MAY_READ);
     expect_touch("increase(int*)", 1, 0, BG__MAY_READ);               /* it may write a variable */
     expect_touch("store(float*, unsigned long)", 2, 0, BG__MAY_READ); /* which may be an address */
     expect_touch("void run<void (*)(int)>(void (*)(int), float*)", 2, 0, BG__MAY_READ);
@@ -139,6 +140,30 @@ static void run_program(model *m, int program)
     }
 }
 
+static void test_waiting(void **state)
+{
+    static const char *const such[] = {"wait(int const volatile*, int)", "set(float*, unsigned int volatile*)",
+                                       "set(cuda::__4::atomic<int, (cuda::std::"
+                                       "__4::thread_scope)1>*)",
+                                       "set(float*, cuda::std::__4::atomic_ref<int>)"},
+                             *const others[] = {"wait(int const*, int)",
+                                                "read(int volatile* const*)",
+                                                "cuda::atomic<int>::get(int*)",
+                                                "run<int volatile*>(int*)",
+                                                "set(cuda::__4::atomic<int>)",
+                                                "set",
+                                                "(",
+                                                "",
+                                                NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof such / sizeof *such; i++)
+        if (!bg__signature_may_wait(such[i]))
+            fail_msg("%s may wait for other kernels", such[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (bg__signature_may_wait(others[i]))
+            fail_msg("%s does not wait for other kernels", others[i] != NULL ? others[i] : "no name");
+}
+
 static void test_clocks(void **state)
 {
     static model m;
@@ -213,7 +238,8 @@ static void test_many_streams(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_signatures), cmocka_unit_test(test_clocks),
-                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_many_streams)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_signatures), cmocka_unit_test(test_waiting),
+                                       cmocka_unit_test(test_clocks), cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_many_streams)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,9 +56,9 @@ __global__ void copy_below(float *y, const float *x, const int *limit, int n)
         y[thread()] = x[thread()];
 }
 
-__global__ void wait_flag(const int *flag, int value)
+__global__ void wait_flag(const volatile int *flag, int value)
 {
-    while (*static_cast<const volatile int *>(flag) != value)
+    while (*flag != value)
         __nanosleep(100);
 }
 

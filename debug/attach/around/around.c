@@ -72,8 +72,7 @@ struct bg__around_uses {
         bool waits;
     } * events;
     size_t event_count, event_capacity;
-    bool has_host_code;    /* nodes that run code of the program */
-    bool has_signals;      /* nodes that wait for, or write, what is not looked at */
+    bg__unseen unseen;
     bg__around_uses *next; /* of all graphs */
     bg__host_sources *sources;
     bg__inventory *inventory;
@@ -199,6 +198,10 @@ static bg_status note_node(noting *n, const bg__node *node)
 
     switch (node->type) {
     case cudaGraphNodeTypeKernel:
+        if (node->kernel != NULL && bg__signature_may_wait(node->kernel->name))
+            bg__unseen_add(&n->uses->unseen, bg__unseen_kernel);
+        BG__TRY(bg__node_addresses(node, note_held, n));
+        break;
     case cudaGraphNodeTypeMemcpy:
     case cudaGraphNodeTypeMemset:
         BG__TRY(bg__node_addresses(node, note_held, n));
@@ -209,12 +212,12 @@ static bg_status note_node(noting *n, const bg__node *node)
         if (node->known)
             BG__TRY(note_event(n->uses, node));
         break;
-    case cudaGraphNodeTypeHost: n->uses->has_host_code = true; break;
+    case cudaGraphNodeTypeHost: bg__unseen_add(&n->uses->unseen, bg__unseen_host_code); break;
     case cudaGraphNodeTypeGraph:
     case cudaGraphNodeTypeEmpty:
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: break;
-    default: n->uses->has_signals = true; /* memory operations, semaphores */
+    default: bg__unseen_add(&n->uses->unseen, bg__unseen_memory);
     }
 done:
     return status;
@@ -325,6 +328,15 @@ static void note_unknown(CUstream stream)
 }
 
 /* With the lock. */
+static void wait_unseen(bg__unseen unseen, CUstream stream)
+{
+    if (unseen.waits)
+        bg__clocks_wait_all(stream);
+    if (unseen.waits_host)
+        bg__clocks_may_wait_for_host(stream);
+}
+
+/* With the lock. */
 static void order_before(const bg__around_uses *uses, CUstream stream)
 {
     if (uses->last.time > 0)
@@ -332,10 +344,7 @@ static void order_before(const bg__around_uses *uses, CUstream stream)
     for (size_t i = 0; i < uses->event_count; i++)
         if (uses->events[i].waits)
             bg__clocks_wait_event(stream, uses->events[i].event);
-    if (uses->has_signals)
-        bg__clocks_wait_all(stream);
-    if (uses->has_host_code || uses->has_signals)
-        bg__clocks_may_wait_for_host(stream);
+    wait_unseen(uses->unseen, stream);
 }
 
 /* With the lock. */
@@ -344,7 +353,7 @@ static void order_behind(const bg__around_uses *uses, CUstream stream)
     for (size_t i = 0; i < uses->event_count; i++)
         if (!uses->events[i].waits)
             bg__clocks_record(uses->events[i].event, stream);
-    if (uses->has_host_code || uses->has_signals)
+    if (uses->unseen.tells_host)
         bg__clocks_host_may_know(stream);
 }
 
@@ -415,15 +424,12 @@ void bg__around_work(const bg__driver_call *call, const char *name, CUstream str
     if (!lock())
         return;
     bg__launched_read(&launched, call, name);
-    if (launched.is_signal)
-        bg__clocks_wait_all(stream);
-    if (launched.is_signal || launched.is_host_code)
-        bg__clocks_may_wait_for_host(stream);
+    wait_unseen(launched.unseen, stream);
     if (!bg__clocks_work(stream, &work))
         stop("the program has too many streams at a time");
     else if (!bg__clocks_is_loose(work))
         note_uses(&launched, &work, stream);
-    if (launched.is_signal || launched.is_host_code)
+    if (launched.unseen.tells_host)
         bg__clocks_host_may_know(stream);
     if (launched.host_waits)
         bg__clocks_host_waits(stream);

@@ -11,6 +11,17 @@
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/check/node_pointers.h"
 
+const bg__unseen bg__unseen_host_code = {.waits_host = true, .tells_host = true};
+const bg__unseen bg__unseen_memory = {.waits = true, .waits_host = true, .tells_host = true};
+const bg__unseen bg__unseen_kernel = {.waits = true, .waits_host = true};
+
+void bg__unseen_add(bg__unseen *unseen, bg__unseen other)
+{
+    unseen->waits = unseen->waits || other.waits;
+    unseen->waits_host = unseen->waits_host || other.waits_host;
+    unseen->tells_host = unseen->tells_host || other.tells_host;
+}
+
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
 typedef struct text {
@@ -129,6 +140,8 @@ static void read_kernel(bg__launched *launched, void *handle, uint64_t threads, 
         return;
     launched->name = k->name;
     launched->threads = threads;
+    if (bg__signature_may_wait(k->kernel.name))
+        launched->unseen = bg__unseen_kernel;
     node.kernel = &k->kernel;
     node.of.launch.kernelParams = parameters;
     node.of.launch.extra = extra;
@@ -253,8 +266,8 @@ void bg__launched_read(bg__launched *launched, const bg__driver_call *call, cons
     } else if (strncmp(name, "cuMemset", 8) == 0) {
         read_fill(launched, call, name);
     } else if (strncmp(name, "cuLaunchHostFunc", 16) == 0 || strncmp(name, "cuStreamAddCallback", 19) == 0) {
-        launched->is_host_code = true;
+        launched->unseen = bg__unseen_host_code;
     } else {
-        launched->is_signal = true;
+        launched->unseen = bg__unseen_memory;
     }
 }

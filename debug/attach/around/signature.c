@@ -1,6 +1,5 @@
 #include "signature.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -49,6 +48,18 @@ static bool is_const_pointer(const char *begin, const char *end)
     return ends_in(begin, end, " const*") || ends_in(begin, end, " const volatile*");
 }
 
+static bool is_volatile_pointer(const char *begin, const char *end)
+{
+    return ends_in(begin, end, " volatile*");
+}
+
+/* Of cuda::atomic, cuda::std::atomic, and their _ref, which holds the address. */
+static bool is_atomic_pointer(const char *begin, const char *end)
+{
+    const char *at = strstr(begin, "::atomic<"), *ref = strstr(begin, "::atomic_ref<");
+    return (at != NULL && at < end && ends_in(begin, end, "*")) || (ref != NULL && ref < end);
+}
+
 bg__touch bg__signature_touch(const char *name, int parameters, int index)
 {
     const char *at = name != NULL ? find_parameters(name) : NULL;
@@ -63,7 +74,8 @@ bg__touch bg__signature_touch(const char *name, int parameters, int index)
         const bool constant = is_const_pointer(begin, end);
         if (count == index) {
             found = constant ? BG__DOES_READ : BG__MAY_READ;
-            variable = !constant && ends_in(begin, end, "*") && !ends_in(begin, end, "**");
+            variable =
+                !constant && ends_in(begin, end, "*") && !ends_in(begin, end, "**") && !is_volatile_pointer(begin, end);
         } else {
             others += !constant && !is_number(begin, end);
         }
@@ -73,4 +85,17 @@ bg__touch bg__signature_touch(const char *name, int parameters, int index)
     if (count != parameters)
         return BG__MAY_READ;
     return variable && others == 0 && count > 1 ? BG__DOES_WRITE : found;
+}
+
+bool bg__signature_may_wait(const char *name)
+{
+    const char *at = name != NULL ? find_parameters(name) : NULL;
+    bool found = false;
+
+    while (at != NULL && (*at == '(' || *at == ',') && !found) {
+        const char *end = find_end(++at);
+        found = is_volatile_pointer(at, end) || is_atomic_pointer(at, end);
+        at = end;
+    }
+    return found;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <semaphore.h>
+#include <unistd.h>
 
 enum { N = 256, BYTES = N * sizeof(float), ROUNDS = 3 };
 
@@ -54,11 +55,29 @@ __global__ void increase(float *y)
     y[threadIdx.x] += 1;
 }
 
+__global__ void set_flag(int *flag, int value)
+{
+    *static_cast<volatile int *>(flag) = value;
+}
+
+/* On the host device, which ends a kernel that spins, it sleeps. */
+__global__ void wait_flag(const volatile int *flag)
+{
+    while (*flag == 0) {
+#ifndef __HOSTCUDA_CC__
+        __nanosleep(1000);
+#else
+        (void)usleep(1000);
+#endif
+    }
+}
+
 static cudaStream_t stream, side, blocking, other_blocking;
 static sem_t told, asked;
 static cudaGraph_t kept; /* of exec */
 static cudaEvent_t event, second;
 static float *x, *y, *z, *pinned;
+static int *flag;
 static cudaGraphExec_t exec, reader;
 
 static cudaGraphExec_t capture(void (*pass)(cudaStream_t))
@@ -114,6 +133,12 @@ static void forward_and_tell(cudaStream_t s)
 {
     forward(s);
     CUDA(cudaLaunchHostFunc(s, tell_host, nullptr));
+}
+
+static void forward_and_set(cudaStream_t s)
+{
+    forward(s);
+    set_flag<<<1, 1, 0, s>>>(flag, 1);
 }
 
 static void ask_and_forward(cudaStream_t s)
@@ -377,6 +402,24 @@ static void node_tells(void)
     fill<<<1, N, 0, side>>>(x, 1);
     CUDA(cudaDeviceSynchronize());
 }
+static void wait_and_fill(void)
+{
+    wait_flag<<<1, 1, 0, side>>>(flag);
+    fill<<<1, N, 0, side>>>(x, 1);
+    CUDA(cudaMemsetAsync(flag, 0, sizeof *flag, side));
+    CUDA(cudaDeviceSynchronize());
+}
+static void kernel_sets(void)
+{
+    launch(stream);
+    set_flag<<<1, 1, 0, stream>>>(flag, 1);
+    wait_and_fill();
+}
+static void node_sets(void)
+{
+    launch(stream);
+    wait_and_fill();
+}
 static void node_asks(void)
 {
     launch(stream);
@@ -492,6 +535,8 @@ static const struct {
     {"new-event", new_event, forward},
     {"callback-tells", callback_tells, forward},
     {"node-tells", node_tells, forward_and_tell},
+    {"kernel-sets", kernel_sets, forward},
+    {"node-sets", node_sets, forward_and_set},
     {"node-asks", node_asks, ask_and_forward},
     {"function-asks", function_asks, forward},
     {"parameters-set", parameters_set, forward},
@@ -535,6 +580,8 @@ static void prepare(void)
         CUDA(cudaMalloc(reinterpret_cast<void **>(memory), BYTES));
         CUDA(cudaMemset(*memory, 0, BYTES));
     }
+    CUDA(cudaMalloc(reinterpret_cast<void **>(&flag), sizeof *flag));
+    CUDA(cudaMemset(flag, 0, sizeof *flag));
     CUDA(cudaMallocHost(reinterpret_cast<void **>(&pinned), BYTES));
     std::memset(pinned, 0, BYTES);
     CUDA(cudaDeviceSynchronize());
