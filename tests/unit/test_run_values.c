@@ -25,7 +25,7 @@ static void note_difference(void *user, const cli_value_difference *d)
 
 /* Of a node of that kind with these values. Owners: 0 and 1 are allocations, 2 the second one in a pool, 3 in a pool.
  */
-static void expect_values(const char *kind, const char *first, const char *second, const char *expected)
+static void compare_values(const char *kind, const char *first, const char *second)
 {
     static const char *const texts[] = {"{\"id\": \"made a 0\", \"text\": \"A\", \"stack\": \"alloc\\nmain\"}",
                                         "{\"id\": \"made b 0\", \"text\": \"A\", \"stack\": \"alloc\\nserve\"}",
@@ -47,11 +47,16 @@ static void expect_values(const char *kind, const char *first, const char *secon
     }
     told[0] = '\0';
     (void)cli_node_compare((const cJSON *const *)nodes, processes, note_difference, NULL);
-    assert_string_equal(told, expected);
     for (int i = 0; i < 2; i++)
         cJSON_Delete(nodes[i]);
     for (size_t i = 0; i < 4; i++)
         cJSON_Delete((cJSON *)(uintptr_t)owners[i]);
+}
+
+static void expect_values(const char *kind, const char *first, const char *second, const char *expected)
+{
+    compare_values(kind, first, second);
+    assert_string_equal(told, expected);
 }
 
 static void test_numbers(void **state)
@@ -85,6 +90,39 @@ static void test_numbers(void **state)
                   "value 2: the number of rows | is 3 | is 5\nvalue 2: the node's pitch | is 64 | is 32\n");
     expect_values("allocation", "\"0010000000000000\"", "\"0020000000000000\"",
                   "value 2: the node's size | is 4096 | is 8192\n");
+}
+
+/* Of an address in this process, "fc7f0000", or another start's. */
+static void write_half(char half[9], const void *address, unsigned more)
+{
+    const unsigned upper = (unsigned)((uintptr_t)address >> 32) + more;
+    snprintf(half, 9, "%02x%02x%02x%02x", upper & 255, upper >> 8 & 255, upper >> 16 & 255, upper >> 24);
+}
+
+/* Behind a value, the upper half of an address that was on the stack. */
+static void test_halves_of_addresses(void **state)
+{
+    static int data;
+    int local = 0;
+    const void *const known[] = {&local, &data};
+    char half[9], values[2][40];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        if ((uintptr_t)known[i] >> 40 < 2)
+            continue; /* a program that is not relocated has low addresses */
+        for (unsigned k = 0; k < 2; k++) {
+            write_half(half, known[i], k);
+            snprintf(values[k], sizeof values[k],
+                     "\"0000000000000000"
+                     "05000000%s\"",
+                     half);
+        }
+        compare_values("kernel", values[0], values[1]);
+        assert_non_null(strstr(told, "value 0: kernel parameter 0, offset 12"));
+    }
+    expect_values("kernel", "\"00000000000000000500000000040000\"", "\"00000000000000000500000000080000\"",
+                  "value 1: kernel parameter 0, offset 12, | is 1024 | is 2048\n");
 }
 
 /* A struct of an empty one and a float, and larger ones with padding. */
@@ -262,8 +300,8 @@ static void test_workers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_structs), cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_pairs),   cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_structs), cmocka_unit_test(test_halves_of_addresses),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_pairs),   cmocka_unit_test(test_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,23 @@ static bool is_one_number(const unsigned char *a, const unsigned char *b, bool a
     return (are_integers(a, b) || are_short(a, b)) && (alone || !are_plausible(a, b, sizeof(int)));
 }
 
+/* Four bytes of padding often hold the upper half of an address that was on the stack: the lower half is a value. These
+ * halves differ from one start to the next, but little from those of this process. */
+static bool are_halves_of_addresses(uint64_t a, uint64_t b)
+{
+    static const char data;
+    const uintptr_t own[] = {(uintptr_t)&a, (uintptr_t)&data};
+    const uint64_t upper[] = {a >> 8, b >> 8};
+    bool are[2] = {false, false};
+
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            const uint64_t known = own[k] >> 40;
+            are[i] = are[i] || (known > 1 && upper[i] >= known - 1 && upper[i] <= known + 1);
+        }
+    return are[0] && are[1];
+}
+
 /* Eight bytes are one number, or two of four bytes, of which one may be padding: an argument of PyTorch's kernels is a
  * struct with an empty one in front of a float. */
 static void compare_eight(const comparing *c, size_t at, const unsigned char *a, const unsigned char *b)
@@ -250,7 +267,10 @@ static void compare_eight(const comparing *c, size_t at, const unsigned char *a,
         tell_number(c, at, HALF, a, b, sureness(a, b, HALF));
     else if (are_plausible(a + HALF, b + HALF, HALF) && text_length(a + HALF, HALF) + text_length(b + HALF, HALF) <=
                                                             text_length(a, 2 * HALF) + text_length(b, 2 * HALF))
-        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, alone ? 2 : 1);
+        tell_number(c, at + HALF, HALF, a + HALF, b + HALF,
+                    alone                                       ? 2
+                    : are_halves_of_addresses(high[0], high[1]) ? 0
+                                                                : 1);
     else if (word_of(a, HALF) == word_of(b, HALF) && !are_plausible(a, b, 2 * HALF))
         tell_number(c, at + HALF, HALF, a + HALF, b + HALF, 0);
     else
