@@ -369,8 +369,8 @@ void bg__ranges_leave_step(const bg__step *step);
 /* options.pool (pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
 bg_status bg__capture_open_bucket(bg_capture *capture);
 void bg__capture_close_bucket(bg_capture *capture);
-/* BUSY: a replay or capture uses it, or the stream of its last use captures. */
-bg_status bg__capture_check_use(const bg__use *use);
+/* bg__use_take. BUSY: a replay or capture has it, or the stream of its last use captures. */
+bg_status bg__capture_take_use(bg__use *use);
 /* take orders the origin after the last use of the pool, and opens a bucket unless one is open. */
 bg_status bg__capture_take_pool(bg_capture *capture);
 /* Gives the pool back to replays and other captures: the next use waits for the origin's work so far. Called at the end

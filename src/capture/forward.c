@@ -177,17 +177,17 @@ bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream)
     bg__use *use = graph->use;
     bg_status status;
 
-    BG__TRY(bg__capture_check_use(use));
-    BG__TRY(bg__use_order(use, stream));
-    use->busy = true;
-    status = bg__forward_pass(graph, phase, stream, NULL);
-    use->busy = false;
+    BG__TRY(bg__capture_take_use(use));
+    status = bg__use_order(use, stream);
+    if (status == BG_OK)
+        status = bg__forward_pass(graph, phase, stream, NULL);
     if (stream == cudaStreamPerThread) { /* another one in the next thread, under the same name */
         cudaError_t error = bg__use_note(use, stream);
         bg__ignore(error);
         if (status == BG_OK && error != cudaSuccess)
             status = bg__fail_cuda(error, "cudaEventRecord");
     }
+    bg__use_give(use);
 done:
     return status;
 }

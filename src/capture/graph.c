@@ -113,7 +113,7 @@ static void settle_use(const bg_graph *graph)
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
     bg__use *use = graph->use;
 
-    if (graph->pool == NULL || use->busy || use->stream == NULL || use->stream == cudaStreamLegacy)
+    if (graph->pool == NULL || bg__use_is_taken(use) || use->stream == NULL || use->stream == cudaStreamLegacy)
         return;
     bg__ignore(cudaStreamIsCapturing(use->stream, &capturing));
     if (capturing == cudaStreamCaptureStatusNone)

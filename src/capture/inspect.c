@@ -23,7 +23,7 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .pool = graph->pool,
         .watched = (graph->watched & BG__CHECK_REPLAY) != 0,
         .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL && !graph->mirrored,
-        .replaying = graph->use->busy,
+        .replaying = bg__use_is_taken(graph->use),
     };
 }
 

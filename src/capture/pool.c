@@ -13,12 +13,10 @@ static size_t mapped(const bg_pool *pool)
 }
 
 /* An event recorded on a stream that captures would become part of that capture. */
-bg_status bg__capture_check_use(const bg__use *use)
+static bg_status check_last_stream(const bg__use *use)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     bg_status status = BG_OK;
-    if (use->busy)
-        return bg__fail(BG_ERROR_BUSY, "the pool is in use by a replay or another pass; a pool serves one at a time");
     if (use->stream != NULL && use->stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(use->stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
@@ -26,6 +24,17 @@ bg_status bg__capture_check_use(const bg__use *use)
                           "a graph of the pool was last replayed on a stream that is now capturing; end that capture "
                           "first");
 done:
+    return status;
+}
+
+bg_status bg__capture_take_use(bg__use *use)
+{
+    bg_status status;
+    if (!bg__use_take(use))
+        return bg__fail(BG_ERROR_BUSY, "the pool is in use by a replay or another pass; a pool serves one at a time");
+    status = check_last_stream(use);
+    if (status != BG_OK)
+        bg__use_give(use);
     return status;
 }
 
@@ -69,10 +78,13 @@ bg_status bg__capture_take_pool(bg_capture *capture)
     if (pool == NULL)
         return BG_OK;
     BG__TRY(bg__pool_check_device(pool, "bg_capture_begin"));
-    BG__TRY(bg__capture_check_use(use));
-    BG__TRY(bg__capture_open_bucket(capture));
+    BG__TRY(bg__capture_take_use(use));
+    status = bg__capture_open_bucket(capture);
+    if (status != BG_OK) {
+        bg__use_give(use);
+        goto done;
+    }
     capture->pool_mapped = mapped(pool);
-    use->busy = true;
     BG__TRY(bg__use_order(use, capture->origin));
     capture->follows_pool = true;
 done:
@@ -82,13 +94,16 @@ done:
 cudaError_t bg__capture_leave_pool(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
+    cudaError_t error = cudaSuccess;
 
     if (!capture->holds_pool)
         return cudaSuccess;
     bg__capture_close_bucket(capture);
-    graph->use->busy = false;
     /* The next use may come on another stream, when this one is long gone. */
-    return capture->follows_pool ? bg__use_note(graph->use, capture->origin) : cudaSuccess;
+    if (capture->follows_pool)
+        error = bg__use_note(graph->use, capture->origin);
+    bg__use_give(graph->use);
+    return error;
 }
 
 size_t bg__capture_pool_growth(const bg_capture *capture)

@@ -51,21 +51,25 @@ done:
     return status;
 }
 
-static bg_status prepare_replay(bg_graph *graph, cudaStream_t stream)
+/* Another replay or a capture has taken the graph, or its pool. */
+static __attribute__((cold, noinline)) bg_status refuse_busy(const bg_graph *graph)
 {
-    bg_status status = BG_OK;
-
-    BG__NEED(graph);
-    if (graph->use->busy && graph->pool != NULL)
+    if (graph->pool != NULL)
         return bg__fail(BG_ERROR_BUSY,
                         "bg_replay: the pool of %s is in use by a capture or a replay that has not returned; its "
                         "graphs share memory, so capture and replay one at a time",
                         graph->name);
-    if (graph->use->busy)
-        return bg__fail(BG_ERROR_BUSY,
-                        "bg_replay: %s is already being replayed, by one of its own bodies or another thread; wait "
-                        "until that bg_replay has returned",
-                        graph->name);
+    return bg__fail(BG_ERROR_BUSY,
+                    "bg_replay: %s is already being replayed, by one of its own bodies or another thread; wait "
+                    "until that bg_replay has returned",
+                    graph->name);
+}
+
+/* Of a graph that this replay has taken. */
+static bg_status check_place(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+
     BG__TRY(check_captures(graph, stream));
     if (stream != graph->use->stream || stream == NULL)
         BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
@@ -76,6 +80,19 @@ static bg_status prepare_replay(bg_graph *graph, cudaStream_t stream)
         BG__TRY(bg__wrapped_instantiate(graph));
     BG__TRY(bg__use_order(graph->use, stream));
 done:
+    return status;
+}
+
+/* Takes it, unless it fails. */
+static bg_status take_graph(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status;
+
+    if (!bg__use_take(graph->use))
+        return refuse_busy(graph);
+    status = check_place(graph, stream);
+    if (status != BG_OK)
+        bg__use_give(graph->use);
     return status;
 }
 
@@ -275,6 +292,24 @@ static __attribute__((cold, noinline)) bg_status check_watched(bg_graph *graph, 
     return status;
 }
 
+/* What a replay on another stream, or of a watched graph, needs. The graph is taken, and given back after a failure. */
+static __attribute__((cold, noinline)) bg_status check_taken(bg_graph *graph, cudaStream_t stream, const void *frame)
+{
+    bg_status status;
+
+    bg__pending_note();
+    status = check_place(graph, stream);
+    if (status != BG_OK || graph->watched != 0)
+        bg__use_give(graph->use); /* checks may replay it themselves */
+    /* After the device has failed, an address that had been freed may be the cause. */
+    if (graph->watched == 0 || (status != BG_OK && status != BG_ERROR_CUDA))
+        return status;
+    status = check_watched(graph, status, frame);
+    if (status == BG_OK && !bg__use_take(graph->use))
+        status = refuse_busy(graph);
+    return status;
+}
+
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
@@ -282,19 +317,17 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     bg__use *use;
     bool ranges;
 
-    if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
-                             graph->careful || bg__captured_any(),
-                         0)) {
+    if (__builtin_expect(graph == NULL || !bg__use_take(graph->use), 0)) {
         bg__pending_note();
-        status = prepare_replay(graph, stream);
-        /* After the device has failed, an address that had been freed may be the cause. */
-        if ((status == BG_OK || status == BG_ERROR_CUDA) && graph->watched != 0)
-            status = check_watched(graph, status, __builtin_frame_address(0));
+        BG__NEED(graph);
+        return refuse_busy(graph);
+    }
+    use = graph->use;
+    if (__builtin_expect(stream == NULL || stream != use->stream || graph->careful || bg__captured_any(), 0)) {
+        status = check_taken(graph, stream, __builtin_frame_address(0));
         if (status != BG_OK)
             return status;
     }
-    use = graph->use;
-    use->busy = true;
     ranges = graph->root.ranges;
     step = graph->steps;
     end = step + graph->step_count;
@@ -310,10 +343,10 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
             break;
         }
     }
-    use->busy = false;
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
         status = leave_per_thread_stream(graph, status);
     count_replay(graph, status);
+    bg__use_give(use);
     return status;
 }
 
@@ -324,9 +357,11 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
     bool entered;
     bg_status status;
 
-    BG__TRY(prepare_replay(graph, stream));
-    BG__TRY(bg__watch_enter(graph, &entered));
-    graph->use->busy = true;
+    BG__NEED(graph);
+    BG__TRY(take_graph(graph, stream));
+    status = bg__watch_enter(graph, &entered);
+    if (status != BG_OK)
+        bg__use_give(graph->use);
 done:
     return status;
 }
@@ -344,10 +379,10 @@ bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream)
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status)
 {
     bg__watch_leave(graph);
-    graph->use->busy = false;
     if (stream == cudaStreamPerThread)
         status = leave_per_thread_stream(graph, status);
     if (!bg__thread_self()->in_tool)
         count_replay(graph, status);
+    bg__use_give(graph->use);
     return status;
 }

@@ -6,12 +6,14 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
+
 /* ---- order of use (use.c) ------------------------------------------------------------------------------------ */
 
 /* The last use of some memory, so that the next use waits for it. A graph has its own; graphs of a pool share one. */
 typedef struct bg__use {
     cudaStream_t stream; /* of the last replay; NULL: none since event was recorded */
-    bool busy;           /* a replay or, of a pool, a capture is going on */
+    atomic_bool busy;    /* a replay or, of a pool, a capture is going on: all else belongs to its thread */
     bool ordered;        /* event stands for work before the next use */
     cudaEvent_t event;
 } bg__use;
@@ -19,6 +21,19 @@ typedef struct bg__use {
 bg_status bg__use_init(bg__use *use);
 /* use may be zeroed instead of initialized. */
 void bg__use_clear(bg__use *use);
+/* Takes the memory for a replay or a capture; false: another one has it, in this thread or another. */
+static inline bool bg__use_take(bg__use *use)
+{
+    return !atomic_exchange_explicit(&use->busy, true, memory_order_acquire);
+}
+static inline void bg__use_give(bg__use *use)
+{
+    atomic_store_explicit(&use->busy, false, memory_order_release);
+}
+static inline bool bg__use_is_taken(const bg__use *use)
+{
+    return atomic_load_explicit(&use->busy, memory_order_relaxed);
+}
 /* Makes stream wait for the last use, and notes stream as the last one. */
 bg_status bg__use_order(bg__use *use, cudaStream_t stream);
 /* Records an event after the use on stream: stream may be destroyed then. After an error, stream stays the last one. */
