@@ -7,6 +7,7 @@
 #define BREAKGRAPH_CONFIG_H
 
 #include <breakgraph/capture.h>
+#include <breakgraph/memory.h>
 
 BG_BEGIN_C_
 
@@ -123,12 +124,18 @@ typedef struct bg_runner_config {
     /* The query lengths of decode batches, "1,4": ascending, 1 to max_tokens. Each length has its own buckets, of the
      * schedule's sizes rounded up to whole requests. NULL: max_query_len alone. */
     const char *query_lens;
+    /* Memory that runners share, such as those of a draft and a target model. Their graphs and eager passes never run
+     * at the same time: on several streams each waits for the one before, and while a thread is in one of their runs or
+     * captures, those of another thread return BUSY. So the pool takes as much as the largest bucket of all of them.
+     * Each runner keeps the pool until it is destroyed. memory_limit is not used: the pool has its own limit. NULL: the
+     * runner makes one. */
+    bg_pool *pool;
 } bg_runner_config;
 
 #define BG_RUNNER_CONFIG_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_config), BG_MODE_PIECEWISE, "powers", 512, 1, 1, 0.0, NULL, false, true, 0,                   \
-            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL                                 \
+            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL                           \
     }
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,

@@ -10,9 +10,9 @@
  * to that size. If no bucket holds it, it runs eagerly, and the runner counts the reason. forward reads its inputs
  * from, and writes its outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
  * Threads: only one thread at a time may use a runner, and only the thread that created it may use a runner on
- * cudaStreamPerThread. Several runners may run concurrently. Declarations, captures and runs need the runner's device
- * as the current device and its stream not being captured; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or
- * ALREADY_CAPTURING and do nothing. */
+ * cudaStreamPerThread. Several runners may run concurrently, unless they share a pool (config.pool). Declarations,
+ * captures and runs need the runner's device as the current device and its stream not being captured; otherwise they
+ * return INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING and do nothing. */
 #ifndef BREAKGRAPH_RUNNER_H
 #define BREAKGRAPH_RUNNER_H
 
@@ -55,7 +55,8 @@ typedef enum bg_reason {
  * Where the device or driver has no virtual memory management, this prints a warning to standard error, and the runner
  * runs all batches eagerly, with BG_REASON_UNSUPPORTED: it has no pool and no buckets, its mode is NONE, and its
  * static buffers do not grow.
- * Errors: INVALID_ARGUMENT (a NULL; a key of config, which bg_last_error() names), OUT_OF_MEMORY, CUDA. */
+ * Errors: INVALID_ARGUMENT (a NULL; a key of config, which bg_last_error() names; config.pool of another device),
+ * OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *config, bg_runner_forward forward,
                                   void *user, cudaStream_t stream);
 
@@ -124,8 +125,8 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * eager body) is left for a later run, and this batch runs eagerly.
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
  * which bg_last_error() names), OUT_OF_MEMORY (also for a batch above config.max_tokens where static buffers do not
- * grow: see bg_runner_create), BUSY (inside a run of this thread or of this runner), those of forward, of the callbacks
- * and of bg_replay. */
+ * grow: see bg_runner_create), BUSY (inside a run of this thread, of this runner or, in another thread, of its pool),
+ * those of forward, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
@@ -145,8 +146,8 @@ BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
-/* Returns the pool that the buckets share, for forward's own memory. The runner owns it. Returns NULL on a device
- * without virtual memory management; use cudaMalloc there. */
+/* Returns the pool that the buckets share, for forward's own memory: config.pool, or the runner's own. Returns NULL on
+ * a device without virtual memory management; use cudaMalloc there. */
 BG_API bg_pool *bg_runner_pool(bg_runner *runner);
 
 /* Returns the mode, after it was lowered to what the ops (bg_op_attributes.graph_support) and the device support. */

@@ -360,6 +360,8 @@ bg_status bg_runner_capture(bg_runner *runner)
     status = bg__runner_check_place(runner, __func__);
     if (status == BG_OK)
         status = bg__runner_check_capture(__func__);
+    if (status == BG_OK)
+        status = bg__runner_check_pool(runner, __func__);
     BG__TRY(bg__runner_agree(runner, status));
     runner->frozen = true;
     if (runner->config.lazy && runner->plan.bucket_count > 0 && !any_captured(runner)) {

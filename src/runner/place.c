@@ -46,6 +46,16 @@ done:
     return status;
 }
 
+bg_status bg__runner_check_pool(const bg_runner *runner, const char *function)
+{
+    if (runner->pool == NULL || !bg__use_is_taken(bg__pool_use(runner->pool)))
+        return BG_OK;
+    return bg__fail(BG_ERROR_BUSY,
+                    "%s: a run, replay or capture that has not returned uses the runner's pool; a pool serves one at a "
+                    "time",
+                    function);
+}
+
 bg_status bg__runner_check_capture(const char *function)
 {
     bg_phase phase = bg_current_phase();

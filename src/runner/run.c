@@ -363,6 +363,7 @@ static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const b
     bg_status status;
 
     BG__TRY(bg__runner_check_place(runner, "bg_runner_run"));
+    BG__TRY(bg__runner_check_pool(runner, "bg_runner_run"));
     status = check_batch(batch);
     if (status != BG_OK) {
         bg__fail_where("bg_runner_run");

@@ -47,14 +47,24 @@ done:
 static bg_status make_pool(bg_runner *runner)
 {
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    bg_pool *shared = runner->config.pool;
     bg_status status;
 
+    if (shared != NULL) {
+        BG__TRY(bg__pool_check_device(shared, "bg_runner_create: config.pool"));
+        BG__TRY(bg__device_alloc(1, &runner->sentry));
+        bg__pool_retain(shared);
+        runner->pool = shared;
+        goto done;
+    }
     options.limit_bytes = runner->config.memory_limit;
     status = bg_pool_create(&runner->pool, &options);
     if (status != BG_ERROR_UNSUPPORTED)
         return status;
     bg__warn("a runner runs all batches eagerly: %s", bg_last_error());
-    return BG_OK;
+    status = BG_OK;
+done:
+    return status;
 }
 
 static bg_status make_plan(bg_runner *runner)
@@ -113,8 +123,9 @@ void bg_runner_destroy(bg_runner *runner)
     bg__debug_hooks.runner_destroyed(runner);
     bg__plan_free(&runner->plan);
     bg_graph_destroy(runner->eager);
-    /* The last hold on it: it waits for all work, which may use the buffers, too. Without one, cudaFree waits. */
+    /* Work that still runs may use the buffers. To free the runner's own pool, or the sentry, waits for it. */
     bg_pool_destroy(runner->pool);
+    bg__device_free(runner->sentry);
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);
     bg__buffers_free(&runner->extra);

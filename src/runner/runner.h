@@ -130,6 +130,7 @@ struct bg_runner {
     uint64_t thread; /* the creating thread */
     bg__capture_info capture_info;
     bg_pool *pool;   /* NULL: the device does not support pools, and nothing is captured */
+    void *sentry;    /* with config.pool: cudaMalloc's, which cannot be freed before all work is done */
     bg_graph *eager; /* runs passes outside graphs */
     bg__buffers inputs, outputs, extra;
     int rows; /* of buffers by tokens */
@@ -158,6 +159,8 @@ struct bg_runner {
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
 /* Fails if another device is current, or the runner's stream captures. */
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
+/* BUSY: the pool, which others may share, is in use. */
+bg_status bg__runner_check_pool(const bg_runner *runner, const char *function);
 /* Fails if no capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
 

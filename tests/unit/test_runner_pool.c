@@ -1,0 +1,378 @@
+/* Runners of one pool (config.pool): memory of the largest, order across streams, threads, and who may go first. */
+#include "tests/support/support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 64, MOST = 64, ABOVE = 72, ROUNDS = 6 }; /* ABOVE rows have no bucket */
+
+BG_OP(pooled_double, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
+{
+    return from_cuda(bgk_add(args->y.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream));
+}
+
+typedef struct model {
+    bg_runner *runner;
+    cudaStream_t stream;
+    bg_tensor x, y;
+    int wide;                           /* how many times the rows of a batch its scratch has */
+    bg_status (*body)(struct model *m); /* what its eager op does; NULL: nothing */
+    struct model *other;
+} model;
+
+BG_EAGER_OP(pooled_break, BG_VALUE(model *, m))
+{
+    (void)stream;
+    return args->m->body != NULL ? args->m->body(args->m) : BG_OK;
+}
+
+/* y = 4 x, over scratch of the pool. */
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    model *m = user;
+    bg_tensor scratch = bg_tensor_2d(NULL, BG_F32, context->padded_tokens, WIDTH);
+    bg_pool *pool = bg_runner_pool(m->runner);
+    bg_status status = bg_pool_alloc(pool, (size_t)m->wide * bg_tensor_bytes(&scratch), &scratch.data);
+
+    if (status == BG_OK)
+        status = BG_CALL(pooled_double, stream, .x = m->x, .y = scratch, .rows = context->padded_tokens);
+    if (status == BG_OK)
+        status = BG_CALL(pooled_break, stream, .m = m);
+    if (status == BG_OK)
+        status = BG_CALL(pooled_double, stream, .x = scratch, .y = m->y, .rows = context->padded_tokens);
+    bg_pool_release(pool, scratch.data);
+    return status;
+}
+
+static void open_model(model *m, bg_pool *pool, cudaStream_t stream, int wide)
+{
+    const int64_t dim[] = {0, WIDTH};
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+
+    *m = (model){.stream = stream, .wide = wide};
+    config.pool = pool;
+    config.schedule = "16,64";
+    config.max_tokens = MOST;
+    EXPECT_OK(bg_runner_create(&m->runner, &config, forward, m, stream));
+    EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, BG_PAD_REPEAT_LAST, 0, &m->x));
+    EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
+}
+
+/* The rows that a batch of a round has. */
+static void fill(float *rows, int tokens, int round)
+{
+    for (int i = 0; i < tokens * WIDTH; i++)
+        rows[i] = (float)(i % 251 + round);
+}
+
+static bg_status run(const model *m, int tokens, int round)
+{
+    float rows[MOST * WIDTH];
+    bg_tensor input = bg_tensor_2d(rows, BG_F32, tokens, WIDTH);
+    bg_batch batch = {.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    bg_status status;
+
+    fill(rows, tokens, round);
+    status = bg_runner_run(m->runner, &batch, &input, NULL, NULL);
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream)); /* the rows are on this stack */
+    return status;
+}
+
+static void expect_outputs(const model *m, int tokens, int round)
+{
+    float rows[MOST * WIDTH], found[MOST * WIDTH];
+
+    fill(rows, tokens, round);
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
+    EXPECT_CUDA(cudaMemcpy(found, m->y.data, (size_t)tokens * WIDTH * sizeof(float), cudaMemcpyDeviceToHost));
+    for (int i = 0; i < tokens * WIDTH; i++)
+        if (found[i] != 4 * rows[i])
+            fail_msg("round %d: element %d is %g, not %g", round, i, (double)found[i], (double)(4 * rows[i]));
+}
+
+static size_t mapped(bg_pool *pool)
+{
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    EXPECT_OK(bg_pool_get_stats(pool, &stats));
+    return stats.mapped;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+enum { NARROW = 64, WIDE = 1024 }; /* 64 rows of 256 bytes: 1 and 16 MiB */
+
+static size_t mapped_alone(cudaStream_t stream, int wide)
+{
+    model m;
+    size_t bytes;
+    open_model(&m, NULL, stream, wide);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    bytes = mapped(bg_runner_pool(m.runner));
+    bg_runner_destroy(m.runner);
+    return bytes;
+}
+
+static void test_as_large_as_the_largest(void **state)
+{
+    fixture *f = *state;
+    const size_t small = mapped_alone(f->stream, NARROW), large = mapped_alone(f->stream, WIDE);
+
+    assert_true(small < large);
+    for (int large_first = 0; large_first < 2; large_first++) {
+        model m[2];
+        bg_pool *pool;
+        EXPECT_OK(bg_pool_create(&pool, NULL));
+        for (int i = 0; i < 2; i++) {
+            open_model(&m[i], pool, f->stream, (i == 0) == (large_first == 1) ? WIDE : NARROW);
+            assert_ptr_equal(bg_runner_pool(m[i].runner), pool);
+            EXPECT_OK(bg_runner_capture(m[i].runner));
+        }
+        assert_int_equal(mapped(pool), large);
+        bg_pool_destroy(pool); /* the runners keep it */
+        for (int round = 0; round < ROUNDS; round++)
+            for (int i = 0; i < 2; i++) {
+                EXPECT_OK(run(&m[i], round % 2 == 0 ? 60 : 9, round));
+                expect_outputs(&m[i], round % 2 == 0 ? 60 : 9, round);
+            }
+        bg_runner_destroy(m[large_first].runner);
+        EXPECT_OK(run(&m[1 - large_first], MOST, 1));
+        expect_outputs(&m[1 - large_first], MOST, 1);
+        bg_runner_destroy(m[1 - large_first].runner);
+    }
+}
+
+static void test_limit_of_the_pool(void **state)
+{
+    fixture *f = *state;
+    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    bg_bucket_info info = BG_BUCKET_INFO_INIT;
+    bg_pool *pool;
+    model m;
+
+    options.limit_bytes = (size_t)8 << 20;
+    EXPECT_OK(bg_pool_create(&pool, &options));
+    open_model(&m, pool, f->stream, WIDE);
+    EXPECT_OK(bg_runner_capture(m.runner)); /* the bucket of 16 rows has room */
+    EXPECT_OK(bg_runner_get_bucket(m.runner, 0, &info));
+    assert_false(info.captured);
+    assert_non_null(strstr(info.failure, "the limit is 8388608 bytes"));
+    EXPECT_OK(run(&m, 9, 3));
+    expect_outputs(&m, 9, 3);
+    bg_runner_destroy(m.runner);
+    bg_pool_destroy(pool);
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------- */
+
+/* Rows on the device, so that no copy makes the host wait. */
+typedef struct batch_rows {
+    bg_tensor input, output;
+} batch_rows;
+
+static batch_rows make_rows(int tokens, int round)
+{
+    float rows[ABOVE * WIDTH];
+    batch_rows made = {bg_tensor_2d(NULL, BG_F32, tokens, WIDTH), bg_tensor_2d(NULL, BG_F32, tokens, WIDTH)};
+    const size_t bytes = bg_tensor_bytes(&made.input);
+
+    fill(rows, tokens, round);
+    EXPECT_CUDA(cudaMalloc(&made.input.data, bytes));
+    EXPECT_CUDA(cudaMalloc(&made.output.data, bytes));
+    EXPECT_CUDA(cudaMemcpy(made.input.data, rows, bytes, cudaMemcpyHostToDevice));
+    return made;
+}
+
+static void queue_rows(const model *m, batch_rows *rows)
+{
+    const int tokens = (int)rows->input.dim[0];
+    bg_batch batch = {.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    EXPECT_OK(bg_runner_run(m->runner, &batch, &rows->input, &rows->output, NULL));
+}
+
+static void expect_rows(batch_rows *rows, int round)
+{
+    float wanted[ABOVE * WIDTH], results[ABOVE * WIDTH];
+    const int tokens = (int)rows->input.dim[0];
+
+    fill(wanted, tokens, round);
+    EXPECT_CUDA(cudaMemcpy(results, rows->output.data, bg_tensor_bytes(&rows->output), cudaMemcpyDeviceToHost));
+    for (int i = 0; i < tokens * WIDTH; i++)
+        if (results[i] != 4 * wanted[i])
+            fail_msg("round %d, %d tokens: element %d is %g, not %g", round, tokens, i, (double)results[i],
+                     (double)(4 * wanted[i]));
+    EXPECT_CUDA(cudaFree(rows->input.data));
+    EXPECT_CUDA(cudaFree(rows->output.data));
+}
+
+/* Each replay overwrites the scratch of the other runner's, on another stream, before the host has waited. */
+static void test_two_streams(void **state)
+{
+    /* Graphs after graphs, eager passes after graphs, and the other way round. */
+    const int tokens[ROUNDS][2] = {{60, 12}, {12, 60}, {60, ABOVE}, {ABOVE, 12}, {ABOVE, ABOVE}, {12, 12}};
+    batch_rows rows[ROUNDS][2];
+    cudaStream_t streams[2];
+    bg_pool *pool;
+    model m[2];
+
+    (void)state;
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    for (int i = 0; i < 2; i++) {
+        EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        open_model(&m[i], pool, streams[i], 1);
+    }
+    for (int i = 1; i >= 0; i--)
+        EXPECT_OK(bg_runner_capture(m[i].runner));
+    bg_pool_destroy(pool);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++)
+            rows[round][i] = make_rows(tokens[round][i], 2 * round + i);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++)
+            queue_rows(&m[i], &rows[round][i]);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++)
+            expect_rows(&rows[round][i], 2 * round + i);
+    for (int i = 0; i < 2; i++) {
+        bg_runner_destroy(m[i].runner);
+        EXPECT_CUDA(cudaStreamDestroy(streams[i])); /* the other runner's work has waited for it */
+    }
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------- */
+
+typedef struct attempt {
+    const model *m;
+    bg_status run, capture;
+    char why[2][400];
+} attempt;
+
+static void *try_both(void *user)
+{
+    attempt *a = user;
+    a->run = run(a->m, 9, 2);
+    snprintf(a->why[0], sizeof a->why[0], "%s", bg_last_error());
+    a->capture = bg_runner_capture(a->m->runner);
+    snprintf(a->why[1], sizeof a->why[1], "%s", bg_last_error());
+    return NULL;
+}
+
+static attempt found;
+
+static bool is_captured(const model *m)
+{
+    bg_bucket_info info = BG_BUCKET_INFO_INIT;
+    bool captured = true;
+    for (int i = 0; i < bg_runner_bucket_count(m->runner); i++) {
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &info));
+        captured = captured && info.captured;
+    }
+    return captured;
+}
+
+/* In the middle of a replay, another thread uses the other runner. */
+static bg_status use_other(model *m)
+{
+    pthread_t thread;
+    found = (attempt){.m = m->other};
+    assert_int_equal(pthread_create(&thread, NULL, try_both, &found), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return BG_OK;
+}
+
+static void test_another_thread(void **state)
+{
+    fixture *f = *state;
+    cudaStream_t side;
+    bg_pool *pool;
+    model m[2];
+
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
+    open_model(&m[0], pool, f->stream, 1);
+    open_model(&m[1], pool, side, 1);
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(bg_runner_capture(m[i].runner));
+    m[0].other = &m[1];
+    m[0].body = use_other;
+    EXPECT_OK(run(&m[0], 60, 1));
+    expect_outputs(&m[0], 60, 1);
+    assert_int_equal(found.run, BG_ERROR_BUSY);
+    assert_non_null(strstr(found.why[0], "bg_runner_run: a run, replay or capture that has not returned uses"));
+    assert_int_equal(found.capture, BG_ERROR_BUSY);
+    assert_non_null(strstr(found.why[1], "bg_runner_capture: a run, replay or capture that has not returned uses"));
+    for (int i = 0; i < 2; i++)
+        assert_true(is_captured(&m[i])); /* nothing is lost */
+    m[0].body = NULL;
+    for (int i = 0; i < 2; i++) {
+        EXPECT_OK(run(&m[i], 9, 2));
+        expect_outputs(&m[i], 9, 2);
+    }
+    for (int i = 0; i < 2; i++)
+        bg_runner_destroy(m[i].runner);
+    EXPECT_CUDA(cudaStreamDestroy(side));
+    bg_pool_destroy(pool);
+}
+
+/* ---- who goes first ------------------------------------------------------------------------------------------- */
+
+/* The buffers of a runner that is destroyed while its work runs stay until that is done. */
+static void test_destroyed_while_it_runs(void **state)
+{
+    fixture *f = *state;
+    batch_rows rows = make_rows(MOST, 5);
+    bg_pool *pool;
+    model m[2];
+
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    for (int i = 0; i < 2; i++) {
+        open_model(&m[i], pool, f->stream, 1);
+        EXPECT_OK(bg_runner_capture(m[i].runner));
+    }
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    queue_rows(&m[0], &rows);
+    bg_runner_destroy(m[0].runner);
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    expect_rows(&rows, 5);
+    EXPECT_OK(run(&m[1], 9, 2));
+    expect_outputs(&m[1], 9, 2);
+    bg_runner_destroy(m[1].runner);
+    bg_pool_destroy(pool);
+}
+
+static void test_a_pool_of_another_device(void **state)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    fixture *f = *state;
+    bg_runner *runner;
+    int devices;
+    bg_pool *pool;
+
+    EXPECT_CUDA(cudaGetDeviceCount(&devices));
+    if (devices < 2) {
+        print_message("skip test_a_pool_of_another_device: there is one device\n");
+        skip();
+    }
+    EXPECT_CUDA(cudaSetDevice(1));
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    EXPECT_CUDA(cudaSetDevice(0));
+    config.pool = pool;
+    EXPECT_STATUS(bg_runner_create(&runner, &config, forward, NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("config.pool: the pool belongs to device 1, the current device is 0");
+    assert_null(runner);
+    bg_pool_destroy(pool);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_as_large_as_the_largest), TEST(test_limit_of_the_pool),       TEST(test_two_streams),
+        TEST(test_another_thread),          TEST(test_destroyed_while_it_runs), TEST(test_a_pool_of_another_device),
+    };
+    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
