@@ -5,8 +5,8 @@
  *     graphs also use. Its contents are valid only inside that pass, at capture and in each replay.
  *   - Allocated outside captures: kept. No graph of the pool reuses it until it is released. For static inputs, and
  *     for outputs that are read after a replay.
- * Threads: a pool, with its graphs, serves one thread at a time: a replay or a capture returns BUSY while one of another
- * thread has not returned. Different pools may be used concurrently. */
+ * Threads: a pool, with its graphs, serves one thread at a time: a replay or a capture returns BUSY while one of
+ * another thread has not returned. Different pools may be used concurrently. */
 #ifndef BREAKGRAPH_MEMORY_H
 #define BREAKGRAPH_MEMORY_H
 
