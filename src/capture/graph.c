@@ -111,13 +111,20 @@ static void wait_for_use(const bg_graph *graph)
 static void settle_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
+    const char *call = "cudaStreamIsCapturing";
     bg__use *use = graph->use;
+    cudaError_t error;
 
     if (graph->pool == NULL || bg__use_is_taken(use) || use->stream == NULL || use->stream == cudaStreamLegacy)
         return;
-    bg__ignore(cudaStreamIsCapturing(use->stream, &capturing));
-    if (capturing == cudaStreamCaptureStatusNone)
-        bg__ignore(bg__use_note(use, use->stream));
+    error = cudaStreamIsCapturing(use->stream, &capturing);
+    if (error == cudaSuccess && capturing == cudaStreamCaptureStatusNone)
+        call = "cudaEventRecord", error = bg__use_note(use, use->stream);
+    bg__ignore(error);
+    if (error != cudaSuccess && !bg__device_is_gone(error))
+        bg__warn("%s: %s failed with %s; if the stream of its last replay is destroyed before the pool is used again, "
+                 "that use does not wait for it",
+                 graph->name, call, cudaGetErrorName(error));
 }
 
 void bg_graph_destroy(bg_graph *graph)
