@@ -10,7 +10,7 @@ demo: $(EXAMPLES)
 ORDERED := test_writeback test_workers test_memory_nodes test_hostcuda_driver test_hostcuda_virtual test_hostcuda_graphs test_hostcuda_graph_updates test_hostcuda_capture_edits \
            test_streams test_capture test_outputs test_calls test_debug test_errors test_other_captures test_pending_errors test_runtime test_capture_rules \
            test_pitched_memory test_memory_pools test_symbols test_driver_copies test_peers test_event_devices test_threads test_cublas test_graphs test_nccl test_nccl_graphs test_nccl_failures test_step_nccl test_ranks test_ranks_runner test_ranks_tools
-ORDERED += test_passes test_passes_within test_runner test_runner_modes test_runner_pool test_runner_padding test_llama_runner test_pool test_pool_capture test_pool_order test_events test_event_errors test_hooks test_lifetimes \
+ORDERED += test_passes test_passes_within test_runner test_runner_modes test_runner_pool test_runner_idle test_runner_padding test_llama_runner test_pool test_pool_capture test_pool_order test_events test_event_errors test_hooks test_lifetimes \
            test_capture_threads test_runner_misuse test_runner_binding test_runner_passes test_runner_use test_pool_forks test_wrap \
            test_check test_check_blocks test_check_replay test_races test_leaks test_shadow test_shadow_replay test_bisect test_trace test_comm
 # Programs that run while no other does:

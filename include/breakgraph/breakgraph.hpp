@@ -512,6 +512,10 @@ class runner : public handle<bg_runner, bg_runner_destroy>
     {
         return bg_runner_capture(get());
     }
+    bg_status idle(int64_t budget_us) noexcept
+    {
+        return bg_runner_idle(get(), budget_us);
+    }
     bg_status run(const bg_batch &batch, const bg_tensor *inputs = nullptr, bg_tensor *outputs = nullptr,
                   void *context_user = nullptr) noexcept
     {

@@ -41,6 +41,13 @@ BG_API bool bg_mode_has_piecewise(bg_mode mode);
 /* Returns whether decode and mixed batches are captured separately: FULL_DECODE_ONLY and FULL_AND_PIECEWISE. */
 BG_API bool bg_mode_separate(bg_mode mode);
 
+/* When buckets are captured.
+ *   NO:         all by bg_runner_capture
+ *   ON_DEMAND:  each by the first batch that needs it, which waits for that
+ *   BACKGROUND: bg_runner_capture captures the largest of each kind; bg_runner_idle captures the others, between two
+ *               batches. A batch whose bucket is still missing runs by the next larger one that is not, or eagerly */
+typedef enum bg_lazy { BG_LAZY_NO, BG_LAZY_ON_DEMAND, BG_LAZY_BACKGROUND } bg_lazy;
+
 /* What an input holds in the padding rows.
  *   ZERO:        0
  *   REPEAT_LAST: the batch's last row
@@ -95,7 +102,7 @@ typedef struct bg_runner_config {
     /* A list of patterns as for bg_override_eager, applied after the ops' declarations and before BG_EAGER_OPS.
      * Default: NULL, none. */
     const char *eager_ops;
-    bool lazy;           /* true: a bucket is captured when a batch first needs it. Default: false */
+    uint8_t lazy;        /* a bg_lazy; true is ON_DEMAND. Default: NO */
     bool copy_inputs;    /* false: the caller writes into the static buffers itself. Default: true */
     size_t memory_limit; /* most device memory, in bytes, that the runner's pool may take. Default: 0, no limit */
     bg_debug debug;      /* default: FROM_ENV */
@@ -116,10 +123,11 @@ typedef struct bg_runner_config {
     size_t state_count;
     struct bg_config_text *text_; /* the strings of bg_runner_config_set. Default: NULL */
     /* The job's ranks; NULL: this process alone. The ranks compare their configurations, eager ops and buckets, and
-     * capture the same buckets in the same order. A bucket that fails on one rank fails on all. A lazy bucket is
-     * captured when all ranks need it. Each rank chooses a batch's bucket for itself, by the batch, the configuration,
-     * veto and pad_across_ranks: these two must return the same on all ranks. With ranks->compare_choices, and in
-     * every debug mode, the ranks compare their choices of a bucket before each batch. */
+     * capture the same buckets in the same order. A bucket that fails on one rank fails on all. With lazy ON_DEMAND a
+     * bucket is captured when all ranks need it. Each rank chooses a batch's bucket for itself, by the batch, the
+     * configuration, veto and pad_across_ranks: these two must return the same on all ranks. With
+     * ranks->compare_choices, and in every debug mode, the ranks compare their choices of a bucket before each batch.
+     */
     const bg_ranks *ranks;
     /* The query lengths of decode batches, "1,4": ascending, 1 to max_tokens. Each length has its own buckets, of the
      * schedule's sizes rounded up to whole requests. NULL: max_query_len alone. */
@@ -140,7 +148,8 @@ typedef struct bg_runner_config {
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,
  * copy_inputs, memory_limit, debug, worker_threads or variants.
- * value is text: a mode in lower case ("full"), true or false (or 1, 0), or a decimal number. For memory_limit K, M or
+ * value is text: a mode in lower case ("full"), true or false (or 1, 0), or a decimal number. lazy is no, on-demand or
+ * background; true means on-demand. For memory_limit K, M or
  * G may follow the number (2^10, 2^20, 2^30 bytes). For max_query_len it may be a list ("1,4"), which sets query_lens.
  * A string is copied; the configuration owns the copy until the same key is set again or bg_runner_config_clear.
  * Conditions on several fields (max_query_len above max_tokens, a list's sizes) are checked when a runner is created.

@@ -36,7 +36,8 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *con
  *   VETO:           config.veto returned true
  *   CAPTURE_FAILED: its bucket could not be captured
  *   NOT_CAPTURED:   bg_runner_capture has not been called (without config.lazy), the batch's variant is not captured,
- *                   or its lazy bucket cannot be captured now (bg_runner_run)
+ *                   its bucket cannot be captured on demand now (bg_runner_run), or is still missing in the
+ *                   background, as are larger ones
  *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
@@ -95,9 +96,10 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
 
 /* Captures every bucket, from large to small, without launching it. Another call captures all buckets again. Progress
  * is shown on a terminal.
- * With config.lazy each bucket is captured at its first use, and this function need not be called. If it is
+ * With config.lazy ON_DEMAND each bucket is captured at its first use, and this function need not be called. If it is
  * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
- * next use. If some bucket has been captured, it captures all buckets again.
+ * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If some bucket
+ * has been captured, this function captures all buckets, again.
  * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.
@@ -105,9 +107,20 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
+/* Captures buckets that are still missing, with config.lazy BACKGROUND; otherwise does nothing. Call it when there is
+ * no batch to run, with the time until the next one in microseconds, or INT64_MAX. It captures first those that batches
+ * have wanted, most wanted first, then from large to small, and waits for the device. It begins no capture whose
+ * estimate is above what is left of budget_us: the time that the next larger bucket of the same kind took. A capture
+ * that ends later than the budget is counted (bg_counters.idle_overruns). The contents of the runner's buffers and
+ * config.state stay.
+ * With config.ranks all ranks call this together. They capture a bucket if it fits into the budget of each of them,
+ * from large to small. Errors: INVALID_ARGUMENT (budget_us below 0), those of bg_runner_capture. A capture that fails
+ * is none: its bucket's batches run eagerly. */
+BG_API bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us);
+
 /* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and
  * bg_last_error() describes it; for a veto it contains the text that the callback set in *why. Calls config.veto. A
- * lazy bucket that is not captured yet counts as captured. A NULL or invalid batch: false, BG_REASON_NONE, with
+ * bucket that is to be captured on demand counts as captured. A NULL or invalid batch: false, BG_REASON_NONE, with
  * bg_last_error(). */
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
@@ -121,7 +134,7 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * Inputs and outputs that are copied may lie in a static buffer only in a part that this run neither reads nor writes.
  * context_user becomes the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and
  * padded_tokens equal to tokens. In the debug mode forward the pass of a bucket is not padded either, so padded_tokens
- * equals tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an
+ * equals tokens. A bucket that cannot be captured on demand now (during a capture of this thread, in an
  * eager body) is left for a later run, and this batch runs eagerly.
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
  * which bg_last_error() names), OUT_OF_MEMORY (also for a batch above config.max_tokens where static buffers do not
@@ -213,13 +226,18 @@ typedef struct bg_counters {
     uint64_t captures;          /* captures tried, including those that failed */
     uint64_t replays[5];        /* replays by bg_mode: PIECEWISE or FULL */
     uint64_t eager[7];          /* eager runs by bg_reason, up to NOT_CAPTURED */
-    uint64_t padded_tokens;     /* padding rows */
+    uint64_t padded_tokens;     /* padding rows up to the batch's own bucket */
     uint64_t recaptures;        /* captures of buckets that were captured before */
     uint64_t eager_unsupported; /* eager runs by BG_REASON_UNSUPPORTED */
+    uint64_t
+        larger_replays;     /* of replays: by a larger bucket, since the batch's own was missing (BG_LAZY_BACKGROUND) */
+    uint64_t larger_tokens; /* the padding rows beyond the batch's own bucket in these */
+    uint64_t idle_captures; /* of captures: in bg_runner_idle */
+    uint64_t idle_overruns; /* of these: those that ended later than the budget */
 } bg_counters;
 #define BG_COUNTERS_INIT                                                                                               \
     {                                                                                                                  \
-        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0                                  \
+        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0                      \
     }
 
 /* Copy the counters to *counters, set them to 0, or print them. */

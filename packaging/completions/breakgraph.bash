@@ -34,7 +34,7 @@ _breakgraph()
     *:BG_ATTACH_RUN) words="1 2" ;;
     *:BG_ATTACH_SHADOW) words="0 1" ;;
     *:BG_RUNNER_MODE) words="none piecewise full full_decode_only full_and_piecewise" ;;
-    *:BG_RUNNER_LAZY) words="true false 1 0" ;;
+    *:BG_RUNNER_LAZY) words="no on-demand background false true 0 1" ;;
     *:BG_RUNNER_COPY_INPUTS) words="true false 1 0" ;;
     *:BG_RUNNER_DEBUG) words="env off forward ops sync step" ;;
     *:BG_RANKS_COMPARE) words="0 1" ;;

@@ -102,7 +102,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_WARMUPS= -d 'passes that run before each capture'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MAX_PADDING= -d 'run a batch eagerly where captured size / tokens is above this ratio'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_EAGER_OPS= -d 'ops that runners run eagerly; the patterns of BG_EAGER_OPS are applied after these'
-complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_LAZY= -d 'true captures a size when a batch first needs it'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_LAZY= -d 'when sizes are captured: at the start, by the first batch that needs one, or between batches'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_COPY_INPUTS= -d 'false: the program writes into the static input buffers itself'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MEMORY_LIMIT= -d 'most device memory that the pool of a runner may take, such as 2G'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_DEBUG= -d 'BG_DEBUG for runners only; env uses the value of BG_DEBUG'

@@ -136,9 +136,22 @@ static int find_size(const bg__group *group, int tokens)
     return low;
 }
 
-static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
-                               bg_reason *reason)
+/* BG_LAZY_BACKGROUND: the next larger one that is captured. */
+static bg__bucket *find_larger(const bg_runner *runner, const bg__group *group, bg__bucket *missing, int tokens)
 {
+    const double most = runner->config.max_padding > 0 ? runner->config.max_padding * tokens : INT_MAX;
+    bg__bucket *end = &group->buckets[(missing->variant + 1) * group->size_count];
+
+    for (bg__bucket *larger = missing + 1; larger < end && larger->tokens <= most; larger++)
+        if (larger->graph != NULL)
+            return larger;
+    return NULL;
+}
+
+static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
+                               bg__dispatched *found)
+{
+    bg_reason *reason = &found->reason;
     bg__bucket *bucket;
     int size;
 
@@ -158,9 +171,14 @@ static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, 
     bucket = &group->buckets[batch->variant * group->size_count + size];
     if (bucket->graph == NULL && bucket->failure != NULL)
         *reason = BG_REASON_CAPTURE_FAILED;
-    if (bucket->graph == NULL && (bucket->failure != NULL || !runner->config.lazy))
+    if (bucket->graph == NULL && (bucket->failure != NULL || runner->config.lazy == BG_LAZY_NO))
         return NULL;
-    *reason = BG_REASON_NONE;
+    if (bucket->graph == NULL && runner->config.lazy == BG_LAZY_BACKGROUND) {
+        found->missing = found->missing != NULL ? found->missing : bucket;
+        bucket = find_larger(runner, group, bucket, tokens);
+    }
+    if (bucket != NULL)
+        *reason = BG_REASON_NONE;
     return bucket;
 }
 
@@ -174,20 +192,46 @@ static const bg__group *find_decode(const bg_runner *runner, const bg_batch *bat
     return NULL;
 }
 
-bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason)
+bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens)
 {
     const bg__group *decode = find_decode(runner, batch), *mixed = &runner->plan.groups[0];
-    bg_reason why = BG_REASON_MODE_NONE;
-    bg__bucket *bucket = NULL;
+    bg__dispatched found = {.reason = BG_REASON_MODE_NONE};
 
     if (runner->pool == NULL && runner->config.mode != BG_MODE_NONE) {
-        *reason = BG_REASON_UNSUPPORTED;
-        return NULL;
+        found.reason = BG_REASON_UNSUPPORTED;
+        return found;
     }
     if (decode != NULL)
-        bucket = find_bucket(runner, decode, batch, tokens, &why);
-    if (bucket == NULL && (mixed->mode != BG_MODE_NONE || why == BG_REASON_MODE_NONE))
-        bucket = find_bucket(runner, mixed, batch, tokens, &why);
-    *reason = why;
-    return bucket;
+        found.bucket = find_bucket(runner, decode, batch, tokens, &found);
+    if (found.bucket == NULL && (mixed->mode != BG_MODE_NONE || found.reason == BG_REASON_MODE_NONE))
+        found.bucket = find_bucket(runner, mixed, batch, tokens, &found);
+    return found;
+}
+
+static const bg__group *group_of(const bg_runner *runner, const bg__bucket *bucket)
+{
+    const bg__group *group = runner->plan.groups;
+    while (group->query_len != bucket->query_len)
+        group++;
+    return group;
+}
+
+bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket)
+{
+    const bg__group *group = group_of(runner, bucket);
+    return bucket->tokens == group->sizes[group->size_count - 1];
+}
+
+double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket)
+{
+    const bg__group *group = group_of(runner, bucket);
+    const bg__bucket *nearest = NULL;
+
+    for (int i = 0; i < group->size_count * runner->config.variants; i++) {
+        const bg__bucket *other = &group->buckets[i];
+        if (other->took_ms > 0 && other->tokens >= bucket->tokens &&
+            (nearest == NULL || other->tokens < nearest->tokens))
+            nearest = other;
+    }
+    return nearest != NULL ? nearest->took_ms : 0;
 }

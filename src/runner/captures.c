@@ -70,6 +70,34 @@ static bg_status check_step(const bg_runner *runner)
     return runner->ranks.parted ? BG_ERROR_RANKS : BG_OK;
 }
 
+/* ---- how long captures take ---- */
+
+void bg__capture_began(bg_runner *runner)
+{
+    runner->began_ms = bg__now_ms();
+}
+
+static bg_status wait_for_device(const bg_runner *runner)
+{
+    bg__relaxed relaxed;
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaStreamSynchronize(runner->stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg__capture_took(const bg_runner *runner, bg__bucket *bucket)
+{
+    bg_status status;
+    BG__TRY(wait_for_device(runner));
+    bucket->took_ms = bg__now_ms() - runner->began_ms;
+done:
+    return status;
+}
+
 /* ---- one bucket ---- */
 
 static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
@@ -85,6 +113,22 @@ static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
                                 .phase = phase};
 }
 
+/* The first pass of a process loads kernels and makes handles. Where captures are timed, it is one more. */
+static int passes_to_load(const bg_runner *runner)
+{
+    return !runner->loaded && runner->config.lazy == BG_LAZY_BACKGROUND && runner->config.warmups > 0;
+}
+
+static bg_status run_warm_up(bg_runner *runner, const bg_forward_context *context)
+{
+    bg_status status = bg__pass_prepare(runner, context);
+    if (status == BG_OK)
+        status = bg__pass_eager(runner, context);
+    if (status != BG_OK)
+        bg__fail_where("warm-up");
+    return status;
+}
+
 static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
 {
     bg_forward_context context = context_of(bucket, BG_PHASE_WARMUP);
@@ -96,13 +140,15 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
         return status;
     observe(runner);
     bg__context_set(&context);
-    for (int i = 0; i < runner->config.warmups && status == BG_OK; i++) {
-        status = bg__pass_prepare(runner, &context);
+    for (int i = passes_to_load(runner); i > 0 && status == BG_OK; i--) {
+        status = run_warm_up(runner, &context);
         if (status == BG_OK)
-            status = bg__pass_eager(runner, &context);
-        if (status != BG_OK)
-            bg__fail_where("warm-up");
+            status = wait_for_device(runner);
+        bg__capture_began(runner);
     }
+    runner->loaded = true;
+    for (int i = 0; i < runner->config.warmups && status == BG_OK; i++)
+        status = run_warm_up(runner, &context);
     bg__context_reset();
     observe_no_more();
     return status;
@@ -268,63 +314,88 @@ static bg_status restore_state_keeping_error(const bg__state *state, bg_status s
     return status;
 }
 
-/* The batch: its source may be what a pass writes, a view of an output, so that it cannot be brought in again. */
-static bg_status save_inputs(const bg_runner *runner, int rows, bg__state *state)
+/* Their first rows. */
+static bg_status save_buffers(const bg_runner *runner, const bg__buffers *buffers, int rows, bg__state *state)
 {
-    size_t count = runner->inputs.count;
-    bg_tensor *tensors = calloc(count + 1, sizeof *tensors);
+    const char *what = buffers == &runner->inputs ? "input" : "output";
+    bg_tensor *tensors = calloc(buffers->count + 1, sizeof *tensors);
     bg_status status;
 
     if (tensors == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu inputs", count);
-    for (size_t i = 0; i < count; i++) {
-        tensors[i] = runner->inputs.list[i].tensor;
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu %ss", buffers->count, what);
+    for (size_t i = 0; i < buffers->count; i++) {
+        tensors[i] = buffers->list[i].tensor;
         tensors[i].dim[0] = rows;
     }
-    status = bg__state_save(state, tensors, count, "input", runner->stream);
+    status = bg__state_save(state, tensors, buffers->count, what, runner->stream);
     free(tensors);
     return status;
 }
 
-bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned)
+/* A batch's source may be what a pass writes, a view of an output, so that it cannot be brought in again. The outputs
+ * may still be views of the batch before. */
+bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned)
 {
     const bg_runner_config *config = &runner->config;
-    bg__state state = {NULL, 0}, inputs = {NULL, 0};
+    bg__state state = {NULL, 0}, inputs = {NULL, 0}, outputs = {NULL, 0};
     bg_status failed = BG_OK, status;
 
     *replanned = false;
     status = bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream);
     if (status == BG_OK)
-        status = save_inputs(runner, bucket->tokens, &inputs);
+        status = save_buffers(runner, &runner->inputs, bucket->tokens, &inputs);
+    if (status == BG_OK && !batch)
+        status = save_buffers(runner, &runner->outputs, bucket->tokens, &outputs);
     BG__TRY(share(runner, status, "before the capture", "a lazy bucket"));
-    status = capture(runner, bucket, false, replanned, &failed);
+    status = capture(runner, bucket, !batch, replanned, &failed);
     status = restore_state_keeping_error(&state, status, runner->stream);
     status = restore_state_keeping_error(&inputs, status, runner->stream);
+    status = restore_state_keeping_error(&outputs, status, runner->stream);
 done:
     bg__state_free(&state);
     bg__state_free(&inputs);
+    bg__state_free(&outputs);
     return status;
 }
 
 /* ---- all of them ---- */
 
-static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
+static bool is_chosen(const bg_runner *runner, const bg__bucket *bucket, bool only_largest)
 {
-    bg__progress progress = bg__progress_begin("capture", 0, runner->plan.bucket_count);
+    return !only_largest || bg__bucket_is_largest(runner, bucket);
+}
+
+static int count_chosen(const bg_runner *runner, bool only_largest)
+{
+    int count = 0;
+    for (int i = 0; i < runner->plan.bucket_count; i++)
+        count += is_chosen(runner, runner->plan.order[i], only_largest);
+    return count;
+}
+
+/* only_largest: of each kind; how long that takes tells about the others. */
+static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
+{
+    bg__progress progress = bg__progress_begin("capture", 0, count_chosen(runner, only_largest));
     bg_status status = BG_OK;
     bool replanned;
 
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bool first = *failed == BG_OK;
+        if (!is_chosen(runner, runner->plan.order[i], only_largest))
+            continue;
+        bg__capture_began(runner);
         BG__TRY(capture(runner, runner->plan.order[i], true, &replanned, failed));
         if (first && *failed != BG_OK)
             *why = strdup(bg_last_error());
         if (replanned) {
-            progress.total = runner->plan.bucket_count;
+            progress.total = count_chosen(runner, only_largest);
             progress.done = 0;
             i = -1;
             continue;
         }
+        if (only_largest)
+            BG__TRY(bg__capture_took(runner, runner->plan.order[i]));
         bg__capture_progress_step(&progress, runner, runner->plan.order[i]);
     }
 done:
@@ -352,6 +423,7 @@ bg_status bg_runner_capture(bg_runner *runner)
 {
     bg_status status, failed = BG_OK;
     bg__state state = {NULL, 0};
+    bool only_largest;
     char *why = NULL;
 
     BG__NEED(runner);
@@ -364,7 +436,8 @@ bg_status bg_runner_capture(bg_runner *runner)
         status = bg__runner_check_pool(runner, __func__);
     BG__TRY(bg__runner_agree(runner, status));
     runner->frozen = true;
-    if (runner->config.lazy && runner->plan.bucket_count > 0 && !any_captured(runner)) {
+    only_largest = runner->config.lazy == BG_LAZY_BACKGROUND && !any_captured(runner);
+    if (runner->config.lazy == BG_LAZY_ON_DEMAND && runner->plan.bucket_count > 0 && !any_captured(runner)) {
         forget_failures(runner); /* the next batches try again */
         goto done;
     }
@@ -372,7 +445,7 @@ bg_status bg_runner_capture(bg_runner *runner)
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
     status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
     if (status == BG_OK)
-        status = restore_state_keeping_error(&state, capture_all(runner, &failed, &why), runner->stream);
+        status = restore_state_keeping_error(&state, capture_all(runner, only_largest, &failed, &why), runner->stream);
     runner->running = false;
     if (status == BG_OK && failed != BG_OK && !any_captured(runner))
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first failed with: %s",

@@ -54,6 +54,8 @@ static bg_status check_fields(const bg_runner_config *config)
                  config->max_padding);
     BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
     BG__TRY(check_debug(config->debug));
+    if (config->lazy > BG_LAZY_BACKGROUND)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "lazy is %d, which is not a bg_lazy", config->lazy);
     BG__TRY(check_int("worker_threads", config->worker_threads, "BG_RUNNER_WORKER_THREADS"));
     BG__TRY(check_int("variants", config->variants, "BG_RUNNER_VARIANTS"));
     BG__TRY(check_state(config->state, config->state_count));

@@ -28,6 +28,7 @@ typedef enum bg__key_type {
     BG__KEY_SCHEDULE,
     BG__KEY_PATTERN,
     BG__KEY_BOOL,
+    BG__KEY_LAZY, /* a choice, or a bool */
     BG__KEY_INT,
     BG__KEY_QUERY_LENS,
     BG__KEY_DOUBLE,

@@ -22,7 +22,8 @@ const char *bg__reason_name(bg_reason reason)
 }
 
 static struct {
-    _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures;
+    _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures, larger_replays,
+        larger_tokens, idle_captures, idle_overruns;
 } counted;
 
 /* The public array ends where that of the first version did; later reasons have members of their own. */
@@ -46,10 +47,20 @@ void bg__count_capture(const bg_graph *graph, bool again)
     add_to_counter(&counted.recaptures, again);
 }
 
-void bg__count_replay(bg_mode mode, int padded_tokens)
+void bg__count_replay(bg_mode mode, int padded_tokens, int larger)
 {
     add_to_counter(&counted.replays[mode], 1);
     add_to_counter(&counted.padded_tokens, (uint64_t)padded_tokens);
+    if (larger == 0)
+        return;
+    add_to_counter(&counted.larger_replays, 1);
+    add_to_counter(&counted.larger_tokens, (uint64_t)larger);
+}
+
+void bg__count_idle(bool overran)
+{
+    add_to_counter(&counted.idle_captures, 1);
+    add_to_counter(&counted.idle_overruns, overran);
 }
 
 void bg__count_eager(bg_reason reason)
@@ -80,6 +91,10 @@ void bg_counters_get(bg_counters *counters)
         *eager_in(&now, i) = get(&counted.eager[i]);
     now.padded_tokens = get(&counted.padded_tokens);
     now.recaptures = get(&counted.recaptures);
+    now.larger_replays = get(&counted.larger_replays);
+    now.larger_tokens = get(&counted.larger_tokens);
+    now.idle_captures = get(&counted.idle_captures);
+    now.idle_overruns = get(&counted.idle_overruns);
     memcpy(counters, &now, size);
 }
 
@@ -94,6 +109,10 @@ void bg_counters_reset(void)
         atomic_store(&counted.eager[i], 0);
     atomic_store(&counted.padded_tokens, 0);
     atomic_store(&counted.recaptures, 0);
+    atomic_store(&counted.larger_replays, 0);
+    atomic_store(&counted.larger_tokens, 0);
+    atomic_store(&counted.idle_captures, 0);
+    atomic_store(&counted.idle_overruns, 0);
 }
 
 typedef unsigned long long ull;
@@ -109,6 +128,11 @@ void bg_counters_print(FILE *out)
             (ull)c.recaptures, (ull)c.graphs, (ull)c.segments);
     fprintf(out, "replays: %llu piecewise, %llu full; padding rows: %llu\n", (ull)c.replays[BG_MODE_PIECEWISE],
             (ull)c.replays[BG_MODE_FULL], (ull)c.padded_tokens);
+    if (c.larger_replays > 0 || c.idle_captures > 0)
+        fprintf(out,
+                "in the background: %llu captures, of which %llu overran; %llu replays of larger buckets, with %llu "
+                "more padding rows\n",
+                (ull)c.idle_captures, (ull)c.idle_overruns, (ull)c.larger_replays, (ull)c.larger_tokens);
     fputs("eager runs:", out);
     for (int i = 1; i < REASONS; i++)
         fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)*eager_in(&c, i), reason_names[i]);
@@ -129,5 +153,9 @@ void bg_counters_print_json(FILE *out)
     fputs("}, \"eager\": {", out);
     for (int i = 0; i < REASONS; i++)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_in(&c, i));
-    fprintf(out, "}, \"padded_tokens\": %llu}\n", (ull)c.padded_tokens);
+    fprintf(out,
+            "}, \"padded_tokens\": %llu, \"larger_replays\": %llu, \"larger_tokens\": %llu, \"idle_captures\": %llu, "
+            "\"idle_overruns\": %llu}\n",
+            (ull)c.padded_tokens, (ull)c.larger_replays, (ull)c.larger_tokens, (ull)c.idle_captures,
+            (ull)c.idle_overruns);
 }

@@ -20,7 +20,7 @@ static bool add_settings(const bg_runner *runner, cJSON *root)
            cJSON_AddNumberToObject(root, "max_tokens", config->max_tokens) &&
            cJSON_AddNumberToObject(root, "max_padding", config->max_padding) &&
            cJSON_AddNumberToObject(root, "variants", config->variants) &&
-           cJSON_AddBoolToObject(root, "lazy", config->lazy);
+           cJSON_AddBoolToObject(root, "lazy", config->lazy != BG_LAZY_NO);
 }
 
 static bool add_counts(const bg__mix *mix, cJSON *root)

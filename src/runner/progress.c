@@ -79,8 +79,9 @@ bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_graph: %s could not be captured: %s", name, bucket->failure);
     if (bucket->graph == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_graph: %s is not captured yet; %s", name,
-                        runner->config.lazy ? "run a batch of that size first (config.lazy)"
-                                            : "call bg_runner_capture first");
+                        runner->config.lazy == BG_LAZY_ON_DEMAND    ? "run a batch of that size first (config.lazy)"
+                        : runner->config.lazy == BG_LAZY_BACKGROUND ? "call bg_runner_idle first (config.lazy)"
+                                                                    : "call bg_runner_capture first");
     *graph = bucket->graph;
     return BG_OK;
 }

@@ -27,10 +27,11 @@ static bg_status check_batch(const bg_batch *batch)
 }
 
 typedef struct choice {
-    bg__bucket *bucket; /* NULL: the batch runs eagerly */
-    bg_reason reason;   /* why */
-    const char *why;    /* the veto's own words, or NULL */
-    int tokens;         /* that the bucket must hold: the batch's, or the result of config.pad_across_ranks */
+    bg__bucket *bucket;  /* NULL: the batch runs eagerly */
+    bg_reason reason;    /* why */
+    const char *why;     /* the veto's own words, or NULL */
+    int tokens;          /* that the bucket must hold: the batch's, or the result of config.pad_across_ranks */
+    bg__bucket *missing; /* the batch's own, if that is still to be captured in the background; else NULL */
 } choice;
 
 static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
@@ -62,13 +63,14 @@ static bg_status choose_bucket(bg_runner *runner, const bg_batch *batch, choice 
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
+    bg__dispatched found;
     bg_status status = BG_OK;
 
     *made = (choice){.bucket = NULL};
     if (config->pad_across_ranks != NULL)
         BG__TRY(pad_across_ranks(config, &tokens));
-    made->tokens = tokens;
-    made->bucket = bg__dispatch(runner, batch, tokens, &made->reason);
+    found = bg__dispatch(runner, batch, tokens);
+    *made = (choice){.bucket = found.bucket, .reason = found.reason, .tokens = tokens, .missing = found.missing};
     if (made->bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &made->why)) {
         made->bucket = NULL;
         made->reason = BG_REASON_VETO;
@@ -110,8 +112,10 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
                  "the batch's bucket could not be captured; bg_runner_get_bucket returns the reason");
         return;
     case BG_REASON_NOT_CAPTURED:
-        bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture, and see "
-                                       "config.variants");
+        bg__fail(BG_ERROR_UNSUPPORTED,
+                 "the batch's bucket is not captured; call bg_runner_capture%s, and see "
+                 "config.variants",
+                 runner->config.lazy == BG_LAZY_BACKGROUND ? " and bg_runner_idle" : "");
         return;
     case BG_REASON_UNSUPPORTED:
         bg__fail(BG_ERROR_UNSUPPORTED,
@@ -218,7 +222,7 @@ static bg_status load_batch(bg_runner *runner, const bg_batch *batch, const bg_t
     BG__TRY(bring_in(runner, batch, inputs, made));
     while (is_lazy(made)) {
         bool replanned = false;
-        BG__TRY(bg__capture_lazily(runner, made->bucket, &replanned));
+        BG__TRY(bg__capture_between(runner, made->bucket, true, &replanned));
         if (replanned) {
             BG__TRY(choose_bucket(runner, batch, made));
             BG__TRY(bring_in(runner, batch, NULL, made));
@@ -348,9 +352,14 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
     const bg__bucket *bucket = made->bucket;
     const bg__mix_run run = {
         .reason = bucket != NULL ? BG_REASON_NONE : made->reason, .tokens = made->tokens, .padded_tokens = padded};
+    int larger = 0;
 
+    if (made->missing != NULL) {
+        made->missing->wanted++;
+        larger = padded > made->missing->tokens ? padded - made->missing->tokens : 0;
+    }
     if (bucket != NULL)
-        bg__count_replay(bucket->mode, padded - batch->tokens);
+        bg__count_replay(bucket->mode, padded - larger - batch->tokens, larger);
     else
         bg__count_eager(made->reason);
     if (bg__mix_count(runner, batch, &run))

@@ -67,8 +67,10 @@ typedef struct bg__bucket {
     size_t pool_bytes;
     uint64_t replays; /* of all graphs that it has had */
     bool captured_before;
-    bool poison;                  /* BG_CHECK=poison: the next replay is checked first */
-    bool padding;                 /* BG_CHECK=padding: so is the next one of a padded batch */
+    uint64_t wanted; /* BG_LAZY_BACKGROUND: by so many batches while it was missing */
+    double took_ms;  /* its last capture in the background, with warm-ups and their work on the device; 0: unknown */
+    bool poison;     /* BG_CHECK=poison: the next replay is checked first */
+    bool padding;    /* BG_CHECK=padding: so is the next one of a padded batch */
     bg_forward_context unbatched; /* for replays of the graph outside of a run: that of a batch that fills the bucket */
 } bg__bucket;
 
@@ -90,8 +92,18 @@ typedef struct bg__plan {
 /* Sets the runner's mode and plan to those of scope, without graphs. An error changes neither. */
 bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope);
 void bg__plan_free(bg__plan *plan);
-/* The bucket for a batch, of which all ranks run `tokens` together; NULL: none, and *reason says why. */
-bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason);
+typedef struct bg__dispatched {
+    bg__bucket *bucket;  /* NULL: none */
+    bg_reason reason;    /* why there is none */
+    bg__bucket *missing; /* BG_LAZY_BACKGROUND: the batch's own, if that is still to be captured; else NULL */
+} bg__dispatched;
+
+/* The bucket for a batch, of which all ranks run `tokens` together. */
+bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens);
+/* Whether it is so of its kind. */
+bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket);
+/* Milliseconds that its capture may take: those of the next larger one of its kind; 0: none is known. */
+double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket);
 
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
 
@@ -111,9 +123,15 @@ bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- captures (captures.c) ----------------------------------------------------------------------------------- */
 
-/* Captures one bucket of a lazy runner. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
+/* Captures one bucket between batches, or for one (batch) that is in the static inputs; these and the
+ * outputs stay. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
  * lowered the runner's mode, and all buckets were replaced. */
-bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned);
+bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
+
+/* From here on the time of a capture counts. */
+void bg__capture_began(bg_runner *runner);
+/* Notes how long the bucket's capture has taken, with its work on the device. */
+bg_status bg__capture_took(const bg_runner *runner, bg__bucket *bucket);
 
 /* ---- the runner ---------------------------------------------------------------------------------------------- */
 
@@ -148,6 +166,9 @@ struct bg_runner {
     bool compares; /* each choice is compared */
     uint64_t eager_runs;
     bg__mix mix;
+
+    double began_ms; /* of the capture that is timed */
+    bool loaded;     /* its first pass has run: what that loads is in no time */
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;
@@ -191,7 +212,9 @@ void bg__capture_progress_end(bg__progress *progress, const bg_runner *runner);
 /* ---- counters (counters.c) ----------------------------------------------------------------------------------- */
 
 void bg__count_capture(const bg_graph *graph, bool again); /* graph NULL: it failed */
-void bg__count_replay(bg_mode mode, int padded_tokens);
+/* larger: rows beyond the batch's own bucket, which is missing; 0: it is not. */
+void bg__count_replay(bg_mode mode, int padded_tokens, int larger);
+void bg__count_idle(bool overran);
 void bg__count_eager(bg_reason reason);
 /* "too_large". Static storage. */
 const char *bg__reason_name(bg_reason reason);

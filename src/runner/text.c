@@ -23,7 +23,7 @@ const bg__config_key bg__config_keys[] = {
     KEY(warmups, WARMUPS, BG__KEY_INT),
     KEY(max_padding, MAX_PADDING, BG__KEY_DOUBLE),
     KEY(eager_ops, EAGER_OPS, BG__KEY_PATTERN),
-    KEY(lazy, LAZY, BG__KEY_BOOL),
+    KEY(lazy, LAZY, BG__KEY_LAZY),
     KEY(copy_inputs, COPY_INPUTS, BG__KEY_BOOL),
     KEY(memory_limit, MEMORY_LIMIT, BG__KEY_SIZE),
     KEY(debug, DEBUG, BG__KEY_CHOICE),
@@ -109,6 +109,16 @@ static bg_status read_bool(const bg__config_key *key, const char *value, bool *f
     bg_status status = read_choice(key, value, &index);
     if (status == BG_OK)
         *flag = index % 2 == 0;
+    return status;
+}
+
+/* "no|on-demand|background|false|true|0|1" */
+static bg_status read_lazy(const bg__config_key *key, const char *value, uint8_t *lazy)
+{
+    int index = 0;
+    bg_status status = read_choice(key, value, &index);
+    if (status == BG_OK)
+        *lazy = (uint8_t)(index <= BG_LAZY_BACKGROUND ? index : (index - 1) % 2 == 0 ? BG_LAZY_NO : BG_LAZY_ON_DEMAND);
     return status;
 }
 
@@ -221,6 +231,7 @@ static bg_status read_value(const bg__config_key *key, const char *value, bg_run
     switch (key->type) {
     case BG__KEY_CHOICE: return read_choice(key, value, field);
     case BG__KEY_BOOL: return read_bool(key, value, field);
+    case BG__KEY_LAZY: return read_lazy(key, value, field);
     case BG__KEY_INT: return read_int(key, value, field);
     case BG__KEY_DOUBLE: return read_number(key, value, field);
     case BG__KEY_SIZE: return read_size(key, value, field);

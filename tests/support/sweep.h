@@ -50,5 +50,6 @@ sweep_scene *sweep_here(void);
 /* Runners (sweep_runner.c). */
 void sweep_runner(void);
 void sweep_runner_lazy(void);
+void sweep_runner_idle(void);
 
 #endif

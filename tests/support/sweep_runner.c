@@ -94,13 +94,16 @@ static void run_above_the_bucket(bg_runner *runner, const tensors *t)
 }
 
 /* With a lazy runner, and where others were captured, a status does not tell of it. */
-static void keep_failure_of_bucket(const bg_runner *runner)
+static void keep_failures_of_buckets(const bg_runner *runner)
 {
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    if (!sweep_ok(bg_runner_get_bucket(runner, 0, &info)) || info.failure[0] == '\0')
+    for (int i = 0; i < bg_runner_bucket_count(runner); i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        if (!sweep_ok(bg_runner_get_bucket(runner, i, &info)) || info.failure[0] == '\0')
+            continue;
+        sweep_here()->recovered = sweep_here()->status == BG_OK;
+        sweep_keep(BG_ERROR_CUDA, info.failure);
         return;
-    sweep_here()->recovered = sweep_here()->status == BG_OK;
-    sweep_keep(BG_ERROR_CUDA, info.failure);
+    }
 }
 
 static void run_all(bg_runner_config *config)
@@ -108,13 +111,14 @@ static void run_all(bg_runner_config *config)
     bg_runner *runner = NULL;
     tensors t;
 
-    config->schedule = "10";
+    config->schedule = config->lazy == BG_LAZY_BACKGROUND ? "5,10" : "10";
     config->max_tokens = 2 * BUCKET;
     if (sweep_ok(bg_runner_create(&runner, config, forward, &t, sweep_here()->stream)) &&
         sweep_ok(declare(runner, &t)) && sweep_ok(bg_runner_capture(runner))) {
         run_above_the_bucket(runner, &t);
         run_by_the_bucket(runner);
-        keep_failure_of_bucket(runner);
+        (void)sweep_ok(bg_runner_idle(runner, INT64_MAX));
+        keep_failures_of_buckets(runner);
         run_by_the_bucket(runner);
     }
     bg_runner_destroy(runner);
@@ -135,4 +139,14 @@ void sweep_runner_lazy(void)
     config.state = &sweep_here()->y;
     config.state_count = 1;
     run_all(&config);
+}
+
+/* Two graphs, of which one is captured between batches, in a pool that another runner may use, too. */
+void sweep_runner_idle(void)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    config.lazy = BG_LAZY_BACKGROUND;
+    if (sweep_ok(bg_pool_create(&config.pool, NULL)))
+        run_all(&config);
+    bg_pool_destroy(config.pool);
 }

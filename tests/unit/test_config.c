@@ -326,6 +326,26 @@ static void test_locale(void **state)
         print_message("no locale with a decimal comma is installed: tried in C alone\n");
 }
 
+static void test_lazy(void **state)
+{
+    static const struct {
+        const char *text;
+        int lazy;
+    } rows[] = {{"no", BG_LAZY_NO},      {"on-demand", BG_LAZY_ON_DEMAND}, {"background", BG_LAZY_BACKGROUND},
+                {"false", BG_LAZY_NO},   {"true", BG_LAZY_ON_DEMAND},      {"0", BG_LAZY_NO},
+                {"1", BG_LAZY_ON_DEMAND}};
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        EXPECT_OK(bg_runner_config_set(&config, "lazy", rows[i].text));
+        assert_int_equal(config.lazy, rows[i].lazy);
+    }
+    config.lazy = BG_LAZY_BACKGROUND + 1;
+    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("lazy is 3, which is not a bg_lazy");
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -361,7 +381,7 @@ static void test_refused(void **state)
         {"max_padding", "1.5.5", "\"1.5.5\""},
         {"max_padding", "", "\"\""},
         {"eager_ops", "a,!,b", "eager_ops: \"!\" is not a pattern"},
-        {"lazy", "yes", "lazy is \"yes\"; allowed are true, false, 1, 0"},
+        {"lazy", "yes", "lazy is \"yes\"; allowed are no, on-demand, background, false, true, 0, 1"},
         {"copy_inputs", "", "copy_inputs is \"\""},
         {"memory_limit", "-1", "\"-1\""},
         {"memory_limit", "1T", "\"1T\"; allowed are bytes"},
@@ -401,10 +421,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_int_fields),     cmocka_unit_test(test_other_fields),
-        cmocka_unit_test(test_older),      cmocka_unit_test(test_keys),           cmocka_unit_test(test_set),
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_locale),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_query_lens), cmocka_unit_test(test_set_query_lens),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_int_fields), cmocka_unit_test(test_other_fields),
+        cmocka_unit_test(test_older),    cmocka_unit_test(test_keys),       cmocka_unit_test(test_set),
+        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_locale),     cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_query_lens), cmocka_unit_test(test_set_query_lens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,8 +144,9 @@ static void test_values(void **state)
     refuse("{\"memory_limit\": \"1X\"}", BG_ERROR_INVALID_ARGUMENT, "memory_limit is \"1X\"");
     refuse("{\"memory_limit\": [1]}", BG_ERROR_INVALID_ARGUMENT, "memory_limit is an array");
     refuse("{\"max_padding\": 0.5}", BG_ERROR_INVALID_ARGUMENT, "max_padding is \"0.5\"");
-    refuse("{\"lazy\": 1}", BG_ERROR_INVALID_ARGUMENT, "lazy is a number; write true or false");
-    refuse("{\"lazy\": \"true\"}", BG_ERROR_INVALID_ARGUMENT, "lazy is a string; write true or false");
+    refuse("{\"lazy\": 1}", BG_ERROR_INVALID_ARGUMENT, "lazy is a number; write true, false or a string");
+    refuse("{\"lazy\": \"later\"}", BG_ERROR_INVALID_ARGUMENT, "lazy is \"later\"; allowed are no, on-demand");
+    refuse("{\"copy_inputs\": \"true\"}", BG_ERROR_INVALID_ARGUMENT, "copy_inputs is a string; write true or false");
     refuse("{\"schedule\": 4}", BG_ERROR_INVALID_ARGUMENT, "schedule is a number; write a string or an array");
     refuse("{\"schedule\": {}}", BG_ERROR_INVALID_ARGUMENT, "schedule is an object");
     refuse("{\"schedule\": []}", BG_ERROR_INVALID_ARGUMENT, "schedule is empty");

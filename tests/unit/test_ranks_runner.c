@@ -40,7 +40,8 @@ typedef enum way {
 typedef struct plan {
     way way;
     int size;
-    bool lazy, compares;
+    bg_lazy lazy;
+    bool compares;
     bg_mode mode;
 } plan;
 
@@ -96,7 +97,7 @@ static bool open_model(model *m, thread_rank *rank)
     config.max_padding = m->way == ANOTHER_CONFIG ? 3.5 : 0;
     config.query_lens = m->way == ANOTHER_QUERY_LEN ? "1,2,4" : "1, 4";
     config.eager_ops = m->way == ANOTHER_PATTERN ? "row_scale" : NULL;
-    config.lazy = p->lazy;
+    config.lazy = (uint8_t)p->lazy;
     config.prepare = prepare;
     config.veto = veto;
     config.callback_user = m;
@@ -163,7 +164,7 @@ static void test_alike(void **state)
     int silent = 0;
     (void)state;
     for (int k = 0; k < 4; k++) {
-        plan p = {ALIKE, 2 + 2 * (k % 2), k >= 2, k % 2, BG_MODE_PIECEWISE};
+        plan p = {ALIKE, 2 + 2 * (k % 2), k >= 2 ? BG_LAZY_ON_DEMAND : BG_LAZY_NO, k % 2, BG_MODE_PIECEWISE};
         thread_ranks_run(p.size, 20, run_all, &p, ranks);
         for (int i = 1; i < p.size; i++)
             assert_int_equal(ranks[i].calls, ranks[0].calls);
@@ -201,7 +202,7 @@ static void check_config(way way, bg_mode mode, const char *mine, const char *th
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {way, size, false, false, mode};
+        plan p = {way, size, BG_LAZY_NO, false, mode};
         thread_ranks_run(size, 20, capture_only, &p, ranks);
         expect_apart(ranks, size, mine, theirs);
     }
@@ -254,7 +255,7 @@ static void test_failing_bucket(void **state)
     (void)state;
     for (int k = 0; k < 3; k++) {
         for (int size = 2; size <= 4; size += 2) {
-            plan p = {ways[k], size, false, true, BG_MODE_PIECEWISE};
+            plan p = {ways[k], size, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
             thread_ranks_run(size, 20, capture_one, &p, ranks);
             for (int i = 0; i < size; i++) {
                 if (strstr(ranks[i].error, "BG_ERROR_STOPPED") == NULL)
@@ -281,7 +282,7 @@ static void capture_some(thread_rank *rank)
 static void test_absent(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ALIKE, 4, false, true, BG_MODE_PIECEWISE};
+    plan p = {ALIKE, 4, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
     (void)state;
     thread_ranks_run(4, 0.3, capture_some, &p, ranks);
     for (int i = 0; i < 3; i++) {
@@ -308,7 +309,7 @@ static void run_apart(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-static void check_run(way way, bool lazy, bool compares, const char *mine, const char *theirs)
+static void check_run(way way, bg_lazy lazy, bool compares, const char *mine, const char *theirs)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
@@ -327,18 +328,57 @@ static void check_run(way way, bool lazy, bool compares, const char *mine, const
 static void test_another_batch(void **state)
 {
     (void)state;
-    check_run(ANOTHER_BATCH, false, true, "3 tokens of variant 0 by the graph piecewise tokens 4",
+    check_run(ANOTHER_BATCH, BG_LAZY_NO, true, "3 tokens of variant 0 by the graph piecewise tokens 4",
               "7 tokens of variant 0 by the graph piecewise tokens 8");
-    check_run(ANOTHER_VETO, false, true, "by the graph piecewise tokens 4",
+    check_run(ANOTHER_VETO, BG_LAZY_NO, true, "by the graph piecewise tokens 4",
               "eagerly, since config.veto rejects the batch: it is odd");
-    check_run(BAD_BATCH, false, true, "by the graph piecewise tokens 4", "the batch has -1 tokens");
+    check_run(BAD_BATCH, BG_LAZY_NO, true, "by the graph piecewise tokens 4", "the batch has -1 tokens");
 }
 
 /* Without comparing choices, too: nothing is captured that the others do not need. */
 static void test_another_lazy_bucket(void **state)
 {
     (void)state;
-    check_run(ANOTHER_BATCH, true, false, "piecewise tokens 4", "piecewise tokens 8");
+    check_run(ANOTHER_BATCH, BG_LAZY_ON_DEMAND, false, "piecewise tokens 4", "piecewise tokens 8");
+}
+
+/* ---- captures in the background ---- */
+
+static void idle_together(thread_rank *rank)
+{
+    const plan *p = rank->argument;
+    const bool last = rank->rank == p->size - 1;
+    model m;
+
+    if (!open_model(&m, rank))
+        return;
+    RANK_OK(rank, bg_runner_capture(m.runner));
+    RANK_EXPECT(rank, captured(&m) == 1);
+    RANK_OK(rank, run(&m, last ? 3 : 8)); /* of one rank the batch wants another bucket */
+    RANK_OK(rank, bg_runner_idle(m.runner, last ? 0 : INT64_MAX));
+    RANK_EXPECT(rank, captured(&m) == 1); /* one has no time */
+    thread_rank_keep(rank, bg_runner_idle(m.runner, last ? -1 : INT64_MAX));
+    RANK_EXPECT(rank, captured(&m) == 1);
+    RANK_OK(rank, bg_runner_idle(m.runner, INT64_MAX));
+    RANK_EXPECT(rank, captured(&m) == 2);
+    RANK_OK(rank, run(&m, 3));
+    bg_runner_destroy(m.runner);
+}
+
+static void test_idle(void **state)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    (void)state;
+    for (int size = 2; size <= 4; size += 2) {
+        plan p = {ALIKE, size, BG_LAZY_BACKGROUND, false, BG_MODE_PIECEWISE};
+        thread_ranks_run(size, 20, idle_together, &p, ranks);
+        for (int i = 0; i < size; i++) {
+            assert_int_equal(ranks[i].calls, ranks[0].calls);
+            assert_int_equal(ranks[i].status, i == size - 1 ? BG_ERROR_INVALID_ARGUMENT : BG_ERROR_RANKS);
+            if (strstr(ranks[i].error, "budget_us is -1") == NULL)
+                fail_msg("rank %d of %d: %s", i, size, ranks[i].error);
+        }
+    }
 }
 
 int main(void)
@@ -351,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_another_batch),
         cmocka_unit_test(test_another_lazy_bucket),
+        cmocka_unit_test(test_idle),
     };
     return cmocka_run_group_tests_name("ranks_runner", tests, NULL, NULL);
 }

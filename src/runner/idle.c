@@ -1,0 +1,84 @@
+/* Captures in the background: between two batches, in the time until the next one. */
+#include "runner/runner.h"
+
+/* The missing bucket that most batches have wanted, then the largest, of those whose estimate fits; NULL: none does.
+ * With ranks the largest: batches of another rank may have wanted another one. */
+static bg_status choose(bg_runner *runner, double left_ms, bg__bucket **chosen)
+{
+    bg_status status = BG_OK;
+
+    *chosen = NULL;
+    for (int i = 0; i < runner->plan.bucket_count; i++) {
+        bg__bucket *bucket = runner->plan.order[i];
+        bool cannot = left_ms <= 0 || bg__bucket_estimate(runner, bucket) > left_ms;
+        if (bucket->graph != NULL || bucket->failure != NULL)
+            continue;
+        if (*chosen != NULL && bucket->wanted <= (*chosen)->wanted)
+            continue;
+        BG__TRY(bg__runner_agree_on_lazy(runner, bucket, &cannot));
+        if (cannot)
+            continue;
+        *chosen = bucket;
+        if (runner->ranks.there)
+            break;
+    }
+done:
+    return status;
+}
+
+static bg_status capture_in(bg_runner *runner, double budget_ms)
+{
+    const double begin = bg__now_ms();
+    bg_status status = BG_OK;
+
+    while (true) {
+        const double left_ms = budget_ms - (bg__now_ms() - begin);
+        bool replanned;
+        bg__bucket *bucket;
+        BG__TRY(choose(runner, left_ms, &bucket));
+        if (bucket == NULL)
+            break;
+        bg__capture_began(runner);
+        BG__TRY(bg__capture_between(runner, bucket, false, &replanned));
+        if (replanned) /* there are other buckets now */
+            continue;
+        BG__TRY(bg__capture_took(runner, bucket));
+        bg__count_idle(bg__now_ms() - begin > budget_ms);
+    }
+done:
+    return status;
+}
+
+static bg_status check_call(const bg_runner *runner, int64_t budget_us)
+{
+    static const char function[] = "bg_runner_idle";
+    bg_status status;
+
+    if (budget_us < 0)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: budget_us is %lld; allowed are 0 and more", function,
+                 (long long)budget_us);
+    BG__TRY(bg__runner_check_place(runner, function));
+    BG__TRY(bg__runner_check_capture(function));
+    BG__TRY(bg__runner_check_pool(runner, function));
+done:
+    return status;
+}
+
+bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us)
+{
+    bg_status status;
+
+    BG__NEED(runner);
+    bg__pending_note();
+    BG__TRY(bg__runner_check_idle(runner, __func__));
+    status = check_call(runner, budget_us);
+    if (runner->config.lazy != BG_LAZY_BACKGROUND)
+        goto done;
+    BG__TRY(bg__ranks_share(&runner->ranks, "before captures in the background", status));
+    runner->frozen = true;
+    runner->running = true;
+    status = capture_in(runner, (double)budget_us / 1000);
+    runner->running = false;
+done:
+    return status;
+}
