@@ -87,6 +87,7 @@ bg_status bench_write_back(bench *b); /* replay.c */
 bg_status bench_capture(bench *b);    /* capture.c */
 bg_status bench_memory(bench *b);     /* memory.c */
 bg_status bench_runner(bench *b);     /* runner.c */
+bg_status bench_start(bench *b);      /* start.c */
 bg_status bench_model(bench *b);      /* model.c */
 bg_status bench_growth(bench *b);     /* growth.c */
 

@@ -1,0 +1,182 @@
+/* The start of a server: the time until the first batch is done, and how long each of the first batches takes from its
+ * arrival on, where all sizes are captured first, each by the first batch that needs it, or in the background. */
+#include "bench.h"
+#include "kernels/model/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WIDTH = 1024, OPS = 8, LAZIES = 3, STARTS_MAX = 16, GAP_US = 1000 };
+static const char *const lazy_names[LAZIES] = {"all first", "on demand", "in the background"};
+
+typedef struct scale {
+    int layers, most, batches; /* most: rows of the largest batch */
+    const char *schedule;
+} scale;
+
+typedef struct server {
+    const scale *scale;
+    bg_runner *runner;
+    bg_tensor x;
+    cudaStream_t stream;
+    unsigned seed;
+    double *latency; /* milliseconds, of each batch */
+} server;
+
+BG_OP(start_add, BG_INOUT(x), BG_VALUE(int, rows))
+{
+    cudaError_t error = bgk_add(args->x.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+BG_EAGER_OP(start_eager, BG_INOUT(x), BG_VALUE(int, rows))
+{
+    cudaError_t error = bgk_add(args->x.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    const server *s = user;
+    bg_status status = BG_OK;
+
+    for (int layer = 0; layer < s->scale->layers; layer++) {
+        for (int i = 0; i < OPS; i++)
+            BG__TRY(BG_CALL(start_add, stream, .x = s->x, .rows = context->padded_tokens));
+        BG__TRY(BG_CALL(start_eager, stream, .x = s->x, .rows = context->padded_tokens));
+    }
+done:
+    return status;
+}
+
+/* Small batches are as frequent as large ones: any number of bits, then any number of so many. */
+static int next_size(server *s)
+{
+    int bits = 0, size;
+    while (1 << bits < s->scale->most)
+        bits++;
+    size = 1 << rand_r(&s->seed) % (bits + 1);
+    size += rand_r(&s->seed) % size;
+    return size < s->scale->most ? size : s->scale->most;
+}
+
+/* One batch arrives a gap after the one before was done. An idle call that takes longer makes it late. */
+static bg_status serve(server *s, int index)
+{
+    const int size = next_size(s);
+    const double arrival = bg__now_ms() + (double)GAP_US / 1000;
+    bg_batch batch = {.tokens = size, .requests = 1, .max_query_len = size};
+    bg_status status;
+
+    BG__TRY(bg_runner_idle(s->runner, GAP_US)); /* in the background; otherwise it does nothing */
+    while (bg__now_ms() < arrival)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    BG__TRY(bg_runner_run(s->runner, &batch, NULL, NULL, NULL));
+    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
+    s->latency[index] = bg__now_ms() - arrival;
+done:
+    return status;
+}
+
+typedef struct figures {
+    double first, p50, p99; /* milliseconds */
+} figures;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bg_status start(server *s, bg_lazy lazy, unsigned seed, figures *found)
+{
+    const double begin = bg__now_ms();
+    const int count = s->scale->batches;
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_status status;
+
+    s->seed = seed;
+    config.schedule = s->scale->schedule;
+    config.max_tokens = s->scale->most;
+    config.lazy = (uint8_t)lazy;
+    BG__TRY(bg_runner_create(&s->runner, &config, forward, s, s->stream));
+    BG__TRY(bg_runner_add_input(s->runner, "x", BG_F32, 2, (int64_t[]){0, WIDTH}, BG_PAD_KEEP, 0, &s->x));
+    BG__TRY(bg_runner_capture(s->runner));
+    for (int i = 0; i < count; i++) {
+        BG__TRY(serve(s, i));
+        if (i == 0)
+            found->first = bg__now_ms() - begin;
+    }
+    qsort(s->latency, (size_t)count, sizeof *s->latency, by_value);
+    found->p50 = s->latency[count / 2];
+    found->p99 = s->latency[count * 99 / 100];
+done:
+    bg_runner_destroy(s->runner);
+    s->runner = NULL;
+    return status;
+}
+
+static spread spread_of(const figures *list, int count, size_t member)
+{
+    double values[STARTS_MAX];
+    for (int i = 0; i < count; i++)
+        values[i] = 1000 * *(const double *)((const char *)&list[i] + member);
+    return bench_spread(values, count);
+}
+
+static bg_status add_rows(bench *b, figures found[LAZIES][STARTS_MAX], int starts)
+{
+    static const struct {
+        const char *name;
+        size_t member;
+    } measures[] = {
+        {"first batch", offsetof(figures, first)}, {"p50", offsetof(figures, p50)}, {"p99", offsetof(figures, p99)}};
+    bg_status status = BG_OK;
+
+    for (int other = 0; other < LAZIES - 1; other++)
+        for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+            row row = {.section = "start",
+                       .measure = measures[m].name,
+                       .unit = MICROSECONDS,
+                       .against = lazy_names[other],
+                       .ours = spread_of(found[BG_LAZY_BACKGROUND], starts, measures[m].member),
+                       .hand = spread_of(found[other], starts, measures[m].member)};
+            snprintf(row.what, sizeof row.what, "%s", lazy_names[BG_LAZY_BACKGROUND]);
+            BG__TRY(report_add(&b->report, &row));
+        }
+done:
+    return status;
+}
+
+bg_status bench_start(bench *b)
+{
+    const scale scale =
+        b->report.on_gpu ? (struct scale){32, 4096, 1000, "sglang"} : (struct scale){2, 32, 20, "powers"};
+    const int wanted = b->report.captures / 10;
+    const int starts = wanted < 1 ? 1 : wanted < STARTS_MAX ? wanted : STARTS_MAX;
+    figures(*found)[STARTS_MAX] = calloc(LAZIES, sizeof *found), dropped;
+    server s = {.scale = &scale, .stream = b->stream};
+    char title[300];
+    bg_status status;
+
+    s.latency = calloc((size_t)scale.batches, sizeof *s.latency);
+    if (found == NULL || s.latency == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d batches", scale.batches);
+    snprintf(title, sizeof title,
+             "The start of a server: %d batches of 1 to %d rows, %d us apart, schedule %s, %d starts (seeds 1 to %d). "
+             "\"hand-written\" are the other\nways of a runner. p50 and p99: of the batches, from arrival until done",
+             scale.batches, scale.most, GAP_US, scale.schedule, starts, starts);
+    report_section(title);
+    BG__TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
+    for (int i = 0; i < starts; i++)
+        for (int k = 0; k < LAZIES; k++) {
+            const int lazy = (i + k) % LAZIES;
+            BG__TRY(start(&s, (bg_lazy)lazy, (unsigned)i + 1, &found[lazy][i]));
+        }
+    BG__TRY(add_rows(b, found, starts));
+done:
+    free(s.latency);
+    free(found);
+    return status;
+}
