@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WIDTH = 1024, OPS = 8, LAZIES = 3, STARTS_MAX = 16, GAP_US = 1000 };
+enum { WIDTH = 1024, OPS = 8, LAZIES = 3, STARTS_MAX = 16, GAP_US = 200, PAUSE_US = 10000, PAUSES = 10 };
 static const char *const lazy_names[LAZIES] = {"all first", "on demand", "in the background"};
 
 typedef struct scale {
@@ -61,15 +61,16 @@ static int next_size(server *s)
     return size < s->scale->most ? size : s->scale->most;
 }
 
-/* One batch arrives a gap after the one before was done. An idle call that takes longer makes it late. */
+/* A batch arrives a gap after the one before was done, and one of PAUSES after a pause. An idle call that takes longer
+ * makes it late. */
 static bg_status serve(server *s, int index)
 {
-    const int size = next_size(s);
-    const double arrival = bg__now_ms() + (double)GAP_US / 1000;
+    const int size = next_size(s), gap_us = rand_r(&s->seed) % PAUSES == 0 ? PAUSE_US : GAP_US;
+    const double arrival = bg__now_ms() + (double)gap_us / 1000;
     bg_batch batch = {.tokens = size, .requests = 1, .max_query_len = size};
     bg_status status;
 
-    BG__TRY(bg_runner_idle(s->runner, GAP_US)); /* in the background; otherwise it does nothing */
+    BG__TRY(bg_runner_idle(s->runner, gap_us)); /* in the background; otherwise it does nothing */
     while (bg__now_ms() < arrival)
         (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
     BG__TRY(bg_runner_run(s->runner, &batch, NULL, NULL, NULL));
@@ -163,10 +164,12 @@ bg_status bench_start(bench *b)
     s.latency = calloc((size_t)scale.batches, sizeof *s.latency);
     if (found == NULL || s.latency == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d batches", scale.batches);
-    snprintf(title, sizeof title,
-             "The start of a server: %d batches of 1 to %d rows, %d us apart, schedule %s, %d starts (seeds 1 to %d). "
-             "\"hand-written\" are the other\nways of a runner. p50 and p99: of the batches, from arrival until done",
-             scale.batches, scale.most, GAP_US, scale.schedule, starts, starts);
+    snprintf(
+        title, sizeof title,
+        "The start of a server: %d batches of 1 to %d rows, %d us apart, one in %d %d us; schedule %s, %d starts "
+        "(seeds 1 to %d).\n\"hand-written\" are the other ways of a runner. p50 and p99: of the batches, from arrival "
+        "until done",
+        scale.batches, scale.most, GAP_US, PAUSES, PAUSE_US, scale.schedule, starts, starts);
     report_section(title);
     BG__TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
     for (int i = 0; i < starts; i++)
