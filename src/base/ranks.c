@@ -139,13 +139,18 @@ bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cud
 bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)
 {
     bool failed = status != BG_OK;
-    char text[1024], brief[600];
+    char text[1024], brief[600], parted[400];
     bg_status shared;
 
     if (!ranks->there)
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
     shared = bg__ranks_any(ranks, what, &failed);
+    if (shared != BG_OK && status != BG_OK) { /* one may be the cause of the other */
+        bg__ranks_shorten(bg_last_error(), parted, sizeof parted);
+        bg__ranks_shorten(text, brief, sizeof brief);
+        snprintf(text, sizeof text, "%s; then %s", brief, parted);
+    }
     if (shared == BG_OK && failed) {
         bg__ranks_shorten(status == BG_OK ? "it went well" : text, brief, sizeof brief);
         shared = bg__ranks_agree(ranks, what, brief);

@@ -9,17 +9,23 @@
 
 #ifdef TEST_NCCL
 #include <breakgraph/workspace.h>
+#include <signal.h>
 #include <stdio.h>
 
 struct pass {
     struct member_model model;
-    bool fails;
+    bool fails, dies, sleeps; /* the last two in the capture of the smaller bucket */
 };
 
 static bg_status runner_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const struct pass *pass = user;
-    (void)context;
+    if (context->phase == BG_PHASE_CAPTURE && context->padded_tokens == 1) {
+        if (pass->dies)
+            raise(SIGKILL);
+        if (pass->sleeps)
+            pass_time(2);
+    }
     return pass->fails ? bg_report_failure(BG_ERROR_OP, "the input", "it is gone", "bring it")
                        : model_forward(user, stream);
 }
@@ -77,9 +83,57 @@ static void test_eager_run_fails(void **state)
         run_members(size, eager_run_fails, NULL);
 }
 
+/* ---- a rank that is gone, or takes too long, in the middle of the captures ---- */
+
+static int capture_in_part(struct member *m, struct pass *pass, const char *sentence)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_runner *runner = NULL;
+    double start = seconds_now();
+
+    if (model_prepare(m, &pass->model))
+        return 1;
+    config.schedule = "1,2";
+    config.max_tokens = 2;
+    config.ranks = pass->model.ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, pass->model.stream));
+    EXPECT_SAID(bg_runner_capture(runner), BG_ERROR_RANKS, sentence);
+    EXPECT(seconds_now() - start < SOON);
+    EXPECT_SAID(bg_comm_check(pass->model.comm), BG_ERROR_RANKS, sentence);
+    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, sentence); /* at once */
+    EXPECT(seconds_now() - start < SOON);
+    bg_runner_destroy(runner);
+    return model_end(&pass->model);
+}
+
+static int dies_in_capture(struct member *m)
+{
+    struct pass pass = {.dies = is_last(m)};
+    char sentence[80];
+    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
+    return capture_in_part(m, &pass, sentence);
+}
+
+static int sleeps_in_capture(struct member *m)
+{
+    struct pass pass = {.sleeps = is_last(m)};
+    m->options.timeout = 1;
+    return capture_in_part(m, &pass, "has waited 1 s at \"");
+}
+
+static void test_ends_in_capture(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2) {
+        run_members_but(size, dies_in_capture, NULL, size - 1, SIGKILL);
+        run_members(size, sleeps_in_capture, NULL);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eager_run_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eager_run_fails), cmocka_unit_test(test_ends_in_capture)};
     return cmocka_run_group_tests_name("comm_runner", tests, NULL, NULL);
 }
 #else
