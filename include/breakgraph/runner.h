@@ -37,7 +37,7 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *con
  *   CAPTURE_FAILED: its bucket could not be captured
  *   NOT_CAPTURED:   bg_runner_capture has not been called (without config.lazy), the batch's variant is not captured,
  *                   its bucket cannot be captured on demand now (bg_runner_run), or is still missing in the
- *                   background, as are larger ones
+ *                   background, as are the larger ones that config.max_padding allows
  *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
@@ -99,7 +99,7 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * With config.lazy ON_DEMAND each bucket is captured at its first use, and this function need not be called. If it is
  * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
  * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If some bucket
- * has been captured, this function captures all buckets, again.
+ * has been captured already, this function captures all buckets, that one again.
  * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.
@@ -107,15 +107,16 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
-/* Captures buckets that are still missing, with config.lazy BACKGROUND; otherwise does nothing. Call it when there is
- * no batch to run, with the time until the next one in microseconds, or INT64_MAX. It captures first those that batches
- * have wanted, most wanted first, then from large to small, and waits for the device. It begins no capture whose
- * estimate is above what is left of budget_us: the time that the next larger bucket of the same kind took. A capture
- * that ends later than the budget is counted (bg_counters.idle_overruns). The contents of the runner's buffers and
- * config.state stay.
- * With config.ranks all ranks call this together. They capture a bucket if it fits into the budget of each of them,
- * from large to small. Errors: INVALID_ARGUMENT (budget_us below 0), those of bg_runner_capture. A capture that fails
- * is none: its bucket's batches run eagerly. */
+/* Captures buckets that are still missing, with config.lazy BACKGROUND and after bg_runner_capture; otherwise does
+ * nothing. Call it when there is no batch to run, with the time until the next one in microseconds, or INT64_MAX. It
+ * captures first those that batches have wanted, most wanted first, then from large to small, and waits for the device.
+ * It begins no capture whose estimate is above what is left of budget_us. The estimate is the time that a captured
+ * bucket of the same kind took, the least one that is as large or larger; without any, a capture begins if time is
+ * left. A capture that ends later than the budget is counted (bg_counters.idle_overruns). The static inputs and outputs
+ * keep their contents, and so does config.state. What else passes change, such as a buffer of bg_runner_add_buffer that
+ * is read by later passes, belongs into config.state. With config.ranks all ranks call this together. They capture a
+ * bucket if it fits into the budget of each of them, from large to small. A capture that fails is no error: its
+ * bucket's batches run eagerly. Errors: INVALID_ARGUMENT (budget_us below 0), those of bg_runner_capture. */
 BG_API bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us);
 
 /* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and

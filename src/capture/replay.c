@@ -292,7 +292,8 @@ static __attribute__((cold, noinline)) bg_status check_watched(bg_graph *graph, 
     return status;
 }
 
-/* What a replay on another stream, or of a watched graph, needs. The graph is taken, and given back after a failure. */
+/* What a replay on another stream, or of a watched graph, needs. The graph is taken before and after; checks may replay
+ * it themselves, so that it is given back for them, and after a failure. */
 static __attribute__((cold, noinline)) bg_status check_taken(bg_graph *graph, cudaStream_t stream, const void *frame)
 {
     bg_status status;
@@ -300,14 +301,12 @@ static __attribute__((cold, noinline)) bg_status check_taken(bg_graph *graph, cu
     bg__pending_note();
     status = check_place(graph, stream);
     if (status != BG_OK || graph->watched != 0)
-        bg__use_give(graph->use); /* checks may replay it themselves */
+        bg__use_give(graph->use);
     /* After the device has failed, an address that had been freed may be the cause. */
     if (graph->watched == 0 || (status != BG_OK && status != BG_ERROR_CUDA))
         return status;
     status = check_watched(graph, status, frame);
-    if (status == BG_OK && !bg__use_take(graph->use))
-        status = refuse_busy(graph);
-    return status;
+    return status == BG_OK ? take_graph(graph, stream) : status;
 }
 
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)

@@ -44,6 +44,9 @@ cudaError_t bg__use_note(bg__use *use, cudaStream_t stream);
 /* Takes a reference to the pool, which bg_pool_destroy gives back. NULL: nothing happens. */
 void bg__pool_retain(bg_pool *pool);
 bg__use *bg__pool_use(bg_pool *pool);
+/* Keeps other holders out until bg__pool_let_go; false: there is one. */
+bool bg__pool_hold(bg_pool *pool, const void *holder);
+void bg__pool_let_go(bg_pool *pool);
 /* INVALID_ARGUMENT unless the current device is the pool's. */
 bg_status bg__pool_check_device(const bg_pool *pool, const char *function);
 

@@ -36,6 +36,7 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
     if (pool == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pool");
     atomic_init(&pool->references, 1);
+    atomic_init(&pool->holder, NULL);
     pool->arenas[BG__HIGH].side = BG__HIGH;
     BG__TRY_CUDA(cudaGetDevice(&pool->device));
     BG__TRY(bg__device_alloc(1, &pool->sentry));
@@ -70,6 +71,18 @@ void bg_pool_destroy(bg_pool *pool)
 bg__use *bg__pool_use(bg_pool *pool)
 {
     return &pool->use;
+}
+
+bool bg__pool_hold(bg_pool *pool, const void *holder)
+{
+    const void *none = NULL;
+    return atomic_compare_exchange_strong_explicit(&pool->holder, &none, holder, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+void bg__pool_let_go(bg_pool *pool)
+{
+    atomic_store_explicit(&pool->holder, NULL, memory_order_release);
 }
 
 bg_status bg__pool_check_device(const bg_pool *pool, const char *function)

@@ -13,7 +13,8 @@ struct bg_pool {
     bg__pages pages;
     bg__arena arenas[2]; /* BG__LOW: the open bucket's blocks; BG__HIGH: what is kept */
     bg__use use;
-    void *sentry; /* cudaMalloc's: to free it waits for the device, which unmapping does not promise */
+    _Atomic(const void *) holder; /* the runner whose call has the pool, also between its passes; NULL: none */
+    void *sentry;                 /* cudaMalloc's: to free it waits for the device, which unmapping does not promise */
 
     char *bucket; /* its name; NULL: none is open */
     bool capturing;

@@ -113,7 +113,8 @@ static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
                                 .phase = phase};
 }
 
-/* The first pass of a process loads kernels and makes handles. Where captures are timed, it is one more. */
+/* The first pass of a process loads kernels and makes handles. Where captures are timed, it is one more, unless the
+ * program wants none. */
 static int passes_to_load(const bg_runner *runner)
 {
     return !runner->loaded && runner->config.lazy == BG_LAZY_BACKGROUND && runner->config.warmups > 0;
@@ -373,7 +374,7 @@ static int count_chosen(const bg_runner *runner, bool only_largest)
     return count;
 }
 
-/* only_largest: of each kind; how long that takes tells about the others. */
+/* only_largest: of each kind. */
 static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
 {
     bg__progress progress = bg__progress_begin("capture", 0, count_chosen(runner, only_largest));
@@ -394,7 +395,7 @@ static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *fa
             i = -1;
             continue;
         }
-        if (only_largest)
+        if (runner->config.lazy == BG_LAZY_BACKGROUND)
             BG__TRY(bg__capture_took(runner, runner->plan.order[i]));
         bg__capture_progress_step(&progress, runner, runner->plan.order[i]);
     }
@@ -433,9 +434,9 @@ bg_status bg_runner_capture(bg_runner *runner)
     if (status == BG_OK)
         status = bg__runner_check_capture(__func__);
     if (status == BG_OK)
-        status = bg__runner_check_pool(runner, __func__);
+        status = bg__runner_take_pool(runner, __func__);
     BG__TRY(bg__runner_agree(runner, status));
-    runner->frozen = true;
+    runner->frozen = runner->started = true;
     only_largest = runner->config.lazy == BG_LAZY_BACKGROUND && !any_captured(runner);
     if (runner->config.lazy == BG_LAZY_ON_DEMAND && runner->plan.bucket_count > 0 && !any_captured(runner)) {
         forget_failures(runner); /* the next batches try again */
@@ -451,6 +452,7 @@ bg_status bg_runner_capture(bg_runner *runner)
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first failed with: %s",
                           why ? why : "");
 done:
+    bg__runner_give_pool(runner);
     bg__state_free(&state);
     free(why);
     return status;

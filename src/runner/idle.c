@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-static bg_status check_call(const bg_runner *runner, int64_t budget_us)
+static bg_status check_call(bg_runner *runner, int64_t budget_us)
 {
     static const char function[] = "bg_runner_idle";
     bg_status status;
@@ -59,7 +59,7 @@ static bg_status check_call(const bg_runner *runner, int64_t budget_us)
                  (long long)budget_us);
     BG__TRY(bg__runner_check_place(runner, function));
     BG__TRY(bg__runner_check_capture(function));
-    BG__TRY(bg__runner_check_pool(runner, function));
+    BG__TRY(bg__runner_take_pool(runner, function));
 done:
     return status;
 }
@@ -72,13 +72,13 @@ bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us)
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
     status = check_call(runner, budget_us);
-    if (runner->config.lazy != BG_LAZY_BACKGROUND)
+    if (runner->config.lazy != BG_LAZY_BACKGROUND || !runner->started)
         goto done;
     BG__TRY(bg__ranks_share(&runner->ranks, "before captures in the background", status));
-    runner->frozen = true;
     runner->running = true;
     status = capture_in(runner, (double)budget_us / 1000);
     runner->running = false;
 done:
+    bg__runner_give_pool(runner);
     return status;
 }

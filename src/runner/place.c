@@ -46,14 +46,25 @@ done:
     return status;
 }
 
-bg_status bg__runner_check_pool(const bg_runner *runner, const char *function)
+bg_status bg__runner_take_pool(bg_runner *runner, const char *function)
 {
-    if (runner->pool == NULL || !bg__use_is_taken(bg__pool_use(runner->pool)))
+    if (runner->pool == NULL)
         return BG_OK;
+    runner->holds_pool = bg__pool_hold(runner->pool, runner);
+    if (runner->holds_pool && !bg__use_is_taken(bg__pool_use(runner->pool)))
+        return BG_OK;
+    bg__runner_give_pool(runner);
     return bg__fail(BG_ERROR_BUSY,
                     "%s: a run, replay or capture that has not returned uses the runner's pool; a pool serves one at a "
                     "time",
                     function);
+}
+
+void bg__runner_give_pool(bg_runner *runner)
+{
+    if (runner->holds_pool)
+        bg__pool_let_go(runner->pool);
+    runner->holds_pool = false;
 }
 
 bg_status bg__runner_check_capture(const char *function)

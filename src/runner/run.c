@@ -72,7 +72,7 @@ static bg_status choose_bucket(bg_runner *runner, const bg_batch *batch, choice 
     found = bg__dispatch(runner, batch, tokens);
     *made = (choice){.bucket = found.bucket, .reason = found.reason, .tokens = tokens, .missing = found.missing};
     if (made->bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &made->why)) {
-        made->bucket = NULL;
+        made->bucket = made->missing = NULL;
         made->reason = BG_REASON_VETO;
     }
 done:
@@ -372,7 +372,7 @@ static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const b
     bg_status status;
 
     BG__TRY(bg__runner_check_place(runner, "bg_runner_run"));
-    BG__TRY(bg__runner_check_pool(runner, "bg_runner_run"));
+    BG__TRY(bg__runner_take_pool(runner, "bg_runner_run"));
     status = check_batch(batch);
     if (status != BG_OK) {
         bg__fail_where("bg_runner_run");
@@ -432,6 +432,7 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     BG__TRY(bg__runner_check_idle(runner, __func__));
     runner->running = true;
     status = run_checked_batch(runner, batch, inputs, outputs, context_user);
+    bg__runner_give_pool(runner);
     runner->running = false;
 done:
     return status;

@@ -52,7 +52,6 @@ static bg_status make_pool(bg_runner *runner)
 
     if (shared != NULL) {
         BG__TRY(bg__pool_check_device(shared, "bg_runner_create: config.pool"));
-        BG__TRY(bg__device_alloc(1, &runner->sentry));
         bg__pool_retain(shared);
         runner->pool = shared;
         goto done;
@@ -100,6 +99,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
     BG__TRY(bg__driver_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
+    BG__TRY(bg__device_alloc(1, &runner->sentry));
     BG__TRY(bg__pass_create(runner));
     BG__TRY(make_plan(runner));
     bg__debug_hooks.runner_ran(runner);
@@ -123,9 +123,8 @@ void bg_runner_destroy(bg_runner *runner)
     bg__debug_hooks.runner_destroyed(runner);
     bg__plan_free(&runner->plan);
     bg_graph_destroy(runner->eager);
-    /* Work that still runs may use the buffers. To free the runner's own pool, or the sentry, waits for it. */
     bg_pool_destroy(runner->pool);
-    bg__device_free(runner->sentry);
+    bg__device_free(runner->sentry); /* waits for work that may use the buffers */
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);
     bg__buffers_free(&runner->extra);

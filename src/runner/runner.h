@@ -102,7 +102,8 @@ typedef struct bg__dispatched {
 bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens);
 /* Whether it is so of its kind. */
 bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket);
-/* Milliseconds that its capture may take: those of the next larger one of its kind; 0: none is known. */
+/* Milliseconds that its capture may take: those that the least bucket of its kind took that is as large, or larger; 0:
+ * none is known. */
 double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket);
 
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
@@ -123,8 +124,8 @@ bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- captures (captures.c) ----------------------------------------------------------------------------------- */
 
-/* Captures one bucket between batches, or for one (batch) that is in the static inputs; these and the
- * outputs stay. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
+/* Captures one bucket. batch: for a batch that is in the static inputs; else between batches, and the outputs stay,
+ * too. config.state and the inputs stay. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
  * lowered the runner's mode, and all buckets were replaced. */
 bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
 
@@ -148,7 +149,7 @@ struct bg_runner {
     uint64_t thread; /* the creating thread */
     bg__capture_info capture_info;
     bg_pool *pool;   /* NULL: the device does not support pools, and nothing is captured */
-    void *sentry;    /* with config.pool: cudaMalloc's, which cannot be freed before all work is done */
+    void *sentry;    /* cudaMalloc's, which cannot be freed before all work is done */
     bg_graph *eager; /* runs passes outside graphs */
     bg__buffers inputs, outputs, extra;
     int rows; /* of buffers by tokens */
@@ -168,10 +169,12 @@ struct bg_runner {
     bg__mix mix;
 
     double began_ms; /* of the capture that is timed */
-    bool loaded;     /* its first pass has run: what that loads is in no time */
+    bool loaded;     /* its first pass has run */
 
-    bool frozen; /* graphs may hold the static buffers */
+    bool started; /* bg_runner_capture was called */
+    bool frozen;  /* graphs may hold the static buffers */
     bool running;
+    bool holds_pool;
 };
 
 /* ---- places (place.c) ---------------------------------------------------------------------------------------- */
@@ -180,8 +183,9 @@ struct bg_runner {
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
 /* Fails if another device is current, or the runner's stream captures. */
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
-/* BUSY: the pool, which others may share, is in use. */
-bg_status bg__runner_check_pool(const bg_runner *runner, const char *function);
+/* Keeps other runners of the pool out until give, which may follow a failure, too. BUSY: the pool is in use. */
+bg_status bg__runner_take_pool(bg_runner *runner, const char *function);
+void bg__runner_give_pool(bg_runner *runner);
 /* Fails if no capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
 

@@ -115,10 +115,12 @@ static bg_status read_bool(const bg__config_key *key, const char *value, bool *f
 /* "no|on-demand|background|false|true|0|1" */
 static bg_status read_lazy(const bg__config_key *key, const char *value, uint8_t *lazy)
 {
+    static const uint8_t values[] = {BG_LAZY_NO,        BG_LAZY_ON_DEMAND, BG_LAZY_BACKGROUND, BG_LAZY_NO,
+                                     BG_LAZY_ON_DEMAND, BG_LAZY_NO,        BG_LAZY_ON_DEMAND};
     int index = 0;
     bg_status status = read_choice(key, value, &index);
     if (status == BG_OK)
-        *lazy = (uint8_t)(index <= BG_LAZY_BACKGROUND ? index : (index - 1) % 2 == 0 ? BG_LAZY_NO : BG_LAZY_ON_DEMAND);
+        *lazy = values[index];
     return status;
 }
 

@@ -256,6 +256,49 @@ static bg_status call_idle(void *user, const bg_forward_context *context, cudaSt
     return BG_OK;
 }
 
+/* It is no start: bg_runner_capture still captures the largest alone. */
+static void test_idle_first(void **state)
+{
+    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
+    fixture *f = *state;
+    sum_model m = {0};
+
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
+    assert_string_equal(captured(&m), "-----");
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_string_equal(captured(&m), "x----");
+    bg_runner_destroy(m.runner);
+}
+
+static bool reject_small(void *user, const bg_batch *batch, const char **why)
+{
+    (void)user;
+    *why = "it is small";
+    return batch->tokens <= 2;
+}
+
+/* No batch wants a bucket that it may not use. */
+static void test_vetoed(void **state)
+{
+    const int wanted[] = {32, 8, 16, 4, 2};
+    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
+    fixture *f = *state;
+    sum_model m = {0};
+
+    memset(&slow, 0, sizeof slow);
+    config.prepare = take_time;
+    config.veto = reject_small;
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    for (int i = 0; i < 3; i++)
+        expect_eager(f, &m, mixed_tokens(2), BG_REASON_VETO);
+    expect_run(f, &m, mixed_tokens(7), 1);
+    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
+    assert_memory_equal(slow.order, wanted, sizeof wanted);
+    bg_runner_destroy(m.runner);
+}
+
 static void test_misuse(void **state)
 {
     fixture *f = *state;
@@ -303,6 +346,8 @@ int main(void)
         TEST(test_failures),
         TEST(test_buffers_stay),
         TEST(test_misuse),
+        TEST(test_idle_first),
+        TEST(test_vetoed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
