@@ -381,6 +381,7 @@ static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *fa
     bg_status status = BG_OK;
     bool replanned;
 
+    progress.shown = progress.shown && (!runner->ranks.there || runner->ranks.table.rank == 0);
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bool first = *failed == BG_OK;
         if (!is_chosen(runner, runner->plan.order[i], only_largest))

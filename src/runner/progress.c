@@ -104,6 +104,8 @@ static void print_row(FILE *out, const bg_bucket_info *info)
 void bg_runner_print(const bg_runner *runner, FILE *out)
 {
     bg_pool_stats stats = BG_POOL_STATS_INIT;
+    double ms = 0;
+    int captured = 0;
 
     if (runner == NULL || out == NULL)
         return;
@@ -111,9 +113,13 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
             "variant", "segments", "nodes", "pool MiB", "graphs MiB", "capture ms", "inst. ms", "replays");
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
-        if (bg_runner_get_bucket(runner, i, &info) == BG_OK)
-            print_row(out, &info);
+        if (bg_runner_get_bucket(runner, i, &info) != BG_OK)
+            continue;
+        print_row(out, &info);
+        captured += info.captured;
+        ms += info.capture_ms;
     }
+    fprintf(out, "captured: %d of %d buckets, %.1f ms without warm-ups\n", captured, runner->plan.bucket_count, ms);
     if (runner->pool == NULL)
         fputs("no pool: the device has no virtual memory management, all batches run eagerly\n", out);
     else if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)

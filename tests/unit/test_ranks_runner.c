@@ -2,8 +2,11 @@
  * or finds something else. */
 #include "tests/support/thread_ranks.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WIDTH = 4 };
 
@@ -381,6 +384,55 @@ static void test_idle(void **state)
     }
 }
 
+/* ---- a terminal, of which the ranks have one ---- */
+
+static void capture_alike(thread_rank *rank)
+{
+    model m;
+    if (!open_model(&m, rank))
+        return;
+    RANK_OK(rank, bg_runner_capture(m.runner));
+    bg_runner_destroy(m.runner);
+}
+
+/* What a function prints to standard error, which is a terminal. It has room for a few lines. */
+static void read_terminal(void (*function)(void), char *said, size_t bytes)
+{
+    const int own = dup(STDERR_FILENO), terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    ssize_t count;
+    int end;
+
+    assert_true(own >= 0 && terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    end = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(end >= 0 && dup2(end, STDERR_FILENO) >= 0);
+    function();
+    assert_true(dup2(own, STDERR_FILENO) >= 0);
+    count = read(terminal, said, bytes - 1);
+    said[count > 0 ? count : 0] = '\0';
+    close(end);
+    close(own);
+    close(terminal);
+}
+
+static void capture_with_two(void)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    plan p = {ALIKE, 2, BG_LAZY_NO, false, BG_MODE_PIECEWISE};
+    thread_ranks_run(2, 20, capture_alike, &p, ranks);
+}
+
+static void test_progress(void **state)
+{
+    char said[4096];
+    const char *line;
+
+    (void)state;
+    read_terminal(capture_with_two, said, sizeof said);
+    line = strstr(said, "captured: 2 of 2 buckets, ");
+    if (line == NULL || strstr(line + 1, "captured: ") != NULL)
+        fail_msg("not shown once: %s", said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_another_batch),
         cmocka_unit_test(test_another_lazy_bucket),
         cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests_name("ranks_runner", tests, NULL, NULL);
 }
