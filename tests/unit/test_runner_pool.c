@@ -84,16 +84,25 @@ static bg_status run(const model *m, int tokens, int round)
     return status;
 }
 
-static void expect_outputs(const model *m, int tokens, int round)
+/* The first wrong element of the outputs; -1: there is none. */
+static int find_wrong(const model *m, int tokens, int round)
 {
-    float rows[MOST * WIDTH], found[MOST * WIDTH];
+    float rows[MOST * WIDTH], results[MOST * WIDTH];
 
     fill(rows, tokens, round);
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
-    EXPECT_CUDA(cudaMemcpy(found, m->y.data, (size_t)tokens * WIDTH * sizeof(float), cudaMemcpyDeviceToHost));
+    EXPECT_CUDA(cudaMemcpy(results, m->y.data, (size_t)tokens * WIDTH * sizeof(float), cudaMemcpyDeviceToHost));
     for (int i = 0; i < tokens * WIDTH; i++)
-        if (found[i] != 4 * rows[i])
-            fail_msg("round %d: element %d is %g, not %g", round, i, (double)found[i], (double)(4 * rows[i]));
+        if (results[i] != 4 * rows[i])
+            return i;
+    return -1;
+}
+
+static void expect_outputs(const model *m, int tokens, int round)
+{
+    int wrong = find_wrong(m, tokens, round);
+    if (wrong >= 0)
+        fail_msg("round %d, %d tokens: element %d is wrong", round, tokens, wrong);
 }
 
 static size_t mapped(bg_pool *pool)
@@ -340,6 +349,78 @@ static void test_another_thread(void **state)
     bg_pool_destroy(pool);
 }
 
+/* Two threads that use a runner of one pool each as fast as they can: what is refused is tried again. */
+typedef struct loop {
+    model *m;
+    int done, refused;
+    bg_status failed;
+    char why[400];
+} loop;
+
+enum { LOOPS = 40 };
+
+/* False: it failed, and not since the pool was in use. */
+static bool count(loop *l, bg_status status)
+{
+    l->done += status == BG_OK;
+    l->refused += status == BG_ERROR_BUSY;
+    if (status == BG_OK || status == BG_ERROR_BUSY)
+        return true;
+    l->failed = status;
+    snprintf(l->why, sizeof l->why, "%s", bg_last_error());
+    return false;
+}
+
+static void *use_often(void *user)
+{
+    loop *l = user;
+    while (l->done < LOOPS) {
+        const int tokens = 1 + l->done;
+        const int round = l->done % 7;
+        bg_status status = l->done % 8 == 7 ? bg_runner_capture(l->m->runner) : run(l->m, tokens, round);
+        if (!count(l, status))
+            break;
+        if (status == BG_OK && l->done % 8 != 0 && find_wrong(l->m, tokens, round) >= 0) {
+            l->failed = BG_ERROR_MISMATCH;
+            snprintf(l->why, sizeof l->why, "wrong results for %d tokens", tokens);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void test_two_threads(void **state)
+{
+    loop loops[2] = {{.m = NULL}};
+    cudaStream_t streams[2];
+    pthread_t threads[2];
+    bg_pool *pool;
+    model m[2];
+
+    (void)state;
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    for (int i = 0; i < 2; i++) {
+        EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        open_model(&m[i], pool, streams[i], 1);
+        EXPECT_OK(bg_runner_capture(m[i].runner));
+        loops[i].m = &m[i];
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_often, &loops[i]), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        if (loops[i].failed != BG_OK)
+            fail_msg("thread %d: %s", i, loops[i].why);
+        assert_true(is_captured(&m[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        bg_runner_destroy(m[i].runner);
+        EXPECT_CUDA(cudaStreamDestroy(streams[i]));
+    }
+    bg_pool_destroy(pool);
+}
+
 /* ---- who goes first ------------------------------------------------------------------------------------------- */
 
 /* The buffers of a runner that is destroyed while its work runs stay until that is done. The host device waits where
@@ -394,8 +475,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_as_large_as_the_largest), TEST(test_limit_of_the_pool),       TEST(test_two_streams),
-        TEST(test_another_thread),          TEST(test_destroyed_while_it_runs), TEST(test_a_pool_of_another_device),
+        TEST(test_as_large_as_the_largest),  TEST(test_limit_of_the_pool), TEST(test_two_streams),
+        TEST(test_another_thread),           TEST(test_two_threads),       TEST(test_destroyed_while_it_runs),
+        TEST(test_a_pool_of_another_device),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
     return cmocka_run_group_tests(tests, NULL, NULL);
