@@ -74,6 +74,7 @@ typedef struct model {
     bg_runner *runner;
     bg_tensor x, slot, y, cache, doubled, sum;
     bool wraps, all, varies;
+    bool whole; /* an op gets static buffers with all their rows, of which there are more than in the bucket */
 } model;
 
 static bg_tensor rows_of(const bg_tensor *buffer, int rows)
@@ -88,7 +89,10 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     const int rows = context->padded_tokens;
     bg_tensor x = rows_of(&m->x, rows), doubled = rows_of(&m->doubled, rows), y = rows_of(&m->y, rows);
 
-    BG_CALL(twice, stream, .x = x, .y = doubled);
+    if (m->whole)
+        BG_CALL(twice, stream, .x = m->x, .y = m->doubled);
+    else
+        BG_CALL(twice, stream, .x = x, .y = doubled);
     BG_CALL(write_cache, stream, .x = doubled, .slot = rows_of(&m->slot, rows), .cache = m->cache, .wraps = m->wraps);
     BG_CALL(total, stream, .x = doubled, .sum = m->sum, .all = m->all);
     if (m->varies)
@@ -119,7 +123,7 @@ static void open_runner(model *m, bg_padding slots, double slot)
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
 
     config.schedule = "8";
-    config.max_tokens = BUCKET;
+    config.max_tokens = m->whole ? 2 * BUCKET : BUCKET;
     EXPECT_OK(bg_runner_create(&m->runner, &config, forward, m, m->f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_ZERO, 0, &m->x));
     EXPECT_OK(bg_runner_add_input(m->runner, "slot", BG_I32, 1, (int64_t[]){0}, slots, slot, &m->slot));
@@ -185,6 +189,19 @@ static void test_right(void **state)
     }
 }
 
+/* Rows beyond the bucket are padding rows, too. */
+static void test_whole_buffers(void **state)
+{
+    char text[2000];
+    model m = {.f = *state, .whole = true};
+
+    check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
+    assert_string_equal(text, "");
+    m = (model){.f = *state, .whole = true, .all = true};
+    check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
+    expect_text(text, "warning [padding] total#0 at ");
+}
+
 /* A negative slot is the last one. */
 static void test_wraps(void **state)
 {
@@ -246,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_right, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_whole_buffers, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_wraps, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_live_slot, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_sum, fixture_setup, fixture_teardown),
