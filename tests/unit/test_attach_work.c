@@ -142,19 +142,23 @@ static void run_program(model *m, int program)
 
 static void test_waiting(void **state)
 {
-    static const char *const such[] = {"wait(int const volatile*, int)", "set(float*, unsigned int volatile*)",
-                                       "set(cuda::__4::atomic<int, (cuda::std::"
-                                       "__4::thread_scope)1>*)",
-                                       "set(float*, cuda::std::__4::atomic_ref<int>)"},
-                             *const others[] = {"wait(int const*, int)",
-                                                "read(int volatile* const*)",
-                                                "cuda::atomic<int>::get(int*)",
-                                                "run<int volatile*>(int*)",
-                                                "set(cuda::__4::atomic<int>)",
-                                                "set",
-                                                "(",
-                                                "",
-                                                NULL};
+    static const char *const such[] = {
+        "wait(int const volatile*, int)",
+        "set(float*, unsigned int volatile*)",
+        "set(cuda::__4::atomic<int, (cuda::std::__4::thread_scope)1>*)",
+        "set(float*, cuda::std::__4::atomic_ref<int>)",
+    };
+    static const char *const others[] = {
+        "wait(int const*, int)",
+        "read(int volatile* const*)",
+        "cuda::atomic<int>::get(int*)",
+        "run<int volatile*>(int*)",
+        "set(cuda::__4::atomic<int>)",
+        "set",
+        "(",
+        "",
+        NULL,
+    };
     (void)state;
     for (size_t i = 0; i < sizeof such / sizeof *such; i++)
         if (!bg__signature_may_wait(such[i]))
