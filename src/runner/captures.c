@@ -115,7 +115,7 @@ static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
 
 /* The first pass of a process loads kernels and makes handles. Where captures are timed, it is one more, unless the
  * program wants none. */
-static int passes_to_load(const bg_runner *runner)
+static bool needs_loading(const bg_runner *runner)
 {
     return !runner->loaded && runner->config.lazy == BG_LAZY_BACKGROUND && runner->config.warmups > 0;
 }
@@ -141,7 +141,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
         return status;
     observe(runner);
     bg__context_set(&context);
-    for (int i = passes_to_load(runner); i > 0 && status == BG_OK; i--) {
+    if (needs_loading(runner)) {
         status = run_warm_up(runner, &context);
         if (status == BG_OK)
             status = wait_for_device(runner);
@@ -430,7 +430,9 @@ bg_status bg_runner_capture(bg_runner *runner)
 
     BG__NEED(runner);
     bg__pending_note();
-    BG__TRY(bg__runner_check_idle(runner, __func__));
+    status = bg__runner_check_idle(runner, __func__);
+    if (status != BG_OK)
+        return status; /* the call that is going on has the pool */
     status = bg__runner_check_place(runner, __func__);
     if (status == BG_OK)
         status = bg__runner_check_capture(__func__);

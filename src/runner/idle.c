@@ -70,7 +70,9 @@ bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us)
 
     BG__NEED(runner);
     bg__pending_note();
-    BG__TRY(bg__runner_check_idle(runner, __func__));
+    status = bg__runner_check_idle(runner, __func__);
+    if (status != BG_OK)
+        return status; /* the call that is going on has the pool */
     status = check_call(runner, budget_us);
     if (runner->config.lazy != BG_LAZY_BACKGROUND || !runner->started)
         goto done;

@@ -290,6 +290,9 @@ static bool is_captured(const model *m)
 static bg_status use_other(model *m)
 {
     pthread_t thread;
+    /* What the runner refuses itself takes the pool from nobody. */
+    assert_int_equal(bg_runner_capture(m->runner), BG_ERROR_BUSY);
+    assert_int_equal(bg_runner_idle(m->runner, 0), BG_ERROR_BUSY);
     found = (attempt){.m = m->other};
     assert_int_equal(pthread_create(&thread, NULL, try_both, &found), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
