@@ -149,8 +149,8 @@ typedef struct bg_runner_config {
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,
  * copy_inputs, memory_limit, debug, worker_threads or variants.
  * value is text: a mode in lower case ("full"), true or false (or 1, 0), or a decimal number. lazy is no, on-demand or
- * background; true means on-demand. For memory_limit K, M or
- * G may follow the number (2^10, 2^20, 2^30 bytes). For max_query_len it may be a list ("1,4"), which sets query_lens.
+ * background; true means on-demand. For memory_limit K, M or G may follow the number (2^10, 2^20, 2^30 bytes). For
+ * max_query_len it may be a list ("1,4"), which sets query_lens.
  * A string is copied; the configuration owns the copy until the same key is set again or bg_runner_config_clear.
  * Conditions on several fields (max_query_len above max_tokens, a list's sizes) are checked when a runner is created.
  * After an error the configuration is unchanged.

@@ -267,10 +267,7 @@ static void compare_eight(const comparing *c, size_t at, const unsigned char *a,
         tell_number(c, at, HALF, a, b, sureness(a, b, HALF));
     else if (are_plausible(a + HALF, b + HALF, HALF) && text_length(a + HALF, HALF) + text_length(b + HALF, HALF) <=
                                                             text_length(a, 2 * HALF) + text_length(b, 2 * HALF))
-        tell_number(c, at + HALF, HALF, a + HALF, b + HALF,
-                    alone                                       ? 2
-                    : are_halves_of_addresses(high[0], high[1]) ? 0
-                                                                : 1);
+        tell_number(c, at + HALF, HALF, a + HALF, b + HALF, alone ? 2 : !are_halves_of_addresses(high[0], high[1]));
     else if (word_of(a, HALF) == word_of(b, HALF) && !are_plausible(a, b, 2 * HALF))
         tell_number(c, at + HALF, HALF, a + HALF, b + HALF, 0);
     else
