@@ -37,7 +37,7 @@ finds new-event 'fill, launched before it at new_event\(\)\+.*: scale#0 reads 0x
 expect attach-unordered-two-graphs 1 'nothing orders scale#0 of graph#1, .* and scale#0 of graph#0, launched before it at forward' squeeze -- ./unordered two-graphs
 
 for what in one-stream events through-a-third stream-waited event-waited event-polled legacy copied-and-waited only-read other-memory \
-    itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled callback-tells node-tells node-asks \
+    itself host-function allocated-anew event-node unknown-pointers refilled-waited not-refilled callback-tells node-tells node-waits node-asks \
     kernel-sets node-sets function-asks parameters-set updated columns other-slot read-by-struct streams-made bounced; do
     expect "attach-ordered-$what" 0 '^check replay: 0 findings$' check -- ./unordered $what
 done
@@ -56,4 +56,6 @@ else
 fi
 # No launcher: what launches graphs in the program's place orders them itself.
 expect attach-unordered-orders 0 '^check orders: 0 findings$' check --what=orders -- ./unordered written-before
+expect attach-unordered-not-run-alone 14 'not looked at: orders of graph#0: it has a kernel with a pointer to volatile or atomic memory' \
+    check --what=orders -- ./unordered node-waits
 exit $bad

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "debug/attach/around/signature.h"
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/graph/node_copy.h"
 #include "debug/graph/waits.h"
@@ -15,6 +16,9 @@ static const char *obstacle_of(const bg__node *node)
     case cudaGraphNodeTypeKernel:
         if (node->kernel != NULL && bg__kernel_waits_for_others(node->kernel->name) != NULL)
             return "it has kernels that wait for other ranks";
+        if (node->kernel != NULL && bg__signature_may_wait(node->kernel->name))
+            return "it has a kernel with a pointer to volatile or atomic memory, which may wait for what other work "
+                   "writes there";
         break;
     case cudaGraphNodeTypeMemcpy:
         if (bg__copy_end(node, BG__DESTINATION, &end) && bg__memory_is_pageable(end.address))

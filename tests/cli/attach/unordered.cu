@@ -141,6 +141,12 @@ static void forward_and_set(cudaStream_t s)
     set_flag<<<1, 1, 0, s>>>(flag, 1);
 }
 
+static void wait_and_forward(cudaStream_t s)
+{
+    wait_flag<<<1, 1, 0, s>>>(flag);
+    forward(s);
+}
+
 static void ask_and_forward(cudaStream_t s)
 {
     CUDA(cudaLaunchHostFunc(s, ask_host, nullptr));
@@ -420,6 +426,12 @@ static void node_sets(void)
     launch(stream);
     wait_and_fill();
 }
+static void node_waits(void)
+{
+    set_flag<<<1, 1, 0, side>>>(flag, 1);
+    launch(stream);
+    CUDA(cudaDeviceSynchronize());
+}
 static void node_asks(void)
 {
     launch(stream);
@@ -537,6 +549,7 @@ static const struct {
     {"node-tells", node_tells, forward_and_tell},
     {"kernel-sets", kernel_sets, forward},
     {"node-sets", node_sets, forward_and_set},
+    {"node-waits", node_waits, wait_and_forward},
     {"node-asks", node_asks, ask_and_forward},
     {"function-asks", function_asks, forward},
     {"parameters-set", parameters_set, forward},
