@@ -71,6 +71,8 @@ typedef struct bg_field {
     const char *type;      /* as the macro spells it: "int"; NULL: not known */
 } bg_field;
 
+#define BG_ROW_LIMITS 4
+
 /* Properties of an op that its declaration does not contain. No exception may leave its functions. */
 typedef struct bg_op_attributes {
     size_t struct_size; /* set by BG_OP_ATTRIBUTES_INIT */
@@ -89,11 +91,18 @@ typedef struct bg_op_attributes {
     /* In which batches a runner may capture the op, eager or not, in a full graph. A runner whose mode needs more
      * lowers its mode and prints a warning. */
     bg_support graph_support;
+    /* Row counts up to which the op uses another kernel than above, ascending, such as 2048; 0 ends them. A runner adds
+     * these sizes to its schedule, so that padding takes no batch beyond one of them: it computes with the kernels that
+     * it would have without padding. */
+    int row_limits[BG_ROW_LIMITS];
 } bg_op_attributes;
 
 #define BG_OP_ATTRIBUTES_INIT                                                                                          \
     {                                                                                                                  \
-        sizeof(bg_op_attributes), NULL, NULL, NULL, false, BG_SUPPORT_ALWAYS                                           \
+        sizeof(bg_op_attributes), NULL, NULL, NULL, false, BG_SUPPORT_ALWAYS,                                          \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
     }
 
 /* A registered op. The macros fill it; read it through the functions below. */
@@ -121,7 +130,8 @@ BG_API const bg_op *bg_op_find(const char *name);
 
 /* Sets all attributes of the op of that name. An attribute that still has its value of BG_OP_ATTRIBUTES_INIT is reset
  * to that default; attributes NULL resets all.
- * Errors: INVALID_ARGUMENT (name is NULL, bad struct_size, invalid bg_support), NOT_FOUND (no op of that name). */
+ * Errors: INVALID_ARGUMENT (name is NULL, bad struct_size, invalid bg_support, row_limits that do not ascend),
+ * UNSUPPORTED (row_limits of an op that was compiled with an older header), NOT_FOUND (no op of that name). */
 BG_API bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes);
 
 /* Sets which ops are eager in captures that begin after this call, in place of their declarations. pattern is a list

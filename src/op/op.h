@@ -253,6 +253,8 @@ bg_status bg__override_check(const char *list, const char *from);
 bg_status bg__override_text(const bg__override *override, char **text);
 /* false: BG_BREAKABLE=0, all calls are captured. */
 bool bg__override_breakable(const bg__override *override);
+/* Whether nothing but the capture's own options overrides what ops declare. */
+bool bg__override_is_own(const bg__override *override);
 /* Whether call is eager: fallback, unless a pattern decides. */
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
 
@@ -263,6 +265,8 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
+/* BG_ROW_LIMITS numbers, as in bg_op_attributes; also of an op of an older header. */
+const int *bg__op_row_limits(const bg_op *op);
 /* Registers op, unless there is an op of that name, which is then returned. */
 const bg_op *bg__op_register_once(bg_op *op);
 /* Whether any op's name matches the pattern, as bg__glob says. */

@@ -97,6 +97,44 @@ static bg_status refuse_unknown(const char *function, const char *name)
                     name, bg__nearest_hint(&nearest, "", hint));
 }
 
+const int *bg__op_row_limits(const bg_op *op)
+{
+    static const int none[BG_ROW_LIMITS];
+    return op->struct_size >= offsetof(bg_op, attributes_.row_limits) + sizeof none ? op->attributes_.row_limits : none;
+}
+
+static bg_status check_attributes(const bg_op_attributes *attributes)
+{
+    static const char function[] = "bg_op_set_attributes";
+    const int *limits = attributes->row_limits;
+
+    if ((int)attributes->graph_support < BG_SUPPORT_ALWAYS || attributes->graph_support > BG_SUPPORT_NEVER)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: graph_support is %d, which is not a bg_support", function,
+                        (int)attributes->graph_support);
+    for (int i = 0; i < BG_ROW_LIMITS; i++)
+        if (limits[i] < 0 || (i > 0 && limits[i] != 0 && (limits[i - 1] == 0 || limits[i] <= limits[i - 1])))
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "%s: row_limits[%d] is %d; allowed are positive numbers, each above the one before, and "
+                            "zeros behind them",
+                            function, i, limits[i]);
+    return BG_OK;
+}
+
+/* The op may be of an older header, whose attributes end sooner. */
+static bg_status set_locked(bg_op *op, const bg_op_attributes *attributes)
+{
+    const size_t room =
+        op->struct_size < sizeof *op ? op->struct_size - offsetof(bg_op, attributes_) : sizeof *attributes;
+
+    if (room < sizeof *attributes && attributes->row_limits[0] != 0)
+        return bg__fail(BG_ERROR_UNSUPPORTED,
+                        "bg_op_set_attributes: op \"%s\" was compiled with an older header, which has no row_limits; "
+                        "compile its source again",
+                        op->name);
+    memcpy(&op->attributes_, attributes, room);
+    return BG_OK;
+}
+
 bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes)
 {
     bg_op_attributes taken = BG_OP_ATTRIBUTES_INIT;
@@ -106,18 +144,18 @@ bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attribu
     if (name == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: name is NULL", __func__);
     if (attributes != NULL)
-        status = bg__sized_take(&taken, attributes, sizeof taken, sizeof taken, "attributes", "BG_OP_ATTRIBUTES_INIT");
+        status = bg__sized_take(&taken, attributes, sizeof taken, offsetof(bg_op_attributes, row_limits), "attributes",
+                                "BG_OP_ATTRIBUTES_INIT");
+    if (status == BG_OK)
+        status = check_attributes(&taken);
     if (status != BG_OK)
         return status;
-    if ((int)taken.graph_support < BG_SUPPORT_ALWAYS || taken.graph_support > BG_SUPPORT_NEVER)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: graph_support is %d, which is not a bg_support", __func__,
-                        (int)taken.graph_support);
     pthread_mutex_lock(&mutex);
     op = find_locked(name);
     if (op != NULL)
-        op->attributes_ = taken;
+        status = set_locked(op, &taken);
     pthread_mutex_unlock(&mutex);
-    return op != NULL ? BG_OK : refuse_unknown(__func__, name);
+    return op != NULL ? status : refuse_unknown(__func__, name);
 }
 
 bg_op_body bg__op_capture_body(const bg_op *op)

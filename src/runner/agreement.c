@@ -119,9 +119,13 @@ bg_status bg__runner_agree_once(bg_runner *runner)
 
 bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status)
 {
-    char text[120];
-    snprintf(text, sizeof text, "%s, query lengths with decode graphs: %d", bg__mode_name(runner->mode),
-             runner->plan.group_count - 1);
+    char text[240];
+    int used = snprintf(text, sizeof text, "%s, query lengths with decode graphs: %d", bg__mode_name(runner->mode),
+                        runner->plan.group_count - 1);
+
+    for (int i = 0; i < runner->row_limit_count && used < (int)sizeof text; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s %d", i == 0 ? ", row limits" : "",
+                         runner->row_limits[i]);
     return bg__ranks_agree_after(&runner->ranks, "the mode that the ops of the pass support", text, status);
 }
 

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 void bg__plan_free(bg__plan *plan)
 {
@@ -33,6 +34,58 @@ static void round_up_request(bg__group *group, int request, int max_tokens)
     group->size_count = count;
 }
 
+/* The largest size of whole requests that does not cross the limit; 0: there is none, or the schedule ends below it. */
+static int size_at(const bg__group *group, int limit)
+{
+    const int request = group->query_len > 0 ? group->query_len : 1, size = limit / request * request;
+    return group->size_count > 0 && size < group->sizes[group->size_count - 1] ? size : 0;
+}
+
+/* The first size that holds `tokens`; size_count: none does. */
+static int find_size(const bg__group *group, int tokens)
+{
+    int low = 0, high = group->size_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (group->sizes[middle] < tokens)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bg_status add_limits(const bg_runner *runner, bg__group *group)
+{
+    const int count = runner->row_limit_count;
+    int *sizes = realloc(group->sizes, ((size_t)group->size_count + (size_t)count) * sizeof *sizes);
+
+    if (sizes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the sizes of %d row limits", count);
+    group->sizes = sizes;
+    for (int i = 0; i < count; i++) {
+        const int size = size_at(group, runner->row_limits[i]), at = find_size(group, size);
+        if (size == 0 || sizes[at] == size)
+            continue;
+        memmove(sizes + at + 1, sizes + at, (size_t)(group->size_count - at) * sizeof *sizes);
+        sizes[at] = size;
+        group->size_count++;
+    }
+    return BG_OK;
+}
+
+bool bg__plan_lacks_limits(const bg_runner *runner)
+{
+    for (int g = 0; g < runner->plan.group_count; g++)
+        for (int i = 0; i < runner->row_limit_count; i++) {
+            const bg__group *group = &runner->plan.groups[g];
+            const int size = size_at(group, runner->row_limits[i]);
+            if (size > 0 && group->sizes[find_size(group, size)] != size)
+                return true;
+        }
+    return false;
+}
+
 static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, int query_len)
 {
     const bg_runner_config *config = &runner->config;
@@ -46,6 +99,8 @@ static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, i
     BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &group->sizes, &group->size_count));
     if (query_len > 0)
         round_up_request(group, query_len, config->max_tokens);
+    if (runner->row_limit_count > 0)
+        BG__TRY(add_limits(runner, group));
     count = (size_t)group->size_count * (size_t)config->variants;
     group->buckets = calloc(count + 1, sizeof *group->buckets);
     if (group->buckets == NULL)
@@ -122,18 +177,13 @@ done:
 
 /* ---- dispatch ---- */
 
-/* The first size that holds `tokens`; size_count: none does. */
-static int find_size(const bg__group *group, int tokens)
+/* Beyond it some op uses another kernel. */
+static bool is_limit(const bg_runner *runner, const bg__group *group, int size)
 {
-    int low = 0, high = group->size_count;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (group->sizes[middle] < tokens)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    for (int i = 0; i < runner->row_limit_count; i++)
+        if (size_at(group, runner->row_limits[i]) == size)
+            return true;
+    return false;
 }
 
 /* BG_LAZY_BACKGROUND: the next larger one that is captured. */
@@ -142,9 +192,12 @@ static bg__bucket *find_larger(const bg_runner *runner, const bg__group *group, 
     const double most = runner->config.max_padding > 0 ? runner->config.max_padding * tokens : INT_MAX;
     bg__bucket *end = &group->buckets[(missing->variant + 1) * group->size_count];
 
-    for (bg__bucket *larger = missing + 1; larger < end && larger->tokens <= most; larger++)
+    for (bg__bucket *larger = missing + 1; larger < end && larger->tokens <= most; larger++) {
+        if (is_limit(runner, group, larger[-1].tokens))
+            break;
         if (larger->graph != NULL)
             return larger;
+    }
     return NULL;
 }
 

@@ -34,11 +34,39 @@ static void observe_no_more(void)
     bg__thread_self()->observer = NULL;
 }
 
-/* Lowers the mode to what the ops seen so far support. */
+/* At its place, once. There is room. */
+static void insert_limit(bg_runner *runner, int limit)
+{
+    int *limits = runner->row_limits, at = 0;
+    while (at < runner->row_limit_count && limits[at] < limit)
+        at++;
+    if (at < runner->row_limit_count && limits[at] == limit)
+        return;
+    memmove(limits + at + 1, limits + at, (size_t)(runner->row_limit_count - at) * sizeof *limits);
+    limits[at] = limit;
+    runner->row_limit_count++;
+}
+
+/* Of the ops seen so far. */
+static bg_status collect_limits(bg_runner *runner)
+{
+    free(runner->row_limits);
+    runner->row_limit_count = 0;
+    runner->row_limits = calloc(runner->op_count + 1, BG_ROW_LIMITS * sizeof *runner->row_limits);
+    if (runner->row_limits == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the row limits of %zu ops", runner->op_count);
+    for (size_t i = 0; i < runner->op_count; i++)
+        for (int k = 0; k < BG_ROW_LIMITS && bg__op_row_limits(runner->ops[i])[k] > 0; k++)
+            insert_limit(runner, bg__op_row_limits(runner->ops[i])[k]);
+    return BG_OK;
+}
+
+/* Lowers the mode to what the ops seen so far support, and makes their row limits sizes. */
 static bg_status resolve(bg_runner *runner, bool *replanned)
 {
-    bg_status status = BG_OK;
+    bg_status status;
     char why[400];
+    bool lowered;
     bg__scope scope = {
         .mode = runner->mode, .query_lens = runner->query_lens, .query_len_count = runner->query_len_count};
 
@@ -47,13 +75,15 @@ static bg_status resolve(bg_runner *runner, bool *replanned)
         runner->ops_lost = false;
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
     }
-    if (!bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why)) {
-        runner->resolved = true;
-        return BG_OK;
+    BG__TRY(collect_limits(runner));
+    lowered = bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why);
+    if (lowered || bg__plan_lacks_limits(runner)) {
+        BG__TRY(bg__plan_make(runner, &scope));
+        *replanned = true;
     }
-    BG__TRY(bg__plan_make(runner, &scope));
-    bg__warn("%s", why);
-    runner->resolved = *replanned = true;
+    if (lowered)
+        bg__warn("%s", why);
+    runner->resolved = true;
 done:
     return status;
 }

@@ -133,6 +133,7 @@ void bg_runner_destroy(bg_runner *runner)
     bg__owned_free(&runner->owned);
     free(runner->state);
     free(runner->query_lens);
+    free(runner->row_limits);
     free(runner->ops);
     free(runner);
 }

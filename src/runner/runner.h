@@ -89,8 +89,11 @@ typedef struct bg__plan {
     int bucket_count;
 } bg__plan;
 
-/* Sets the runner's mode and plan to those of scope, without graphs. An error changes neither. */
+/* Sets the runner's mode and plan to those of scope, with row_limits as further sizes, without graphs. An error changes
+ * neither. */
 bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope);
+/* Whether the plan lacks a size for one of row_limits. */
+bool bg__plan_lacks_limits(const bg_runner *runner);
 void bg__plan_free(bg__plan *plan);
 typedef struct bg__dispatched {
     bg__bucket *bucket;  /* NULL: none */
@@ -155,7 +158,9 @@ struct bg_runner {
     int rows; /* of buffers by tokens */
 
     bg_mode mode;
-    bool resolved; /* the mode has been lowered to what the ops support */
+    int *row_limits; /* of the ops, ascending */
+    int row_limit_count;
+    bool resolved; /* the mode has been lowered to what the ops support, and their row limits are sizes */
     const bg_op **ops;
     size_t op_count, op_capacity;
     bool ops_lost; /* out of host memory for one of them */

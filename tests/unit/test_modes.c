@@ -3,6 +3,7 @@
 
 #include "runner/runner.h"
 
+#include <limits.h>
 #include <string.h>
 
 BG_OP(modes_any)
@@ -213,13 +214,41 @@ static void test_support_errors(void **state)
     assert_int_equal(bg_op_find("modes_any")->attributes_.graph_support, BG_SUPPORT_ALWAYS);
 }
 
+static void test_row_limits(void **state)
+{
+    static const int bad[][BG_ROW_LIMITS] = {{-1}, {5, 5}, {5, 4}, {0, 4}, {1, 2, 0, 3}};
+    static bg_op older = {.name = "modes_older"};
+    bg_op_attributes attributes = BG_OP_ATTRIBUTES_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memcpy(attributes.row_limits, bad[i], sizeof bad[i]);
+        EXPECT_STATUS(bg_op_set_attributes("modes_any", &attributes), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("allowed are positive numbers, each above the one before, and zeros behind them");
+    }
+    EXPECT_OK(bg_op_set_attributes("modes_any", ATTRIBUTES(.row_limits = {1, 2, 3, INT_MAX})));
+    assert_int_equal(bg__op_row_limits(bg_op_find("modes_any"))[3], INT_MAX);
+    EXPECT_OK(bg_op_set_attributes("modes_any", NULL));
+    assert_int_equal(bg__op_row_limits(bg_op_find("modes_any"))[0], 0);
+
+    older.struct_size = offsetof(bg_op, attributes_.row_limits);
+    older.attributes_.row_limits[0] = 7; /* what lies behind it there is not the op's */
+    bg_op_register(&older);
+    EXPECT_OK(bg_op_set_attributes("modes_older", ATTRIBUTES(.allow_fewer_rows = true)));
+    assert_true(older.attributes_.allow_fewer_rows && older.attributes_.row_limits[0] == 7);
+    assert_int_equal(bg__op_row_limits(&older)[0], 0);
+    EXPECT_STATUS(bg_op_set_attributes("modes_older", ATTRIBUTES(.row_limits = {1})), BG_ERROR_UNSUPPORTED);
+    EXPECT_ERROR("op \"modes_older\" was compiled with an older header");
+    bg_op_unregister(&older);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions),    cmocka_unit_test(test_no_modes),
         cmocka_unit_test(test_lowering),     cmocka_unit_test(test_lowering_of_query_lens),
         cmocka_unit_test(test_weakest),      cmocka_unit_test(test_support_errors),
-        cmocka_unit_test(test_bucket_names),
+        cmocka_unit_test(test_bucket_names), cmocka_unit_test(test_row_limits),
     };
     return cmocka_run_group_tests(tests, set_supports, NULL);
 }

@@ -180,6 +180,53 @@ static void test_ops_lower_the_query_lengths(void **state)
     EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
 }
 
+/* The buckets' sizes, from small to large, of decode batches of that length; 0: of mixed ones. */
+static void expect_sizes(const sum_model *m, int query_len, const int *sizes)
+{
+    int at = 0;
+    for (int i = bg_runner_bucket_count(m->runner) - 1; i >= 0; i--) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &info));
+        if ((info.decode ? info.max_query_len : 0) == query_len)
+            assert_int_equal(info.tokens, sizes[at++]);
+    }
+    assert_int_equal(sizes[at], 0);
+}
+
+/* No batch is padded across a limit; limits beyond the schedule add no size. */
+static void test_row_limits_are_sizes(void **state)
+{
+    static const int mixed[] = {4, 6, 11, 16, 0}, single[] = {4, 6, 11, 16, 0}, three[] = {6, 9, 18, 0},
+                     four[] = {4, 8, 16, 0};
+    fixture *f = *state;
+
+    EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.row_limits = {6, 11, 500})));
+    for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
+        bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+        sum_model m = {0};
+        config.lazy = (uint8_t)lazy;
+        sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+        EXPECT_OK(bg_runner_capture(m.runner));
+        expect_run(f, &m, mixed_tokens(16), 1); /* a lazy runner finds out in this run */
+        assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL_AND_PIECEWISE);
+        expect_sizes(&m, 0, mixed);
+        expect_sizes(&m, 1, single);
+        expect_sizes(&m, 3, three);
+        expect_sizes(&m, 4, four);
+        if (lazy == BG_LAZY_BACKGROUND) { /* the next larger one that is there is beyond the limit */
+            expect_eager(f, &m, mixed_tokens(10), BG_REASON_NOT_CAPTURED);
+            expect_graph(f, &m, mixed_tokens(12), BG_MODE_PIECEWISE, 0, 16);
+            EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
+        }
+        expect_run(f, &m, mixed_tokens(7), 1);
+        expect_graph(f, &m, mixed_tokens(7), BG_MODE_PIECEWISE, 0, 11);
+        expect_run(f, &m, uniform(3, 3), 1);
+        expect_graph(f, &m, uniform(3, 3), BG_MODE_FULL, 3, 9);
+        bg_runner_destroy(m.runner);
+    }
+    EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
+}
+
 static void test_query_lengths_are_copied(void **state)
 {
     fixture *f = *state;
@@ -271,13 +318,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_full_and_piecewise),
-        TEST(test_full_decode_only),
-        TEST(test_buckets_of_query_lengths),
-        TEST(test_dispatch_by_query_length),
-        TEST(test_ops_lower_the_query_lengths),
-        TEST(test_query_lengths_are_copied),
-        TEST(test_full),
+        TEST(test_full_and_piecewise),          TEST(test_full_decode_only),
+        TEST(test_buckets_of_query_lengths),    TEST(test_dispatch_by_query_length),
+        TEST(test_ops_lower_the_query_lengths), TEST(test_row_limits_are_sizes),
+        TEST(test_query_lengths_are_copied),    TEST(test_full),
         TEST(test_ops_lower_the_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
