@@ -86,12 +86,17 @@ typedef struct bg_capture_options {
      * capture fails on one rank, it fails on all: on the others with RANKS and that rank's message. Replays report
      * their progress through ranks->enter and ranks->step. */
     const bg_ranks *ranks;
+    /* The breaks that the pass has, as in bg_graph_info: with another number the capture fails with INVALID_ARGUMENT,
+     * and bg_last_error() lists the eager calls. So an op that is declared eager, or no longer, by mistake is found
+     * before it costs time. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager,
+     * BG_EAGER_OPS or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
+    int expect_breaks;
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL                    \
+            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL, -1                \
     }
 
 /* Figures of a graph, which bg_graph_get_info returns. */
@@ -149,8 +154,9 @@ BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, con
  * *graph is NULL, and the streams are out of capture and usable.
  * Returns the capture's first error; for an op that failed, its body's own status.
  * Errors: those of the capture, WRONG_THREAD (another thread began the capture; the capture is freed all the same, and
- * that thread must not be inside a call of the library), BUSY (inside a body or barrier of the capture, which is freed
- * when that returns), UNJOINED_STREAM (a forked stream has work that the origin does not wait for). */
+ * that thread must not be inside a call of the library), INVALID_ARGUMENT (options.expect_breaks), BUSY (inside a body
+ * or barrier of the capture, which is freed when that returns), UNJOINED_STREAM (a forked stream has work that the
+ * origin does not wait for). */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 
 /* Ends the capture without a graph. NULL does nothing. Inside a body or barrier of the capture it takes effect when

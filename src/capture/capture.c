@@ -149,6 +149,45 @@ done:
     return status;
 }
 
+/* The eager calls of the pass, the first of them by name. */
+static void list_breaks(const bg_graph *graph, FILE *out)
+{
+    enum { SHOWN = 8 };
+    int calls = 0;
+
+    for (int i = 0; i < graph->step_count; i++) {
+        const bg__call *call = graph->steps[i].kind == BG__CALL ? graph->steps[i].of.eager->call : NULL;
+        if (call != NULL && calls++ < SHOWN)
+            fprintf(out, "%s%s at %s:%d", calls > 1 ? ", " : "", call->name,
+                    call->site.file != NULL ? call->site.file : "unknown file", call->site.line);
+    }
+    if (calls > SHOWN)
+        fprintf(out, " and %d more", calls - SHOWN);
+    if (graph->breaks > calls)
+        fprintf(out, "%s%d of bg_break", calls > 0 ? ", " : "", graph->breaks - calls);
+}
+
+static bg_status check_breaks(const bg_capture *capture)
+{
+    const int expected = capture->options.expect_breaks;
+    const bg_graph *graph = capture->graph;
+    char list[800] = "";
+    FILE *out;
+
+    if (expected < 0 || graph->breaks == expected || capture->debug == BG_DEBUG_FORWARD ||
+        capture->debug == BG_DEBUG_OPS || !bg__override_is_own(capture->override))
+        return BG_OK;
+    out = graph->breaks > 0 ? fmemopen(list, sizeof list, "w") : NULL;
+    if (out != NULL) {
+        list_breaks(graph, out);
+        (void)fclose(out); /* what has no room is cut off */
+    }
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "the pass has %d break%s, but options.expect_breaks is %d%s%s; declare as eager what must be, and "
+                    "nothing else, or change expect_breaks",
+                    graph->breaks, graph->breaks == 1 ? "" : "s", expected, list[0] != '\0' ? ": " : "", list);
+}
+
 /* Makes the graph ready for replays. */
 static bg_status finish_graph(bg_capture *capture)
 {
@@ -156,6 +195,7 @@ static bg_status finish_graph(bg_capture *capture)
     cudaError_t error;
     bg_status status;
 
+    BG__TRY(check_breaks(capture));
     BG__TRY(bg__events_settle(capture));
     /* The first replay may come on another stream, when this one is long gone. */
     error = graph->pool != NULL ? bg__capture_leave_pool(capture) : bg__use_note(graph->use, capture->origin);

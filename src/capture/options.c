@@ -29,6 +29,10 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
     if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
                         options->worker_threads, WORKERS_MAX);
+    if (options->expect_breaks < -1)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "options.expect_breaks is %d; allowed are -1, for any number, and 0 or more",
+                        options->expect_breaks);
     if (options->state == NULL && options->state_count > 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, but options.state_count is %zu",
                         options->state_count);

@@ -18,7 +18,7 @@ struct bg__override {
     bool breakable;
     char *text;
     pattern *patterns;
-    int count, first_of_environment, first_forced;
+    int count, own_count, first_of_environment, first_forced; /* own: of the capture's options */
     /* Indices of patterns. A bisect gives names by the ten thousand, which must not be tried one after the other. */
     int *exact, *others; /* by name, then by index; by index */
     int exact_count, other_count;
@@ -184,6 +184,8 @@ static bg_status make_override(bg__override **result, const source sources[SOURC
     for (int i = 0; i < SOURCES; i++) {
         const char *list = sources[i].list ? sources[i].list : "";
         memcpy(text, list, strlen(list) + 1);
+        if (i == PROGRAM)
+            override->own_count = override->count;
         if (i == ENVIRONMENT)
             override->first_of_environment = override->count;
         if (i == FORCED)
@@ -359,6 +361,11 @@ bg_status bg__override_text(const bg__override *override, char **text)
     }
     *end = '\0';
     return BG_OK;
+}
+
+bool bg__override_is_own(const bg__override *override)
+{
+    return override->breakable && override->count == override->own_count;
 }
 
 bool bg__override_breakable(const bg__override *override)

@@ -134,6 +134,51 @@ static void test_break_at_both_ends(void **state)
     bg_graph_destroy(graph);
 }
 
+static bg_status accumulate_and_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(add_to, stream, .a = f->x, .x = f->y);
+    return bg_break(stream);
+}
+
+static void test_expected_breaks(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+
+    options.expect_breaks = 20;
+    EXPECT_OK(bg_capture_forward(&graph, many_breaks, f, f->stream, &options));
+    bg_graph_destroy(graph);
+    options.expect_breaks = 1;
+    EXPECT_STATUS(bg_capture_forward(&graph, many_breaks, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    assert_null(graph);
+    EXPECT_ERROR("the pass has 20 breaks, but options.expect_breaks is 1: eager_scale#0 at tests/unit/test_capture.c:");
+    EXPECT_ERROR(" and 12 more; declare as eager");
+    EXPECT_STATUS(bg_capture_forward(&graph, break_at_both_ends, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("eager_scale#1 at tests/unit/test_capture.c:");
+
+    options.state = &f->y;
+    options.state_count = 1;
+    options.expect_breaks = 0;
+    put(&f->x, 1);
+    put(&f->y, 5);
+    EXPECT_STATUS(bg_capture_forward(&graph, accumulate_and_break, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the pass has 1 break, but options.expect_breaks is 0: 1 of bg_break; ");
+    assert_true(get(&f->y) == 5);
+
+    EXPECT_OK(bg_override_eager("no_such_op")); /* who says so makes breaks on purpose */
+    EXPECT_OK(bg_capture_forward(&graph, many_breaks, f, f->stream, &options));
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_override_eager(NULL));
+    options.debug = BG_DEBUG_OPS;
+    EXPECT_OK(bg_capture_forward(&graph, many_breaks, f, f->stream, &options));
+    bg_graph_destroy(graph);
+    options.expect_breaks = -2;
+    EXPECT_STATUS(bg_capture_forward(&graph, many_breaks, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("options.expect_breaks is -2; allowed are -1, for any number, and 0 or more");
+}
+
 static bg_status doubled_breaks(void *user, cudaStream_t stream)
 {
     fixture *f = user;
@@ -425,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_no_break),
         TEST(test_one_break),
+        TEST(test_expected_breaks),
         TEST(test_many_breaks),
         TEST(test_break_at_both_ends),
         TEST(test_doubled_breaks),
