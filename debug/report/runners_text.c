@@ -76,6 +76,22 @@ static void print_padding(const cJSON *row, FILE *out)
     fputs("\n", out);
 }
 
+static void print_misses(const cJSON *row, FILE *out)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(row, "missed"), *miss;
+    cJSON_ArrayForEach(miss, list)
+    {
+        const double query_len = bg__json_number(miss, "query_len"), variant = bg__json_number(miss, "variant"),
+                     batches = bg__json_number(miss, "batches");
+        fprintf(out, "    never captured: %.0f batch%s of ", batches, plural(batches));
+        if (query_len > 0)
+            fprintf(out, "query length %.0f (max_query_len)%s", query_len, variant > 0 ? ", " : "");
+        if (variant > 0)
+            fprintf(out, "variant %.0f (variants)", variant);
+        fputs("\n", out);
+    }
+}
+
 /* ---- the histogram ---- */
 
 /* Sizes from 2^(i-1) + 1 to 2^i are one line, i; the last one is that of all above max_tokens. */
@@ -324,6 +340,7 @@ static void print_runner(const cJSON *rows, const cJSON *row, FILE *out)
     print_counts(row, out);
     if (bg__json_number(row, "replayed") > 0)
         print_padding(row, out);
+    print_misses(row, out);
     print_families(row, out);
     if (bg__json_number(row, "batches") > 0)
         print_unused(row, out);

@@ -201,7 +201,7 @@ BG_API bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_buc
  * bg_last_error() explains). */
 BG_API bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph);
 
-/* Prints a table of all buckets. */
+/* Prints a table of all buckets, and the batches whose query length or variant none of them has. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
 /* ---- batches --------------------------------------------------------------------------------------------------- */
@@ -235,10 +235,13 @@ typedef struct bg_counters {
     uint64_t larger_tokens; /* the padding rows beyond the batch's own bucket in these */
     uint64_t idle_captures; /* of captures: in bg_runner_idle */
     uint64_t idle_overruns; /* of these: those that ended later than the budget */
+    /* Batches whose query length, in a mode with graphs for decode batches apart, or whose variant was never captured,
+     * by graphs for mixed batches or eagerly; bg_runner_print lists them. */
+    uint64_t missed_query_lens, missed_variants;
 } bg_counters;
 #define BG_COUNTERS_INIT                                                                                               \
     {                                                                                                                  \
-        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0                      \
+        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0                \
     }
 
 /* Copy the counters to *counters, set them to 0, or print them. */

@@ -235,8 +235,7 @@ static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, 
     return bucket;
 }
 
-/* That of decode batches of the batch's query length, which is not rounded up; NULL: there is none. */
-static const bg__group *find_decode(const bg_runner *runner, const bg_batch *batch)
+const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *batch)
 {
     const bg__plan *plan = &runner->plan;
     for (int g = 1; g < plan->group_count && batch->uniform_decode; g++)
@@ -247,7 +246,7 @@ static const bg__group *find_decode(const bg_runner *runner, const bg_batch *bat
 
 bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens)
 {
-    const bg__group *decode = find_decode(runner, batch), *mixed = &runner->plan.groups[0];
+    const bg__group *decode = bg__group_of_decode(runner, batch), *mixed = &runner->plan.groups[0];
     bg__dispatched found = {.reason = BG_REASON_MODE_NONE};
 
     if (runner->pool == NULL && runner->config.mode != BG_MODE_NONE) {

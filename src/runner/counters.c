@@ -23,7 +23,7 @@ const char *bg__reason_name(bg_reason reason)
 
 static struct {
     _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures, larger_replays,
-        larger_tokens, idle_captures, idle_overruns;
+        larger_tokens, idle_captures, idle_overruns, missed_query_lens, missed_variants;
 } counted;
 
 /* The public array ends where that of the first version did; later reasons have members of their own. */
@@ -63,6 +63,12 @@ void bg__count_idle(bool overran)
     add_to_counter(&counted.idle_overruns, overran);
 }
 
+void bg__count_miss(bool query_len, bool variant)
+{
+    add_to_counter(&counted.missed_query_lens, query_len);
+    add_to_counter(&counted.missed_variants, variant);
+}
+
 void bg__count_eager(bg_reason reason)
 {
     add_to_counter(&counted.eager[reason], 1);
@@ -95,6 +101,8 @@ void bg_counters_get(bg_counters *counters)
     now.larger_tokens = get(&counted.larger_tokens);
     now.idle_captures = get(&counted.idle_captures);
     now.idle_overruns = get(&counted.idle_overruns);
+    now.missed_query_lens = get(&counted.missed_query_lens);
+    now.missed_variants = get(&counted.missed_variants);
     memcpy(counters, &now, size);
 }
 
@@ -113,6 +121,8 @@ void bg_counters_reset(void)
     atomic_store(&counted.larger_tokens, 0);
     atomic_store(&counted.idle_captures, 0);
     atomic_store(&counted.idle_overruns, 0);
+    atomic_store(&counted.missed_query_lens, 0);
+    atomic_store(&counted.missed_variants, 0);
 }
 
 typedef unsigned long long ull;
@@ -133,6 +143,9 @@ void bg_counters_print(FILE *out)
                 "in the background: %llu captures, of which %llu overran; %llu replays of larger buckets, with %llu "
                 "more padding rows\n",
                 (ull)c.idle_captures, (ull)c.idle_overruns, (ull)c.larger_replays, (ull)c.larger_tokens);
+    if (c.missed_query_lens > 0 || c.missed_variants > 0)
+        fprintf(out, "never captured: the query length of %llu batches, the variant of %llu\n",
+                (ull)c.missed_query_lens, (ull)c.missed_variants);
     fputs("eager runs:", out);
     for (int i = 1; i < REASONS; i++)
         fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)*eager_in(&c, i), reason_names[i]);
@@ -155,7 +168,7 @@ void bg_counters_print_json(FILE *out)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_in(&c, i));
     fprintf(out,
             "}, \"padded_tokens\": %llu, \"larger_replays\": %llu, \"larger_tokens\": %llu, \"idle_captures\": %llu, "
-            "\"idle_overruns\": %llu}\n",
+            "\"idle_overruns\": %llu, \"missed_query_lens\": %llu, \"missed_variants\": %llu}\n",
             (ull)c.padded_tokens, (ull)c.larger_replays, (ull)c.larger_tokens, (ull)c.idle_captures,
-            (ull)c.idle_overruns);
+            (ull)c.idle_overruns, (ull)c.missed_query_lens, (ull)c.missed_variants);
 }

@@ -50,6 +50,21 @@ static bool add_to_list(cJSON *list, cJSON *item)
     return false;
 }
 
+static bool add_misses(const bg__misses *misses, cJSON *root)
+{
+    cJSON *list = misses->count > 0 ? cJSON_AddArrayToObject(root, "missed") : NULL;
+    bool good = misses->count == 0 || list != NULL;
+
+    for (int i = 0; i < misses->count && good; i++) {
+        const bg__miss *miss = &misses->list[i];
+        cJSON *item = cJSON_CreateObject();
+        good = add_to_list(list, item) && cJSON_AddNumberToObject(item, "query_len", miss->query_len) &&
+               cJSON_AddNumberToObject(item, "variant", miss->variant) &&
+               cJSON_AddNumberToObject(item, "batches", (double)miss->batches);
+    }
+    return good;
+}
+
 /* The families that run as one: those whose batches have the buckets of that query length, 0 for mixed. */
 static bool add_sizes(const bg_runner *runner, const bool *runs, cJSON *list)
 {
@@ -137,8 +152,8 @@ cJSON *bg__runner_json(const bg_runner *runner)
 {
     cJSON *root = cJSON_CreateObject();
 
-    if (root != NULL && add_settings(runner, root) && add_counts(&runner->mix, root) && add_families(runner, root) &&
-        add_buckets(runner, root))
+    if (root != NULL && add_settings(runner, root) && add_counts(&runner->mix, root) &&
+        add_misses(&runner->misses, root) && add_families(runner, root) && add_buckets(runner, root))
         return root;
     cJSON_Delete(root);
     return NULL;

@@ -82,15 +82,18 @@ done:
 static void explain(const bg_runner *runner, const bg_batch *batch, const choice *made)
 {
     const char *mode = bg__mode_name(runner->mode);
+    char miss[200];
     switch (made->reason) {
     case BG_REASON_NONE: return;
     case BG_REASON_MODE_NONE:
-        if (batch->uniform_decode)
+        if (bg__miss_of(runner, batch, miss, sizeof miss)[0] != '\0')
             bg__fail(BG_ERROR_UNSUPPORTED,
-                     "the mode %s has no graphs for decode batches whose max_query_len is %d, so they run eagerly",
-                     mode, batch->max_query_len);
+                     "no graph was captured for decode batches of %s, and the mode %s has none for "
+                     "mixed ones, so they run eagerly",
+                     miss, mode);
         else
-            bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s has no graphs for mixed batches, so they run eagerly", mode);
+            bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s has no graphs for %s batches, so they run eagerly", mode,
+                     batch->uniform_decode ? "decode" : "mixed");
         return;
     case BG_REASON_TOO_LARGE:
         bg__fail(BG_ERROR_UNSUPPORTED,
@@ -112,10 +115,12 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
                  "the batch's bucket could not be captured; bg_runner_get_bucket returns the reason");
         return;
     case BG_REASON_NOT_CAPTURED:
-        bg__fail(BG_ERROR_UNSUPPORTED,
-                 "the batch's bucket is not captured; call bg_runner_capture%s, and see "
-                 "config.variants",
-                 runner->config.lazy == BG_LAZY_BACKGROUND ? " and bg_runner_idle" : "");
+        if (batch->variant >= runner->config.variants)
+            bg__fail(BG_ERROR_UNSUPPORTED, "no graph was captured for batches of %s, so they run eagerly",
+                     bg__miss_of(runner, batch, miss, sizeof miss));
+        else
+            bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture%s",
+                     runner->config.lazy == BG_LAZY_BACKGROUND ? " and bg_runner_idle" : "");
         return;
     case BG_REASON_UNSUPPORTED:
         bg__fail(BG_ERROR_UNSUPPORTED,
@@ -362,6 +367,7 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
         bg__count_replay(bucket->mode, padded - larger - batch->tokens, larger);
     else
         bg__count_eager(made->reason);
+    bg__miss_count(runner, batch);
     if (bg__mix_count(runner, batch, &run))
         bg__debug_hooks.runner_ran(runner);
 }

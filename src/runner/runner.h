@@ -109,6 +109,32 @@ bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket);
  * none is known. */
 double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket);
 
+/* That of decode batches of the batch's query length, which is not rounded up; NULL: there is none. */
+const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *batch);
+
+/* ---- what was never captured (misses.c) ---------------------------------------------------------------------- */
+
+/* What no captured bucket has, of any size. */
+typedef struct bg__miss {
+    int query_len, variant; /* 0: it is not that */
+    uint64_t batches;
+} bg__miss;
+
+enum { BG__MISSES = 16 };
+typedef struct bg__misses {
+    bg__miss list[BG__MISSES];
+    int count;
+    uint64_t others; /* batches for which the list has no room */
+} bg__misses;
+
+/* Counts a batch that has run, if it is one. */
+void bg__miss_count(bg_runner *runner, const bg_batch *batch);
+/* "query length 3 (captured: 1, 4; config.max_query_len)". Returns text. */
+const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *text, size_t bytes);
+/* The same of a batch; "": it is none. */
+const char *bg__miss_of(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes);
+void bg__misses_print(const bg_runner *runner, FILE *out);
+
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
 
 /* Sets the calling thread's context, which must not be set. */
@@ -172,6 +198,7 @@ struct bg_runner {
     bool compares; /* each choice is compared */
     uint64_t eager_runs;
     bg__mix mix;
+    bg__misses misses;
 
     double began_ms; /* of the capture that is timed */
     bool loaded;     /* its first pass has run */
@@ -225,6 +252,8 @@ void bg__count_capture(const bg_graph *graph, bool again); /* graph NULL: it fai
 void bg__count_replay(bg_mode mode, int padded_tokens, int larger);
 void bg__count_idle(bool overran);
 void bg__count_eager(bg_reason reason);
+/* A batch of a query length, or variant, that was never captured. */
+void bg__count_miss(bool query_len, bool variant);
 /* "too_large". Static storage. */
 const char *bg__reason_name(bg_reason reason);
 

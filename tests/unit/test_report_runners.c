@@ -3,6 +3,7 @@
 
 #include "debug/report/json.h"
 #include "debug/report/report_data.h"
+#include "debug/report/runners_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,13 +322,37 @@ static void test_decode_in_mixed(void **state)
     bg_report_destroy(report);
 }
 
+/* What was never captured is told by what it is; a malformed list does no harm. */
+static void test_misses(void **state)
+{
+    bg_report *report = report_of(
+        "[" ROW("runner#0", ", \"missed\": [{\"query_len\": 3, \"variant\": 2, \"batches\": 12}, {\"variant\": 1, "
+                            "\"batches\": 1}, 7, \"x\"]" FAMILIES("")) "]");
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    (void)state;
+    assert_non_null(out);
+    bg__runners_print(cJSON_GetObjectItem(report->parts, "runners"), out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(
+        strstr(text, "\n    never captured: 12 batches of query length 3 (max_query_len), variant 2 (variants)\n"));
+    assert_non_null(strstr(text, "\n    never captured: 1 batch of variant 1 (variants)\n"));
+    free(text);
+    bg_report_destroy(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),   cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),          cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks),  cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_long_now),  cmocka_unit_test(test_fewer_batches), cmocka_unit_test(test_decode_in_mixed),
+        cmocka_unit_test(test_misses),          cmocka_unit_test(test_list),
+        cmocka_unit_test(test_max_padding),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranks),           cmocka_unit_test(test_none),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_across_ranks),    cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_long_now),        cmocka_unit_test(test_fewer_batches),
+        cmocka_unit_test(test_decode_in_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,81 @@ static void test_row_limits_are_sizes(void **state)
     EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
 }
 
+static char *printed(const bg_runner *runner, void (*print)(const bg_runner *, FILE *))
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    print(runner, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void expect_printed(const sum_model *m, const char *table, const char *json)
+{
+    char *rows = printed(m->runner, bg_runner_print), *object = printed(m->runner, bg_runner_print_json);
+    if (strstr(rows, table) == NULL || strstr(object, json) == NULL)
+        fail_msg("%s\nlacks \"%s\", or\n%s\nlacks \"%s\"", rows, table, object, json);
+    free(rows);
+    free(object);
+}
+
+/* What was never captured is counted by what it differs in. */
+static void test_misses(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+    bg_batch other = uniform(2, 2);
+    bg_counters before = counters_now(), after;
+    sum_model m = {0};
+
+    config.variants = 2;
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_run(f, &m, uniform(4, 1), 1);
+    expect_run(f, &m, mixed_tokens(4), 1);
+    expect_printed(&m, "\ncaptured: 22 of 22 buckets", "\"families\"");
+    for (int i = 0; i < 22; i++)
+        expect_run(f, &m, uniform(2, 2), 1);
+    assert_int_equal(counters_now().replays[BG_MODE_PIECEWISE], before.replays[BG_MODE_PIECEWISE] + 23);
+    other.variant = 2;
+    expect_eager(f, &m, other, BG_REASON_NOT_CAPTURED);
+    assert_false(bg_runner_can_run(m.runner, &other, NULL));
+    EXPECT_ERROR(
+        "no graph was captured for batches of query length 2 (captured: 1, 3, 4; config.max_query_len), variant 2 "
+        "(captured: 0 to 1; config.variants), so they run eagerly");
+    other = mixed_tokens(4);
+    other.variant = 5;
+    expect_eager(f, &m, other, BG_REASON_NOT_CAPTURED);
+    assert_false(bg_runner_can_run(m.runner, &other, NULL));
+    EXPECT_ERROR("no graph was captured for batches of variant 5 (captured: 0 to 1; config.variants), so they");
+    after = counters_now();
+    assert_int_equal(after.missed_query_lens - before.missed_query_lens, 23);
+    assert_int_equal(after.missed_variants - before.missed_variants, 2);
+    expect_printed(&m, "\nnever captured: 22 batches of query length 2 (captured: 1, 3, 4; config.max_query_len)\n",
+                   "\"missed\":[{\"query_len\":2,\"variant\":0,\"batches\":22},{\"query_len\":2,\"variant\":2,"
+                   "\"batches\":1},{\"query_len\":0,\"variant\":5,\"batches\":1}]");
+    for (int i = 0; i < 20; i++) { /* more than the list has room for */
+        other.variant = 10 + i;
+        expect_eager(f, &m, other, BG_REASON_NOT_CAPTURED);
+    }
+    expect_printed(&m, "\nnever captured: 7 batches of others\n", "\"variant\":22,\"batches\":1}]");
+    bg_runner_destroy(m.runner);
+
+    config.mode = BG_MODE_FULL_DECODE_ONLY;
+    m = (sum_model){0};
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    other = uniform(2, 2);
+    expect_eager(f, &m, other, BG_REASON_MODE_NONE);
+    assert_false(bg_runner_can_run(m.runner, &other, NULL));
+    EXPECT_ERROR(
+        "no graph was captured for decode batches of query length 2 (captured: 1, 3, 4; config.max_query_len), "
+        "and the mode full_decode_only has none for mixed ones, so they run eagerly");
+    bg_runner_destroy(m.runner);
+}
+
 static void test_query_lengths_are_copied(void **state)
 {
     fixture *f = *state;
@@ -318,10 +393,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_full_and_piecewise),          TEST(test_full_decode_only),
-        TEST(test_buckets_of_query_lengths),    TEST(test_dispatch_by_query_length),
-        TEST(test_ops_lower_the_query_lengths), TEST(test_row_limits_are_sizes),
-        TEST(test_query_lengths_are_copied),    TEST(test_full),
+        TEST(test_full_and_piecewise),
+        TEST(test_full_decode_only),
+        TEST(test_buckets_of_query_lengths),
+        TEST(test_dispatch_by_query_length),
+        TEST(test_ops_lower_the_query_lengths),
+        TEST(test_row_limits_are_sizes),
+        TEST(test_misses),
+        TEST(test_query_lengths_are_copied),
+        TEST(test_full),
         TEST(test_ops_lower_the_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,75 @@
+/* Batches whose query length or variant was never captured: how many, and what they differ in from those that were. */
+#include "runner/runner.h"
+
+#include <stdio.h>
+
+/* Of a batch, without its size: what selects its graphs. A query length counts where decode batches have graphs of
+ * their own. */
+static bg__miss signature_of(const bg_runner *runner, const bg_batch *batch)
+{
+    bg__miss miss = {0};
+
+    if (batch->variant >= runner->config.variants)
+        miss.variant = batch->variant;
+    if (batch->uniform_decode && runner->plan.group_count > 1 && bg__group_of_decode(runner, batch) == NULL)
+        miss.query_len = batch->max_query_len;
+    return miss;
+}
+
+void bg__miss_count(bg_runner *runner, const bg_batch *batch)
+{
+    bg__misses *misses = &runner->misses;
+    const bg__miss miss = signature_of(runner, batch);
+    int at = 0;
+
+    if (miss.variant == 0 && miss.query_len == 0)
+        return;
+    bg__count_miss(miss.query_len > 0, miss.variant > 0);
+    while (at < misses->count &&
+           (misses->list[at].query_len != miss.query_len || misses->list[at].variant != miss.variant))
+        at++;
+    if (at == BG__MISSES) {
+        misses->others++;
+        return;
+    }
+    if (at == misses->count)
+        misses->list[misses->count++] = miss;
+    misses->list[at].batches++;
+}
+
+const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *text, size_t bytes)
+{
+    int used = 0;
+
+    text[0] = '\0';
+    if (miss->query_len > 0) {
+        used = snprintf(text, bytes, "query length %d (captured:", miss->query_len);
+        for (int g = 1; g < runner->plan.group_count && used < (int)bytes; g++)
+            used += snprintf(text + used, bytes - (size_t)used, "%s %d", g > 1 ? "," : "",
+                             runner->plan.groups[g].query_len);
+        if (used < (int)bytes)
+            used += snprintf(text + used, bytes - (size_t)used, "; config.max_query_len)");
+    }
+    if (miss->variant > 0 && used < (int)bytes)
+        snprintf(text + used, bytes - (size_t)used, "%svariant %d (captured: 0 to %d; config.variants)",
+                 used > 0 ? ", " : "", miss->variant, runner->config.variants - 1);
+    return text;
+}
+
+const char *bg__miss_of(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes)
+{
+    const bg__miss miss = signature_of(runner, batch);
+    return bg__miss_text(runner, &miss, text, bytes);
+}
+
+void bg__misses_print(const bg_runner *runner, FILE *out)
+{
+    const bg__misses *misses = &runner->misses;
+    char text[200];
+
+    for (int i = 0; i < misses->count; i++)
+        fprintf(out, "never captured: %llu batches of %s\n", (unsigned long long)misses->list[i].batches,
+                bg__miss_text(runner, &misses->list[i], text, sizeof text));
+    if (misses->others > 0)
+        fprintf(out, "never captured: %llu batches of others\n", (unsigned long long)misses->others);
+}
