@@ -83,6 +83,8 @@ static void print_misses(const cJSON *row, FILE *out)
     {
         const double query_len = bg__json_number(miss, "query_len"), variant = bg__json_number(miss, "variant"),
                      batches = bg__json_number(miss, "batches");
+        if (!(query_len > 0 || variant > 0))
+            continue;
         fprintf(out, "    never captured: %.0f batch%s of ", batches, plural(batches));
         if (query_len > 0)
             fprintf(out, "query length %.0f (max_query_len)%s", query_len, variant > 0 ? ", " : "");

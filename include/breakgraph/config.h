@@ -135,19 +135,22 @@ typedef struct bg_runner_config {
     /* Memory that runners share, such as those of a draft and a target model. Their graphs and eager passes never run
      * at the same time: on several streams each waits for the one before, and while a thread is in one of their runs or
      * captures, those of another thread return BUSY. So the pool takes as much as the largest bucket of all of them.
-     * Each runner keeps the pool until it is destroyed. memory_limit is not used: the pool has its own limit. NULL: the
-     * runner makes one. */
+     * Each runner keeps the pool until it is destroyed. memory_limit and memory_fraction are not used: the pool has its
+     * own limit. NULL: the runner makes one. */
     bg_pool *pool;
+    /* memory_limit as a part of the device's whole memory, up to 1; of both the lower one holds. Default: 0, no limit
+     */
+    double memory_fraction;
 } bg_runner_config;
 
 #define BG_RUNNER_CONFIG_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_config), BG_MODE_PIECEWISE, "powers", 512, 1, 1, 0.0, NULL, false, true, 0,                   \
-            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL                           \
+            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0.0                      \
     }
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,
- * copy_inputs, memory_limit, debug, worker_threads or variants.
+ * copy_inputs, memory_limit, debug, worker_threads, variants or memory_fraction.
  * value is text: a mode in lower case ("full"), true or false (or 1, 0), or a decimal number. lazy is no, on-demand or
  * background; true means on-demand. For memory_limit K, M or G may follow the number (2^10, 2^20, 2^30 bytes). For
  * max_query_len it may be a list ("1,4"), which sets query_lens.

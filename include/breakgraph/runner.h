@@ -201,7 +201,29 @@ BG_API bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_buc
  * bg_last_error() explains). */
 BG_API bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph);
 
-/* Prints a table of all buckets, and the batches whose query length or variant none of them has. */
+/* The memory of a runner, which bg_runner_get_memory returns, in bytes. */
+typedef struct bg_runner_memory {
+    size_t struct_size;   /* set by BG_RUNNER_MEMORY_INIT */
+    size_t buffers;       /* of the static buffers, without bound ones */
+    size_t pool;          /* that the pool holds, for all runners that share it */
+    size_t graphs;        /* of the instantiated graphs, as in bg_bucket_info.graph_bytes */
+    size_t expected;      /* what pool and graphs were to take in the end, as far as the first bucket of the last
+                           * bg_runner_capture told: the largest needs the pool, and each graph is as large as its; 0: there
+                           * was none */
+    size_t before, after; /* free memory of the device when that began, and when it returned */
+    size_t available;     /* and now */
+} bg_runner_memory;
+#define BG_RUNNER_MEMORY_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(bg_runner_memory), 0, 0, 0, 0, 0, 0, 0                                                                  \
+    }
+
+/* Copies what memory the runner takes, and what was free, to *memory. bg_runner_capture prints a warning if more is
+ * expected than is free.
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), CUDA. */
+BG_API bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory);
+
+/* Prints a table of all buckets, the memory, and the batches whose query length or variant none of them has. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
 /* ---- batches --------------------------------------------------------------------------------------------------- */

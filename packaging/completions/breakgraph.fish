@@ -108,6 +108,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_DEBUG= -d 'BG_DEBUG for runners only; env uses the value of BG_DEBUG'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_WORKER_THREADS= -d 'threads that instantiate graphs; 0: the capturing thread does'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_VARIANTS= -d 'number of variants that are captured; 0 means 1'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MEMORY_FRACTION= -d 'most memory that the pool of a runner may take, as a part of the device s'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RANKS_SOCKET= -d 'a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RANKS_TOKEN= -d 'a secret of the job: only ranks that know it may join'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RANKS_BIND= -d 'the address on which rank 0 listens; one that is not loopback needs BG_RANKS_TOKEN'

@@ -109,7 +109,7 @@ const bg__variable bg__variables[] = {
      .text = "tokens of each request in a decode batch; a list captures graphs for each number"},
     {"BG_RUNNER_WARMUPS", "runner", BG__FORM_INTEGER, "N", 0, 100, .fallback = "1",
      .text = "passes that run before each capture"},
-    {"BG_RUNNER_MAX_PADDING", "runner", BG__FORM_RATIO, "RATIO", .fallback = "0",
+    {"BG_RUNNER_MAX_PADDING", "runner", BG__FORM_RATIO, "RATIO", 1, HUGE_VAL, .fallback = "0",
      .allowed = "0, for no limit, and ratios of 1 or more, such as 1.5",
      .text = "run a batch eagerly where captured size / tokens is above this ratio"},
     {"BG_RUNNER_EAGER_OPS", "runner", BG__FORM_PATTERNS, "PATTERNS", .fallback = "", .allowed = PATTERNS,
@@ -127,6 +127,9 @@ const bg__variable bg__variables[] = {
      .text = "threads that instantiate graphs; 0: the capturing thread does"},
     {"BG_RUNNER_VARIANTS", "runner", BG__FORM_INTEGER, "N", 0, 64, .fallback = "0",
      .text = "number of variants that are captured; 0 means 1"},
+    {"BG_RUNNER_MEMORY_FRACTION", "runner", BG__FORM_RATIO, "PART", 0, 1, .fallback = "0",
+     .allowed = "0, for no limit, and numbers up to 1, such as 0.2",
+     .text = "most memory that the pool of a runner may take, as a part of the device's"},
 
     {"BG_RANKS_SOCKET", "ranks", BG__FORM_TEXT, "PATH", .fallback = "", .allowed = "paths of up to 107 bytes",
      .text = "a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT"},
@@ -278,7 +281,7 @@ bool bg__variable_number(const bg__variable *variable, const char *value, double
             return false;
         break;
     default: /* a ratio */
-        if (!isdigit((unsigned char)value[0]) || (found != 0 && found < 1))
+        if (!isdigit((unsigned char)value[0]) || (found != 0 && (found < variable->least || found > variable->most)))
             return false;
     }
     *number = found;

@@ -18,7 +18,7 @@ typedef enum bg__form {
     BG__FORM_CHOICES, /* some of values, with commas between; the first one stands alone */
     BG__FORM_INTEGER, /* least to most */
     BG__FORM_SECONDS, /* above least, up to most, not 0 */
-    BG__FORM_RATIO,   /* 0, or 1 and more */
+    BG__FORM_RATIO,   /* 0, or least to most */
     BG__FORM_RANGE,   /* "2", "2-5" or "2-" */
     BG__FORM_BYTES,
     BG__FORM_SIZES,
@@ -39,7 +39,7 @@ typedef struct bg__variable {
     const char *group; /* the section of docs/environment.md */
     bg__form form;
     const char *values;   /* what help shows behind "=": "off|ops", "SECONDS" */
-    double least, most;   /* of an integer or seconds */
+    double least, most;   /* of an integer, seconds or a ratio */
     const char *allowed;  /* in words; NULL: as form, values and limits say */
     const char *fallback; /* the default, as text; "": none */
     const char *text;     /* what it does, one line */

@@ -407,6 +407,7 @@ static int count_chosen(const bg_runner *runner, bool only_largest)
 /* only_largest: of each kind. */
 static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
 {
+    bool expects = true;
     bg__progress progress = bg__progress_begin("capture", 0, count_chosen(runner, only_largest));
     bg_status status = BG_OK;
     bool replanned;
@@ -425,6 +426,10 @@ static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *fa
             progress.done = 0;
             i = -1;
             continue;
+        }
+        if (expects && runner->plan.order[i]->graph != NULL) {
+            bg__space_expect(runner, runner->plan.order[i]);
+            expects = false;
         }
         if (runner->config.lazy == BG_LAZY_BACKGROUND)
             BG__TRY(bg__capture_took(runner, runner->plan.order[i]));
@@ -478,8 +483,10 @@ bg_status bg_runner_capture(bg_runner *runner)
     runner->running = true;
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
     status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
+    runner->before = bg__space_free();
     if (status == BG_OK)
         status = restore_state_keeping_error(&state, capture_all(runner, only_largest, &failed, &why), runner->stream);
+    runner->after = bg__space_free();
     runner->running = false;
     if (status == BG_OK && failed != BG_OK && !any_captured(runner))
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first failed with: %s",

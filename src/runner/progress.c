@@ -121,6 +121,7 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
     }
     fprintf(out, "captured: %d of %d buckets, %.1f ms without warm-ups\n", captured, runner->plan.bucket_count, ms);
     bg__misses_print(runner, out);
+    bg__space_print(runner, out);
     if (runner->pool == NULL)
         fputs("no pool: the device has no virtual memory management, all batches run eagerly\n", out);
     else if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)

@@ -43,6 +43,23 @@ done:
     return status;
 }
 
+/* The lower of config.memory_limit and config.memory_fraction, in bytes; 0: no limit. */
+static bg_status find_limit(const bg_runner_config *config, size_t *limit)
+{
+    size_t free_bytes, total;
+    bg_status status = BG_OK;
+
+    *limit = config->memory_limit;
+    if (config->memory_fraction == 0)
+        return BG_OK;
+    BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    total = (size_t)(config->memory_fraction * (double)total);
+    if (*limit == 0 || total < *limit)
+        *limit = total > 0 ? total : 1;
+done:
+    return status;
+}
+
 /* A device that cannot have one still runs every batch eagerly. */
 static bg_status make_pool(bg_runner *runner)
 {
@@ -56,7 +73,7 @@ static bg_status make_pool(bg_runner *runner)
         runner->pool = shared;
         goto done;
     }
-    options.limit_bytes = runner->config.memory_limit;
+    BG__TRY(find_limit(&runner->config, &options.limit_bytes));
     status = bg_pool_create(&runner->pool, &options);
     if (status != BG_ERROR_UNSUPPORTED)
         return status;

@@ -200,6 +200,8 @@ struct bg_runner {
     bg__mix mix;
     bg__misses misses;
 
+    size_t expected, before, after; /* as in bg_runner_memory */
+
     double began_ms; /* of the capture that is timed */
     bool loaded;     /* its first pass has run */
 
@@ -238,6 +240,14 @@ bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, 
 bool bg__runner_compares(const bg_runner *runner);
 /* Runs a batch's eager pass. The watchdog is told of it as of a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
+
+/* ---- memory (space.c) ---------------------------------------------------------------------------------------- */
+
+/* Of the device; 0: CUDA does not tell. */
+size_t bg__space_free(void);
+/* The first bucket is captured: says what all are to take, and warns if that is more than there is. */
+void bg__space_expect(bg_runner *runner, const bg__bucket *first);
+void bg__space_print(const bg_runner *runner, FILE *out);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@ const bg__config_key bg__config_keys[] = {
     KEY(debug, DEBUG, BG__KEY_CHOICE),
     KEY(worker_threads, WORKER_THREADS, BG__KEY_INT),
     KEY(variants, VARIANTS, BG__KEY_INT),
+    KEY(memory_fraction, MEMORY_FRACTION, BG__KEY_DOUBLE),
 };
 const int bg__config_key_count = sizeof bg__config_keys / sizeof *bg__config_keys;
 

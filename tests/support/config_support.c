@@ -21,6 +21,7 @@ void expect_same_config(const bg_runner_config *found, const bg_runner_config *e
     COMPARE(lazy);
     COMPARE(copy_inputs);
     COMPARE(memory_limit);
+    COMPARE(memory_fraction);
     COMPARE(debug);
     COMPARE(veto);
     COMPARE(pad_across_ranks);

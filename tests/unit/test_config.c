@@ -122,6 +122,13 @@ static void test_other_fields(void **state)
     expect_invalid(&config, "state[0]");
     tensor = bg_tensor_1d(NULL, BG_F32, 4);
     expect_invalid(&config, "state[0] has no memory");
+    config = fallback;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        config.memory_fraction = bad[i] > 0 && bad[i] <= 1 ? -bad[i] : bad[i];
+        expect_invalid(&config, "memory_fraction");
+    }
+    config.memory_fraction = 1;
+    EXPECT_OK(bg__config_check(&config));
 }
 
 static void test_query_lens(void **state)
@@ -227,8 +234,9 @@ static void test_keys(void **state)
     config.mode = BG_MODE_FULL, config.schedule = "atom", config.eager_ops = "x", config.debug = BG_DEBUG_OPS;
     config.query_lens = "1,2";
     config.max_tokens = config.max_query_len = config.warmups = config.worker_threads = config.variants = 3;
-    config.max_padding = 2, config.memory_limit = 9, config.lazy = true, config.copy_inputs = false;
-    assert_int_equal(bg__config_key_count, 13);
+    config.max_padding = 2, config.memory_limit = 9, config.memory_fraction = 0.5, config.lazy = true,
+    config.copy_inputs = false;
+    assert_int_equal(bg__config_key_count, 14);
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
         assert_ptr_equal(bg__config_key_find(key->name), key);
@@ -383,6 +391,9 @@ static void test_refused(void **state)
         {"eager_ops", "a,!,b", "eager_ops: \"!\" is not a pattern"},
         {"lazy", "yes", "lazy is \"yes\"; allowed are no, on-demand, background, false, true, 0, 1"},
         {"copy_inputs", "", "copy_inputs is \"\""},
+        {"memory_fraction", "-0.1", "\"-0.1\"; allowed are 0, for no limit, and numbers up to 1"},
+        {"memory_fraction", "1.01", "\"1.01\""},
+        {"memory_fraction", "50%", "\"50%\""},
         {"memory_limit", "-1", "\"-1\""},
         {"memory_limit", "1T", "\"1T\"; allowed are bytes"},
         {"memory_limit", "1MB", "\"1MB\""},

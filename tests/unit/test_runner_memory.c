@@ -71,6 +71,91 @@ static void test_fences_behind_buffers(void **state)
     EXPECT_PROGRAM("fence", write_grown, 0, NULL);
 }
 
+/* ---- what the captures take, in a process of its own for what it says ---- */
+
+static void *hoarded;
+
+/* The first capture takes most of the device's memory, as a graph would. */
+static bg_status hoard(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    size_t free_bytes, total;
+    cudaError_t error = cudaSuccess;
+
+    (void)user;
+    if (context->phase == BG_PHASE_CAPTURE && hoarded == NULL) {
+        error = cudaThreadExchangeStreamCaptureMode(&mode);
+        if (error == cudaSuccess)
+            error = cudaMemGetInfo(&free_bytes, &total);
+        if (error == cudaSuccess)
+            error = cudaMalloc(&hoarded, free_bytes / 5 * 2);
+        if (error == cudaSuccess)
+            error = cudaThreadExchangeStreamCaptureMode(&mode);
+    }
+    return from_cuda(error != cudaSuccess ? error : bgk_fill(between.data, 1, 1, stream));
+}
+
+static int capture_much(void)
+{
+    const int64_t dim[] = {0, WIDTH};
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_runner_memory memory = BG_RUNNER_MEMORY_INIT;
+    bg_runner *runner;
+    cudaStream_t stream;
+
+    config.schedule = "1,2,4,8";
+    EXPECT(!cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    EXPECT(bg_runner_create(&runner, &config, hoard, NULL, stream) == BG_OK);
+    EXPECT(bg_runner_add_buffer(runner, "between", BG_F32, 2, dim, &between) == BG_OK);
+    EXPECT(bg_runner_get_memory(runner, &memory) == BG_OK);
+    EXPECT(memory.expected == 0 && memory.before == 0 && memory.after == 0 && memory.graphs == 0);
+    EXPECT(memory.buffers == 512 * WIDTH * sizeof(float) && memory.available > 0);
+    EXPECT(bg_runner_capture(runner) == BG_OK);
+    EXPECT(bg_runner_get_memory(runner, &memory) == BG_OK);
+    EXPECT(memory.graphs > 0 && memory.expected >= 4 * (memory.graphs / 2) && memory.expected >= memory.before);
+    EXPECT(memory.before > memory.after && memory.before - memory.after >= memory.graphs && memory.available > 0);
+    memory.struct_size = 1;
+    EXPECT(bg_runner_get_memory(runner, &memory) == BG_ERROR_INVALID_ARGUMENT);
+    EXPECT(bg_runner_get_memory(NULL, &memory) == BG_ERROR_INVALID_ARGUMENT);
+    bg_runner_print(runner, stderr);
+    bg_runner_destroy(runner);
+    EXPECT(!cudaFree(hoarded));
+    EXPECT(!cudaStreamDestroy(stream));
+    return 0;
+}
+
+static void test_expected_memory(void **state)
+{
+    (void)state;
+    expect_child("BG_NVTX", &(const struct child){"0", capture_much, 0, "the graphs of the other 3 buckets may take "});
+    assert_non_null(strstr(child_said, " MiB of the device's memory are free; capture fewer sizes"));
+    assert_non_null(strstr(child_said, "\nmemory: 0.0 MiB static buffers, "));
+    assert_non_null(strstr(child_said, " MiB after the first bucket)\nfree: "));
+}
+
+/* ---- a limit as a part of the device's memory ---- */
+
+static void test_memory_fraction(void **state)
+{
+    fixture *f = *state;
+    size_t free_bytes, total;
+    void *block;
+
+    EXPECT_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    for (int both = 0; both < 2; both++) {
+        runner_model m = {0};
+        bg_runner_config config = runner_model_config(&m);
+        config.memory_fraction = (double)(64 << 20) / (double)total;
+        config.memory_limit = both ? 16 << 20 : 0; /* the lower one holds */
+        runner_model_open(f, &m, &config);
+        EXPECT_OK(bg_pool_alloc(bg_runner_pool(m.runner), 12 << 20, &block));
+        EXPECT_STATUS(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block),
+                      BG_ERROR_OUT_OF_MEMORY);
+        EXPECT_ERROR("limit");
+        bg_runner_destroy(m.runner);
+    }
+}
+
 /* ---- what the ledger knows of them ---- */
 
 static void expect_owner(const bg_tensor *tensor, const char *name)
@@ -306,6 +391,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fences_behind_buffers), /* before CUDA is used here */
+        cmocka_unit_test(test_expected_memory),
+        TEST(test_memory_fraction),
         TEST(test_owners_of_buffers),
     };
     int failed = cmocka_run_group_tests_name("runner's memory", tests, NULL, NULL);

@@ -1,0 +1,100 @@
+/* The memory that a runner takes, and what is left. */
+#include "runner/runner.h"
+
+#include <stdio.h>
+
+static double mib(size_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+size_t bg__space_free(void)
+{
+    size_t free_bytes = 0, total;
+    cudaError_t error = cudaMemGetInfo(&free_bytes, &total);
+    bg__ignore(error);
+    return error == cudaSuccess ? free_bytes : 0;
+}
+
+static size_t pool_bytes(const bg_runner *runner)
+{
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    return runner->pool != NULL && bg_pool_get_stats(runner->pool, &stats) == BG_OK ? stats.mapped : 0;
+}
+
+static size_t graph_bytes(const bg__bucket *bucket)
+{
+    return bucket->graph != NULL ? bucket->graph->graph_bytes : 0;
+}
+
+static size_t all_graph_bytes(const bg_runner *runner)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < runner->plan.bucket_count; i++)
+        bytes += graph_bytes(runner->plan.order[i]);
+    return bytes;
+}
+
+void bg__space_expect(bg_runner *runner, const bg__bucket *first)
+{
+    const size_t each = graph_bytes(first), there = bg__space_free();
+    size_t others = 0;
+
+    for (int i = 0; i < runner->plan.bucket_count; i++)
+        others += runner->plan.order[i]->graph == NULL;
+    runner->expected = pool_bytes(runner) + each * (size_t)runner->plan.bucket_count;
+    if (there > 0 && each * others > there)
+        bg__warn(
+            "the graphs of the other %zu buckets may take %.1f MiB, each as much as the first, but %.1f MiB of the "
+            "device's memory are free; capture fewer sizes (schedule, max_tokens, variants), or on demand (lazy)",
+            others, mib(each * others), mib(there));
+}
+
+static size_t buffer_bytes(const bg__buffers *buffers)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < buffers->count; i++)
+        if (!buffers->list[i].bound)
+            bytes += bg_tensor_bytes(&buffers->list[i].tensor);
+    return bytes;
+}
+
+bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory)
+{
+    bg_runner_memory found = BG_RUNNER_MEMORY_INIT;
+    size_t total;
+    bg_status status;
+
+    BG__NEED(runner);
+    BG__NEED(memory);
+    bg__pending_note();
+    found.buffers = buffer_bytes(&runner->inputs) + buffer_bytes(&runner->outputs) + buffer_bytes(&runner->extra);
+    found.pool = pool_bytes(runner);
+    found.graphs = all_graph_bytes(runner);
+    found.expected = runner->expected;
+    found.before = runner->before;
+    found.after = runner->after;
+    BG__TRY_CUDA(cudaMemGetInfo(&found.available, &total));
+    BG__TRY(bg__sized_give(memory, &found, sizeof found, "memory", "BG_RUNNER_MEMORY_INIT"));
+done:
+    return status;
+}
+
+void bg__space_print(const bg_runner *runner, FILE *out)
+{
+    bg_runner_memory memory = BG_RUNNER_MEMORY_INIT;
+
+    if (bg_runner_get_memory(runner, &memory) != BG_OK)
+        return;
+    fprintf(out, "memory: %.1f MiB static buffers, %.1f MiB pool, %.1f MiB graphs", mib(memory.buffers),
+            mib(memory.pool), mib(memory.graphs));
+    if (memory.expected > 0)
+        fprintf(out, " (pool and graphs were expected to take %.1f MiB after the first bucket)", mib(memory.expected));
+    fputc('\n', out);
+    if (memory.before > 0)
+        fprintf(out, "free: %.1f MiB before the captures, %.1f MiB after them, ", mib(memory.before),
+                mib(memory.after));
+    else
+        fputs("free: ", out);
+    fprintf(out, "%.1f MiB now\n", mib(memory.available));
+}
