@@ -37,8 +37,10 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  * The caller owns the event. An event recorded in a capture must live until the end, or be destroyed by
  * bg_event_destroy. It must live as long as the graph if a body waits on it, or may do so because the body does not run
  * at capture. The same holds if a body records it and a segment waits on it.
- * flags: 0, or cudaEventRecordExternal (in a capture: a node that records the event in each replay; CUDA
- * alone orders it, and none of the rules above applies).
+ * flags: 0, or cudaEventRecordExternal: in a capture a node records the event at this place, in each replay. A body
+ * after a break that waits on it for another stream then waits no longer than to this place, not to the end of the
+ * segment, and the event is also known outside the graph. Streams that wait on it in the segment itself fork as above.
+ * The event must live as long as the graph. In a body or an eager pass the flag does nothing.
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the
  * capture's first error once it has failed. In a capture every error makes the capture fail, at this site. */
@@ -48,11 +50,14 @@ BG_API bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsi
 /* Makes future work on waiter wait for the work that event's last record covers. In a capture, a stream that waits on
  * an event of the capture becomes a member of it, as for bg_stream_wait_stream, also where the event was recorded
  * before a break. Waiting on an event that was never recorded does nothing.
- * flags: 0, or cudaEventWaitExternal (in a capture: a node that waits in each replay; CUDA alone
- * orders it, and waiter does not become a member).
- * Errors: those of bg_event_record, UNSUPPORTED as for bg_stream_wait_stream, ISOLATION (a member would wait on an
- * event that was recorded outside the capture), FOREIGN_CAPTURE (waiter is in a foreign capture and the event belongs
- * to this thread's capture). */
+ * flags: 0, or cudaEventWaitExternal: in a capture, on an event that a body or work outside the capture records, a node
+ * waits at this place, in each replay, so that the segment's work before it does not wait. waiter must be a stream of
+ * the capture, and the event must live as long as the graph. On an event of the capture's own segments, in a body and
+ * in an eager pass, the flag does nothing. With both flags a copy or a collective that a segment prepares, and a body
+ * begins on a stream of its own, runs beside the pass until a later segment needs it, breaks or not. Errors: those of
+ * bg_event_record, UNSUPPORTED as for bg_stream_wait_stream, ISOLATION (a member would wait on an event that was
+ * recorded outside the capture), FOREIGN_CAPTURE (waiter is in a foreign capture and the event belongs to this thread's
+ * capture). */
 BG_API bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site);
 #define bg_stream_wait_event(waiter, event) bg_stream_wait_event_at(waiter, event, 0, BG_SITE)
 

@@ -160,11 +160,14 @@ typedef struct bg__member {
 /* An event that the program recorded in this capture, through this library. */
 typedef struct bg__event {
     cudaEvent_t event;
-    bool taken_up; /* recorded in a segment, and waited on in the same segment */
-    bool in_body;  /* recorded by a body, after work outside the graphs */
-    bool real;     /* recorded on the origin too, as in each replay */
-    int part;      /* capture->part at the record */
-    int waited_in; /* in_body: the segment before which a WAIT step waits for it */
+    bool taken_up;    /* recorded in a segment, and waited on in the same segment */
+    bool in_body;     /* recorded by a body, after work outside the graphs */
+    bool real;        /* recorded on the origin too, as in each replay */
+    int part;         /* capture->part at the record */
+    int waited_in;    /* in_body: the segment before which a WAIT step waits for it */
+    int node_in;      /* in_body: the segment in which a node waits for it */
+    cudaEvent_t twin; /* recorded by a node of its segment, too, as cudaEventRecordExternal asks; the twin is recorded
+                       * at the same place, for streams that wait in that segment. NULL: event itself is */
     bg_site site;
     cudaStream_t stream;
     const bg__call *after; /* the call that had begun last at the record */
@@ -413,7 +416,15 @@ void bg__event_forget(bg_capture *capture, cudaEvent_t event);
 /* Makes room for one more, so that note, after the record, cannot fail. */
 bg_status bg__event_reserve(bg_capture *capture);
 void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
-/* Whether a WAIT step before the open segment waits for it. */
+/* The same for an event that a node records; takes twin. */
+void bg__event_note_exact(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
+                          const bg_site *site);
+/* What a stream that waits for it in its own segment names. */
+static inline cudaEvent_t bg__event_here(const bg__event *entry)
+{
+    return entry->twin != NULL ? entry->twin : entry->event;
+}
+/* Whether the open segment, or a WAIT step before it, waits for it. */
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
 /* Records it now, and in each replay before the call whose body runs. */
 bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);

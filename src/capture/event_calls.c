@@ -30,12 +30,38 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
+/* In a body that runs at a break, or in a replay, no stream captures: CUDA would refuse a flag that asks for a node. */
+static unsigned flags_here(const bg_capture *capture, unsigned flags)
+{
+    const bg_phase phase = bg__thread_self()->phase;
+    bool in_body = capture != NULL ? capture->in_body : phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY;
+    return in_body ? 0 : flags;
+}
+
+/* By a node, and so that streams of the segment can fork from there. */
+static bg_status record_exactly(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
+{
+    cudaEvent_t twin = NULL;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&twin, cudaEventDisableTiming));
+    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
+    BG__TRY_CUDA(cudaEventRecord(twin, stream));
+    bg__event_note_exact(capture, event, twin, stream, site);
+    twin = NULL;
+done:
+    if (twin != NULL)
+        BG__RELEASE(cudaEventDestroy(twin));
+    return status;
+}
+
 static bg_status record_captured_event(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
                                        const bg_site *site)
 {
     bg__stream_kind kind = BG__OUTSIDE;
     bg_status status;
 
+    flags = flags_here(capture, flags);
     if (capture != NULL && !capture->in_body)
         BG__TRY(bg__capture_claim(capture, stream, site, &kind));
     else
@@ -44,8 +70,12 @@ static bg_status record_captured_event(bg_capture *capture, cudaEvent_t event, c
         BG__TRY(bg__event_reserve(capture));
         BG__TRY(finish_awaited(capture, event));
     }
+    if (flags != 0 && kind == BG__FORKED) {
+        status = record_exactly(capture, event, stream, site);
+        goto done;
+    }
     BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags));
-    if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
+    if (capture == NULL || flags != 0)
         goto done;
     if (capture->in_body || kind == BG__FORKED)
         bg__event_note(capture, event, stream, site);
@@ -132,7 +162,7 @@ static bg_status wait_in_body(bg_capture *capture, cudaStream_t waiter, cudaEven
     bg__event *entry = bg__event_find(capture, event);
     bg_status status = BG_OK;
 
-    if (entry != NULL && !entry->in_body && !entry->real)
+    if (entry != NULL && !entry->in_body && !entry->real && entry->twin == NULL)
         BG__TRY(bg__event_record_before_call(capture, entry));
     BG__TRY(wait_plain(waiter, event, flags));
 done:
@@ -222,7 +252,7 @@ static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEv
     else if (entry->in_body)
         BG__TRY(wait_for_body(capture, entry));
     else if (entry->part == capture->part) {
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, bg__event_here(entry), 0));
         BG__TRY(note_wait(capture, waiter, entry, site));
         entry->taken_up = true;
     }
@@ -249,7 +279,7 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
     } else {
         bool fresh = entry->part == capture->part;
         BG__TRY(bg__capture_add_member(capture, waiter, site));
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? event : capture->event, 0));
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? bg__event_here(entry) : capture->event, 0));
         if (fresh)
             BG__TRY(note_wait(capture, waiter, entry, site));
         entry->taken_up |= fresh;
@@ -261,17 +291,20 @@ done:
 static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, unsigned flags,
                                      const bg_site *site)
 {
+    bg__event *entry = bg__event_find(capture, event);
     bg__stream_kind kind;
     bg_status status;
 
     BG__TRY(bg__capture_claim(capture, waiter, site, &kind));
-    if ((flags & cudaEventWaitExternal) != 0)
+    if (flags != 0 && (entry == NULL || (entry->in_body && kind == BG__FORKED))) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags));
-    else if (kind == BG__FORKED)
+        if (entry != NULL)
+            entry->node_in = capture->opened;
+    } else if (kind == BG__FORKED)
         BG__TRY(wait_of_member(capture, waiter, event, site));
     else if (kind == BG__OUTSIDE)
         BG__TRY(wait_of_outsider(capture, waiter, event, site));
-    else if (bg__event_find(capture, event) != NULL)
+    else if (entry != NULL)
         status =
             bg__fail(BG_ERROR_FOREIGN_CAPTURE, "the event belongs to a capture of breakgraph, but the stream is in "
                                                "one that breakgraph did not begin; end that one before the wait");
@@ -304,6 +337,8 @@ done:
 static bg_status wait_outside_pass(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
 {
     bg_capture *capture = bg__live_captured();
+
+    flags = flags_here(capture, flags);
     if (capture == NULL)
         return wait_plain(waiter, event, flags);
     if (capture->in_body)

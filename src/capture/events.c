@@ -5,7 +5,9 @@
  *   each event that was not waited for in its own segment gets a RECORD step;
  *   a wait in a segment for an event that a body recorded: a WAIT step before that segment;
  *   a use after the end of the capture: a record on the origin.
- * CUDA gets an event only where the program names it, and at the end. */
+ * With CUDA's flags for external events such a record or wait becomes a node at its own place, in place of the step:
+ * work in a body begins as soon as the record is reached, and a segment waits no sooner than it says. CUDA gets an
+ * event only where the program names it, and at the end. */
 #include "capture/capture.h"
 
 #include <stdlib.h>
@@ -27,6 +29,8 @@ void bg__event_forget(bg_capture *capture, cudaEvent_t event)
     size_t after;
     if (entry == NULL)
         return;
+    if (entry->twin != NULL)
+        BG__RELEASE(cudaEventDestroy(entry->twin));
     after = (size_t)(capture->events + capture->event_count - (entry + 1));
     memmove(entry, entry + 1, after * sizeof *entry);
     capture->event_count--;
@@ -54,9 +58,16 @@ void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream,
     };
 }
 
+void bg__event_note_exact(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
+                          const bg_site *site)
+{
+    bg__event_note(capture, event, stream, site);
+    capture->events[capture->event_count - 1].twin = twin;
+}
+
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry)
 {
-    return entry->in_body && entry->waited_in == capture->opened;
+    return entry->in_body && (entry->waited_in == capture->opened || entry->node_in == capture->opened);
 }
 
 bg_status bg__events_before_launch(bg_capture *capture)
@@ -67,6 +78,13 @@ bg_status bg__events_before_launch(bg_capture *capture)
             BG__TRY_CUDA(cudaStreamWaitEvent(capture->origin, capture->events[i].event, 0));
 done:
     return status;
+}
+
+static void free_twins(bg_capture *capture)
+{
+    for (int i = 0; i < capture->event_count; i++)
+        if (capture->events[i].twin != NULL)
+            BG__RELEASE(cudaEventDestroy(capture->events[i].twin));
 }
 
 /* In the order of their records: cudaEventElapsedTime between two events must not become negative. */
@@ -88,6 +106,7 @@ bg_status bg__events_settle(bg_capture *capture)
             goto done;
         }
     }
+    free_twins(capture);
     capture->event_count = 0;
 done:
     return status;
@@ -98,6 +117,7 @@ void bg__events_free(bg_capture *capture)
     for (int i = 0; i < capture->event_count; i++)
         if (!capture->events[i].in_body && !capture->events[i].real)
             bg__ignore(cudaEventRecord(capture->events[i].event, capture->origin));
+    free_twins(capture);
     free(capture->events);
 }
 
@@ -127,7 +147,7 @@ bg_status bg__events_before_unseen(bg_capture *capture)
     capture->unseen_body = true;
     for (int i = 0; i < capture->event_count; i++) {
         bg__event *entry = &capture->events[i];
-        if (!entry->in_body && !entry->real && !entry->taken_up)
+        if (!entry->in_body && !entry->real && !entry->taken_up && entry->twin == NULL)
             BG__TRY(bg__event_record_before_call(capture, entry));
     }
 done:

@@ -538,6 +538,171 @@ static void test_cublas_on_forked_streams(void **state)
     assert_int_equal(cublasDestroy(cublas), CUBLAS_STATUS_SUCCESS);
 }
 
+/* ---- work that begins in one segment and ends in another ------------------------------------------------------- */
+
+/* Begins as soon as e is reached, and leaves its work on a stream of its own; f tells when it is done. */
+BG_EAGER_OP(begin_after_e, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_stream_wait_event(side, e);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side));
+    return status == BG_OK ? bg_event_record(f, side) : status;
+}
+
+/* An op that records inside its body, which runs at a break in the debug mode ops. */
+BG_OP(scale_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    return status == BG_OK ? bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE) : status;
+}
+
+enum { AHEAD = 20 };
+static bg_tensor w;    /* is made beside the pass */
+static float *results; /* of AHEAD passes */
+
+/* z = 2 * 3 * x + 5 * 7 * x: w, which is 6 x, over two breaks. */
+static bg_status beside(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale_and_tell, stream, .x = t->x, .y = t->y, .factor = 2);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 5);
+    BG_CALL(begin_after_e, stream, .x = t->y, .y = w, .factor = 3);
+    BG_CALL(eager_scale, stream, .x = t->z, .factor = 7);
+    BG_CALL(scale, stream, .x = t->z, .y = t->z, .factor = 1);
+    bg_stream_wait_event_at(stream, f, cudaEventWaitExternal, BG_SITE);
+    return BG_CALL(sum, stream, .a = w, .b = t->z, .y = t->z);
+}
+
+/* Queues AHEAD replays, or eager passes, as fast as the host can. */
+static void expect_ahead(fixture *t, bg_graph *graph)
+{
+    float host[AHEAD];
+    for (int i = 0; i < AHEAD; i++) {
+        EXPECT_CUDA(bgk_fill(t->x.data, (float)i, N, t->stream));
+        if (graph != NULL)
+            EXPECT_OK(bg_replay(graph, t->stream));
+        else
+            EXPECT_OK(bg_forward_run(beside, t, t->stream, NULL));
+        EXPECT_CUDA(cudaMemcpyAsync(results + i, t->z.data, sizeof *results, cudaMemcpyDeviceToDevice, t->stream));
+    }
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(host, results, sizeof host, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < AHEAD; i++)
+        if (host[i] != 41 * (float)i)
+            fail_msg("pass %d gives %g, not %g", i, (double)host[i], 41.0 * i);
+}
+
+static void expect_beside(fixture *t, const bg_capture_options *options, int segments, int nodes, int steps)
+{
+    bg_graph *graph;
+
+    put(&t->x, 1);
+    put(&t->z, 0);
+    EXPECT_OK(bg_capture_forward(&graph, beside, t, t->stream, options));
+    if (options->launch_segments)
+        assert_true(get(&t->z) == 41);
+    if (segments > 0) {
+        assert_int_equal(info_of(graph).segments, segments);
+        assert_int_equal(info_of(graph).nodes, nodes);
+        assert_int_equal(info_of(graph).steps, steps);
+    }
+    expect_ahead(t, graph);
+    bg_graph_destroy(graph);
+}
+
+/* The same results however the pass runs. In segments, node and body order themselves: there are no steps for it. In
+ * one graph, where the body is captured, its work forks where the event was recorded. */
+static void test_work_beside_the_pass(void **state)
+{
+    static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
+    fixture *t = *state;
+
+    w = t->y;
+    EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
+    EXPECT_CUDA(cudaMalloc((void **)&results, AHEAD * sizeof *results));
+    for (int launched = 0; launched < 2; launched++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        options.launch_segments = launched;
+        options.debug = BG_DEBUG_OFF;
+        expect_beside(t, &options, 2, 6, 4);
+        options.inline_eager = true;
+        expect_beside(t, &options, 1, 7, 1);
+        options.inline_eager = false;
+        for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+            options.debug = modes[i];
+            expect_beside(t, &options, 0, 0, 0);
+        }
+    }
+    expect_ahead(t, NULL);
+    EXPECT_CUDA(cudaFree(results));
+    EXPECT_CUDA(cudaFree(w.data));
+}
+
+/* A stream of the segment forks where the node is; one that comes after the break, or waits on an event that was
+ * recorded anew, waits as for any event. */
+static bg_status exact_in_segment(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
+    bg_stream_wait_event_at(t->other, e, cudaEventWaitExternal, BG_SITE);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->y, .factor = 3);
+    bg_event_record_at(e, t->other, cudaEventRecordExternal, BG_SITE);
+    bg_break(stream);
+    bg_stream_wait_event(third, e);
+    BG_CALL(scale, third, .x = t->y, .y = t->y, .factor = 5);
+    bg_event_record(e, third);
+    bg_stream_wait_event_at(stream, e, cudaEventWaitExternal, BG_SITE);
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 7);
+}
+
+static void test_exact_events_in_a_segment(void **state)
+{
+    fixture *t = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+
+    for (int launched = 0; launched < 2; launched++) {
+        options.launch_segments = launched;
+        EXPECT_OK(bg_capture_forward(&graph, exact_in_segment, t, t->stream, &options));
+        assert_int_equal(info_of(graph).nodes, 6); /* four kernels, two records */
+        for (int i = 2; i < 5; i++) {
+            put(&t->x, (float)i);
+            EXPECT_OK(bg_replay(graph, t->stream));
+            assert_true(get(&t->z) == 210 * (float)i);
+        }
+        EXPECT_CUDA(cudaEventQuery(e));
+        bg_graph_destroy(graph);
+    }
+    put(&t->x, 3);
+    EXPECT_OK(bg_forward_run(exact_in_segment, t, t->stream, NULL));
+    assert_true(get(&t->z) == 630);
+}
+
+/* A capture that fails, or forgets the event, leaves nothing behind. */
+static bg_status exact_then_fails(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    cudaEvent_t own;
+    bg_status status = from_cuda(cudaEventCreateWithFlags(&own, cudaEventDisableTiming));
+    if (status == BG_OK)
+        status = bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
+    if (status == BG_OK)
+        status = bg_event_record_at(own, stream, cudaEventRecordExternal, BG_SITE);
+    if (status == BG_OK)
+        status = bg_event_destroy(own);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+    return status == BG_OK ? BG_ERROR_TIMEOUT : status;
+}
+
+static void test_a_failure_after_an_exact_record(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, exact_then_fails, t, t->stream, NULL), BG_ERROR_TIMEOUT);
+    expect_usable(t, t->stream);
+}
+
 /* ---- what is left to CUDA -------------------------------------------------------------------------------------- */
 
 /* The graph itself records e, in each replay, and waits for f. */
@@ -625,6 +790,9 @@ int main(void)
         TEST(test_asked_after_a_capture_that_failed),
         TEST(test_cublas_on_forked_streams),
         TEST(test_external_events),
+        TEST(test_work_beside_the_pass),
+        TEST(test_exact_events_in_a_segment),
+        TEST(test_a_failure_after_an_exact_record),
         TEST(test_an_event_without_a_record_is_no_wait),
         TEST(test_a_bare_record_and_a_known_wait),
     };
