@@ -512,6 +512,10 @@ class runner : public handle<bg_runner, bg_runner_destroy>
     {
         return bg_runner_capture(get());
     }
+    bg_status inputs_read(cudaEvent_t event) noexcept
+    {
+        return bg_runner_inputs_read(get(), event);
+    }
     bg_status idle(int64_t budget_us) noexcept
     {
         return bg_runner_idle(get(), budget_us);

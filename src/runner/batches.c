@@ -174,6 +174,14 @@ static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors
     return BG_OK;
 }
 
+bool bg__inputs_are_copied(const bg_runner *runner, const bg_tensor *tensors)
+{
+    for (size_t i = 0; i < runner->inputs.count; i++)
+        if (tensors == NULL || tensors[i].data == NULL || elsewhere(&runner->inputs.list[i], &tensors[i]) == NULL)
+            return false;
+    return true;
+}
+
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
 {
     moves m = {.stream = runner->stream};

@@ -391,18 +391,31 @@ done:
     return status;
 }
 
+static bg_status record_read(const bg_runner *runner)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaEventRecord(runner->read, runner->stream));
+done:
+    if (status != BG_OK)
+        bg__fail_where("bg_runner_run: the event of bg_runner_inputs_read");
+    return status;
+}
+
 static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs,
                                    bg_tensor *outputs, void *context_user)
 {
     bg_forward_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
     choice made = {.bucket = NULL};
+    bool copied = runner->read != NULL && bg__inputs_are_copied(runner, inputs);
     bg_status status = prepare_batch(runner, batch, outputs, &made);
 
     BG__TRY(agree_on_choice(runner, batch, &made, status));
     runner->frozen = true;
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load_batch(runner, batch, inputs, &made));
+    if (copied)
+        BG__TRY(record_read(runner));
     bucket = made.bucket;
     context.padded_tokens = padded_tokens(batch, bucket);
     if (bucket != NULL) {
@@ -419,6 +432,8 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     bg__context_reset();
     if (status != BG_OK)
         goto done;
+    if (runner->read != NULL && !copied)
+        BG__TRY(record_read(runner));
     BG__TRY(bg__outputs_store(runner, outputs, batch->tokens));
     if (bucket != NULL)
         bucket->replays++;
@@ -440,6 +455,18 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     status = run_checked_batch(runner, batch, inputs, outputs, context_user);
     bg__runner_give_pool(runner);
     runner->running = false;
+done:
+    return status;
+}
+
+bg_status bg_runner_inputs_read(bg_runner *runner, cudaEvent_t event)
+{
+    bg_status status;
+
+    BG__NEED(runner);
+    bg__pending_note();
+    BG__TRY(bg__runner_check_idle(runner, __func__));
+    runner->read = event;
 done:
     return status;
 }

@@ -51,6 +51,8 @@ bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reache
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
 /* Copies a batch's rows into the static buffers, and pads them. */
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
+/* Whether all rows of a batch are copied, so that its pass reads none where the caller has them. */
+bool bg__inputs_are_copied(const bg_runner *runner, const bg_tensor *tensors);
 bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens);
 /* Returns a batch's rows, as copies or views. */
 bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens);
@@ -181,7 +183,8 @@ struct bg_runner {
     void *sentry;    /* cudaMalloc's, which cannot be freed before all work is done */
     bg_graph *eager; /* runs passes outside graphs */
     bg__buffers inputs, outputs, extra;
-    int rows; /* of buffers by tokens */
+    cudaEvent_t read; /* is recorded in each run when the inputs may be written again; NULL: none */
+    int rows;         /* of buffers by tokens */
 
     bg_mode mode;
     int *row_limits; /* of the ops, ascending */

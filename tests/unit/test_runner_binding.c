@@ -2,6 +2,8 @@
  * bucket's warm-ups write. y = 2 x. */
 #include "tests/support/runner_model.h"
 
+#include <stdbool.h>
+
 /* ---- memory ---- */
 
 static void test_inputs_inside_static_buffers(void **state)
@@ -210,14 +212,91 @@ static void test_a_lazy_batch_that_passes_change(void **state)
     bg_runner_destroy(m.runner);
 }
 
+/* ---- when inputs may be written again ---- */
+
+static cudaEvent_t read_event;
+static bool recorded; /* before the pass */
+
+static bg_status look_at_event(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    float ms;
+    (void)user;
+    (void)context;
+    (void)stream;
+    recorded = cudaEventElapsedTime(&ms, read_event, read_event) != cudaErrorInvalidResourceHandle;
+    (void)cudaGetLastError();
+    return BG_OK;
+}
+
+/* Runs a batch of `value`, overwrites its rows as soon as the event allows it, and expects what came of `value`. */
+static void run_and_overwrite(fixture *f, runner_model *m, float *rows, bool in_place, float value)
+{
+    bg_batch batch = mixed_batch(3);
+    bg_tensor input = bg_tensor_2d(rows, BG_F32, 3, WIDTH), output;
+    float found[3 * WIDTH];
+
+    EXPECT_CUDA(cudaEventCreate(&read_event)); /* which has not been recorded */
+    EXPECT_OK(bg_runner_inputs_read(m->runner, read_event));
+    for (int i = 0; i < 3 * WIDTH; i++)
+        rows[i] = value;
+    output = bg_tensor_2d(f->memory, BG_F32, 3, WIDTH);
+    EXPECT_OK(bg_runner_run(m->runner, &batch, &input, &output, NULL));
+    assert_int_equal(recorded, !in_place);
+    EXPECT_CUDA(cudaEventSynchronize(read_event));
+    for (int i = 0; i < 3 * WIDTH; i++)
+        rows[i] = -1;
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    look_at_event(NULL, NULL, NULL);
+    assert_true(recorded);
+    EXPECT_CUDA(cudaMemcpy(found, f->memory, sizeof found, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 3 * WIDTH; i++)
+        if (found[i] != 2 * value)
+            fail_msg("in place %d, element %d is %g, not %g", in_place, i, (double)found[i], 2.0 * value);
+    EXPECT_OK(bg_runner_inputs_read(m->runner, NULL));
+    EXPECT_CUDA(cudaEventDestroy(read_event));
+}
+
+static void test_inputs_read(void **state)
+{
+    fixture *f = *state;
+    float *rows;
+
+    EXPECT_CUDA(cudaMallocHost((void **)&rows, TOKENS_MAX * WIDTH * sizeof *rows));
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
+            runner_model m = {0};
+            bg_runner_config config = runner_model_config(&m);
+            config.prepare = look_at_event;
+            config.lazy = (uint8_t)lazy;
+            runner_model_open(f, &m, &config);
+            if (in_place)
+                EXPECT_OK(bg_runner_bind_input(m.runner, "x", rows, &m.x));
+            for (int captured = 0; captured < 2; captured++) { /* eagerly, or on demand; then by a graph */
+                for (int i = 0; i < 3; i++)
+                    run_and_overwrite(f, &m, rows, in_place, (float)(i + 1));
+                EXPECT_OK(bg_runner_capture(m.runner));
+                EXPECT_CUDA(cudaStreamSynchronize(f->stream)); /* warm-ups fill what is bound */
+            }
+            runner_model_run(f, &m, 3); /* without an event */
+            bg_runner_destroy(m.runner);
+        }
+    EXPECT_STATUS(bg_runner_inputs_read(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_CUDA(cudaFreeHost(rows));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_inputs_inside_static_buffers), TEST(test_inputs_in_the_buffers_of_others),
-        TEST(test_bad_memory_to_bind),           TEST(test_static_buffers_of_inputs_to_bind),
-        TEST(test_an_input_bound_to_an_output),  TEST(test_declared_buffers_are_ready),
-        TEST(test_a_lazy_batch_from_an_output),  TEST(test_a_lazy_batch_that_passes_change),
+        TEST(test_inputs_read),
+        TEST(test_inputs_inside_static_buffers),
+        TEST(test_inputs_in_the_buffers_of_others),
+        TEST(test_bad_memory_to_bind),
+        TEST(test_static_buffers_of_inputs_to_bind),
+        TEST(test_an_input_bound_to_an_output),
+        TEST(test_declared_buffers_are_ready),
+        TEST(test_a_lazy_batch_from_an_output),
+        TEST(test_a_lazy_batch_that_passes_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
