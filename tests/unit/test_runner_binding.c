@@ -223,7 +223,8 @@ static bg_status look_at_event(void *user, const bg_forward_context *context, cu
     (void)user;
     (void)context;
     (void)stream;
-    recorded = cudaEventElapsedTime(&ms, read_event, read_event) != cudaErrorInvalidResourceHandle;
+    recorded =
+        read_event != NULL && cudaEventElapsedTime(&ms, read_event, read_event) != cudaErrorInvalidResourceHandle;
     (void)cudaGetLastError();
     return BG_OK;
 }
@@ -254,6 +255,7 @@ static void run_and_overwrite(fixture *f, runner_model *m, float *rows, bool in_
             fail_msg("in place %d, element %d is %g, not %g", in_place, i, (double)found[i], 2.0 * value);
     EXPECT_OK(bg_runner_inputs_read(m->runner, NULL));
     EXPECT_CUDA(cudaEventDestroy(read_event));
+    read_event = NULL;
 }
 
 static void test_inputs_read(void **state)
