@@ -94,6 +94,7 @@ BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
 }
 
 static cudaEvent_t events[3];
+static bool by_nodes; /* those that cross a break are recorded, and waited for, by nodes */
 
 /* Waits for a segment's event on a stream outside, and leaves its work there: events[1] tells when it is done. */
 BG_EAGER_OP(sweep_outside, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
@@ -223,14 +224,14 @@ static bg_status event_pass(void *user, cudaStream_t stream)
     NEXT(bg_stream_wait_event(fork, events[2]));
     NEXT(own(bgk_scale(s->elsewhere, s->x.data, 2, N, fork)));
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
-    NEXT(bg_event_record(events[0], stream));
+    NEXT(bg_event_record_at(events[0], stream, by_nodes ? cudaEventRecordExternal : 0, BG_SITE));
     NEXT(bg_event_record(events[2], stream));
     CALL(sweep_outside, .x = s->y, .y = s->z, .factor = 3);
     NEXT(bg_stream_wait_event(fork, events[2]));
     NEXT(own(bgk_scale(s->elsewhere, s->elsewhere, 2, N, fork)));
     NEXT(bg_event_record(events[2], fork));
     NEXT(bg_stream_wait_event(stream, events[2]));
-    NEXT(bg_stream_wait_event(stream, events[1]));
+    NEXT(bg_stream_wait_event_at(stream, events[1], by_nodes ? cudaEventWaitExternal : 0, BG_SITE));
     NEXT(own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream)));
     return bg_event_record(events[0], stream);
 }
@@ -379,6 +380,13 @@ static void with_events(const bg_capture_options *options)
 static void event_crossings(void)
 {
     with_events(NULL);
+}
+
+static void external_events(void)
+{
+    by_nodes = true;
+    with_events(NULL);
+    by_nodes = false;
 }
 
 static void events_and_debug_ops(void)
@@ -779,6 +787,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(regions, 30),
     SCENARIO(forks, 11),
     SCENARIO(event_crossings, 10),
+    SCENARIO(external_events, 10),
     SCENARIO(events_and_debug_ops, 10),
     SCENARIO(join_at_end, 4),
     SCENARIO(write_back, 30),

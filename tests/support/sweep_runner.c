@@ -109,12 +109,14 @@ static void keep_failures_of_buckets(const bg_runner *runner)
 static void run_all(bg_runner_config *config)
 {
     bg_runner *runner = NULL;
+    cudaEvent_t read = NULL;
     tensors t;
 
     config->schedule = config->lazy == BG_LAZY_BACKGROUND ? "5,10" : "10";
     config->max_tokens = 2 * BUCKET;
     if (sweep_ok(bg_runner_create(&runner, config, forward, &t, sweep_here()->stream)) &&
-        sweep_ok(declare(runner, &t)) && sweep_ok(bg_runner_capture(runner))) {
+        sweep_ok(declare(runner, &t)) && sweep_ok(sweep_own(cudaEventCreateWithFlags(&read, cudaEventDisableTiming))) &&
+        sweep_ok(bg_runner_inputs_read(runner, read)) && sweep_ok(bg_runner_capture(runner))) {
         run_above_the_bucket(runner, &t);
         run_by_the_bucket(runner);
         (void)sweep_ok(bg_runner_idle(runner, INT64_MAX));
@@ -122,6 +124,8 @@ static void run_all(bg_runner_config *config)
         run_by_the_bucket(runner);
     }
     bg_runner_destroy(runner);
+    if (read != NULL)
+        (void)sweep_ok(sweep_own(cudaEventDestroy(read)));
 }
 
 void sweep_runner(void)
