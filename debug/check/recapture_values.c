@@ -31,7 +31,7 @@ static uint64_t word_of(const void *value, size_t bytes)
 
 static bool is_tensor(const bg_field *field)
 {
-    return field->role != BG_ROLE_VALUE;
+    return bg__field_has_tensors(field);
 }
 
 static bool tensor_moved(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
@@ -402,7 +402,7 @@ static void compare_field(const difference *of, const bg_field *field)
     const char *b = (const char *)of->calls[1]->args + field->offset;
     difference d = *of;
 
-    if (!field_differs(d.recapture, field, a, b))
+    if (field->role == BG_ROLE_RESULT || !field_differs(d.recapture, field, a, b))
         return;
     d.field = field;
     if (is_tensor(field)) {

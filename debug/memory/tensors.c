@@ -26,7 +26,7 @@ bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *
     while (t->next_field < op->field_count) {
         const bg_field *field = &op->fields[t->next_field];
         size_t at = t->next_element * sizeof(bg_tensor);
-        if (field->role == BG_ROLE_VALUE || at >= field->size) {
+        if (!bg__field_has_tensors(field) || at >= field->size) {
             t->next_field++;
             t->next_element = 0;
             continue;

@@ -60,8 +60,8 @@ typedef enum bg_support {
     BG_SUPPORT_NEVER
 } bg_support;
 
-/* The kind of a field, as the macro that declares it: BG_IN, BG_OUT, BG_INOUT, BG_OUTS, BG_VALUE. */
-typedef enum bg_role { BG_ROLE_IN, BG_ROLE_OUT, BG_ROLE_INOUT, BG_ROLE_OUTS, BG_ROLE_VALUE } bg_role;
+/* The kind of a field, as the macro that declares it: BG_IN, BG_OUT, BG_INOUT, BG_OUTS, BG_VALUE, BG_RESULT. */
+typedef enum bg_role { BG_ROLE_IN, BG_ROLE_OUT, BG_ROLE_INOUT, BG_ROLE_OUTS, BG_ROLE_VALUE, BG_ROLE_RESULT } bg_role;
 
 /* One member of NAME_args. */
 typedef struct bg_field {
@@ -153,8 +153,9 @@ BG_API bg_status bg_override_eager(const char *pattern);
 /* Calls an op; BG_CALL and BG_CALL_ARGS expand to this. args points to the op's NAME_args.
  * On return each BG_OUT and BG_INOUT tensor in args has the data pointer that the caller passed, even if the body
  * changed it. An output passed without memory points to a bridge buffer, of the shape that the caller or, with rank 0,
- * the body sets; after a failure its data is NULL. The other members of args are unchanged. The owner of a bridge
- * buffer:
+ * the body sets; after a failure its data is NULL. Each BG_RESULT has what the body left there, if it ran and
+ * succeeded; the body of a break without launch_segments does not run at capture. The other members of args are
+ * unchanged. The owner of a bridge buffer:
  *   - in a capture: the graph;
  *   - in an eager pass (bg_forward_run, a runner): the pass, until it ends;
  *   - elsewhere: the library, until the same line calls the op again in the same thread, or the thread ends.
@@ -177,13 +178,16 @@ BG_END_C_
 
 /* ---- the macros ---------------------------------------------------------------------------------------------- */
 
-/* Fields, at most 32 an op. BG_OUTS is an array of n output tensors. The type of a BG_VALUE must be trivially
- * copyable; a type that contains a comma needs a typedef. */
-#define BG_IN(name)          (IN, bg_tensor, name)
-#define BG_OUT(name)         (OUT, bg_tensor, name)
-#define BG_INOUT(name)       (INOUT, bg_tensor, name)
-#define BG_OUTS(name, n)     (OUTS, bg_tensor[n], name)
-#define BG_VALUE(type, name) (VALUE, type, name)
+/* Fields, at most 32 an op. BG_OUTS is an array of n output tensors. A BG_RESULT is a value that the body computes on
+ * the host, such as how many tokens were accepted: it comes back in the caller's args (BG_CALL_ARGS) and, after a
+ * replay, in those of bg_graph_args. The type of a BG_VALUE or BG_RESULT must be trivially copyable; a type that
+ * contains a comma needs a typedef. */
+#define BG_IN(name)           (IN, bg_tensor, name)
+#define BG_OUT(name)          (OUT, bg_tensor, name)
+#define BG_INOUT(name)        (INOUT, bg_tensor, name)
+#define BG_OUTS(name, n)      (OUTS, bg_tensor[n], name)
+#define BG_VALUE(type, name)  (VALUE, type, name)
+#define BG_RESULT(type, name) (RESULT, type, name)
 
 /* Declare and define an op in one source file; the body follows. */
 #define BG_OP(...)       BG_ARGS_(__VA_ARGS__) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), false)
@@ -236,7 +240,7 @@ BG_END_C_
 #define BG_SIZE_OF_(name, field) sizeof(name::field)
 #define BG_CHECK_COPYABLE_(type, name)                                                                                 \
     static_assert(__is_trivially_copyable(__typeof__(type)),                                                           \
-                  "BG_VALUE(" #name "): the type must be trivially copyable");
+                  "BG_VALUE or BG_RESULT of " #name ": the type must be trivially copyable");
 #else
 #define BG_SITE (&(const bg_site){__FILE__, __LINE__})
 #define BG_CALL_(name, stream, ...)                                                                                    \

@@ -43,6 +43,7 @@ typedef struct bg__eager {
     void *args;                 /* the stored arguments, which bg_graph_args returns */
     void *work;                 /* a copy of args for the body, which may change it */
     bool steady;                /* outputs left as last time need no more work: in place, or copied by write-backs */
+    bool results;               /* the op has fields of BG_RESULT */
     bool exposed;               /* bg_graph_args has returned args: the program may change them */
     bg__copy **copies;          /* the write-back of each output, or NULL */
     bg__fold *folds;            /* the nodes that do some of the write-backs */

@@ -52,6 +52,7 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
         goto out_of_memory;
     eager->call = call;
     eager->outputs = (int)outputs;
+    eager->results = bg__op_has_results(call->op);
     eager->body = call->op->body;
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);

@@ -119,6 +119,8 @@ static bg_status run_at_break(bg_capture *capture, void *user)
         if (capture->aborted)
             goto done;
         BG__TRY(record_outputs(capture, eager));
+        bg__results_copy(op, eager->args, eager->work);
+        bg__results_copy(op, at->args, eager->work);
     }
     BG__TRY(bg__step_sync(capture));
     while (bg__output_next(op, &output)) {

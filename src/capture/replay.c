@@ -222,6 +222,8 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
         status = run_body(eager, stream);
     if (status == BG_OK)
         status = settle_eager_call(eager, stream);
+    if (status == BG_OK && __builtin_expect(eager->results, 0))
+        bg__results_copy(eager->call->op, eager->args, eager->work);
     if (status == BG_OK)
         bg__fail_unhide(hidden);
     else

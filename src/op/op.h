@@ -133,9 +133,13 @@ static inline const bg_tensor *bg__tensors_of(const bg_field *field, const void 
 {
     return (const bg_tensor *)((const char *)args + field->offset);
 }
+static inline bool bg__field_has_tensors(const bg_field *field)
+{
+    return field->role != BG_ROLE_VALUE && field->role != BG_ROLE_RESULT;
+}
 static inline int bg__tensors_in(const bg_field *field)
 {
-    if (field->role == BG_ROLE_VALUE)
+    if (!bg__field_has_tensors(field))
         return 0;
     return field->size == sizeof(bg_tensor) ? 1 : (int)(field->size / sizeof(bg_tensor));
 }
@@ -153,6 +157,9 @@ static inline bool bg__tensor_is_same(const bg_tensor *a, const bg_tensor *b)
     return a->data == b->data && bg__tensor_has_shape(a, b);
 }
 int bg__output_count(const bg_op *op);
+/* Whether the op has fields of BG_RESULT; these alone are copied. */
+bool bg__op_has_results(const bg_op *op);
+void bg__results_copy(const bg_op *op, void *to, const void *from);
 static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 {
     return (bg_tensor *)((char *)args + output->offset);

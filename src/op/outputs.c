@@ -39,6 +39,22 @@ int bg__output_count(const bg_op *op)
     return count;
 }
 
+bool bg__op_has_results(const bg_op *op)
+{
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (op->fields[i].role == BG_ROLE_RESULT)
+            return true;
+    return false;
+}
+
+void bg__results_copy(const bg_op *op, void *to, const void *from)
+{
+    const bg_field *end = op->fields + op->field_count;
+    for (const bg_field *field = op->fields; field < end; field++)
+        if (field->role == BG_ROLE_RESULT)
+            memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+}
+
 /* "token", or "parts[2]" for an element of BG_OUTS. */
 static const char *output_name(const bg__output *output, char *name, size_t bytes)
 {
@@ -371,6 +387,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     BG__TRY(bg__call_body(call, body, args, stream));
     if (missing || !are_in_place(call->op, want, args))
         BG__TRY(settle_all(call, want, args, stream));
+    bg__results_copy(call->op, want, args);
     memcpy(args, want, bytes);
 done:
     self->call = outer;

@@ -20,7 +20,7 @@ cat >"$work/ops.c" <<'C'
 typedef struct pair { float a, b; } pair;
 BG_EAGER_OP(sample_top_k, BG_IN(logits), BG_OUT(token), BG_VALUE(int, k)) { return args->k > 3 ? BG_OK : BG_ERROR_OP; }
 BG_OP(no_fields) { return stream ? BG_OK : BG_ERROR_OP; }
-BG_OP(others, BG_INOUT(x), BG_VALUE(pair, p), BG_VALUE(const char *, name), BG_VALUE(int[4], list)) { return args->p.a < args->p.b ? BG_OK : BG_ERROR_OP; }
+BG_OP(others, BG_INOUT(x), BG_VALUE(pair, p), BG_VALUE(const char *, name), BG_VALUE(int[4], list), BG_RESULT(pair, q)) { return args->p.a < args->p.b ? BG_OK : BG_ERROR_OP; }
 BG_DEFINE_EAGER_OP(across_files) { return args->parts[2].data == args->x.data && args->factor > 1 ? BG_OK : BG_ERROR_OP; }
 bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream);
 bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream)

@@ -43,6 +43,85 @@ static bg_status pass(void *user, cudaStream_t stream)
 }
 enum { FACTOR = 3 * 128 }; /* seven ropes */
 
+typedef struct accepted {
+    int count;
+    float first;
+} accepted;
+
+/* Reads x on the host: how many of its elements are above the limit. */
+BG_EAGER_OP(count_above, BG_IN(x), BG_VALUE(float, limit), BG_RESULT(accepted, found), BG_RESULT(int, runs))
+{
+    float host[N];
+    bg_status status = from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaStreamSynchronize(stream));
+    args->found = (accepted){0, host[0]};
+    for (int i = 0; i < N; i++)
+        args->found.count += host[i] > args->limit;
+    args->runs++;
+    args->limit = -1; /* does not come back */
+    return host[0] == 13 ? BG_ERROR_TIMEOUT : status;
+}
+
+static count_above_args counted;
+
+static bg_status count_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    counted = (count_above_args){.x = f->x, .limit = 5};
+    BG_CALL(rope, stream, .x = f->x);
+    return BG_CALL_ARGS(count_above, stream, &counted);
+}
+
+static void expect_counted(const count_above_args *args, int count, float first, int runs)
+{
+    assert_int_equal(args->found.count, count);
+    assert_true(args->found.first == first && args->limit == 5);
+    assert_int_equal(args->runs, runs);
+}
+
+/* What a body computes on the host comes back: from a plain call, an eager pass, a capture and each replay. */
+static void test_results(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    count_above_args *args;
+    bg_graph *graph;
+
+    put(&f->x, 3);
+    EXPECT_OK(count_pass(f, f->stream));
+    expect_counted(&counted, N, 6, 1);
+    EXPECT_OK(bg_forward_run(count_pass, f, f->stream, NULL));
+    expect_counted(&counted, N, 12, 1);
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, count_pass, f, f->stream, NULL));
+    expect_counted(&counted, 0, 2, 1);
+    args = bg_graph_args(graph, "count_above#0", sizeof *args);
+    assert_non_null(args);
+    expect_counted(args, 0, 2, 1);
+    for (int i = 2; i < 5; i++) { /* a body also finds what it left the last time */
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        expect_counted(args, i > 2 ? N : 0, 2 * (float)i, i);
+    }
+    put(&f->x, 6.5f);
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
+    expect_counted(args, N, 8, 4); /* of the last replay that did not fail */
+    bg_graph_destroy(graph);
+
+    options.launch_segments = false; /* the body does not run at capture */
+    EXPECT_OK(bg_capture_forward(&graph, count_pass, f, f->stream, &options));
+    expect_counted(&counted, 0, 0, 0);
+    put(&f->x, 3);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    expect_counted(bg_graph_args(graph, "count_above#0", sizeof *args), N, 6, 1);
+    bg_graph_destroy(graph);
+    put(&f->x, 6.5f);
+    counted.runs = 0;
+    EXPECT_STATUS(count_pass(f, f->stream), BG_ERROR_TIMEOUT); /* nothing comes back */
+    expect_counted(&counted, 0, 0, 0);
+}
+
 static void expect_calls(const bg_graph *graph, const char *const *expected)
 {
     bg_call_info info = BG_CALL_INFO_INIT;
@@ -489,22 +568,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_names),
-        TEST(test_names_are_stable),
-        TEST(test_overrides),
-        TEST(test_bad_patterns),
-        TEST(test_environment),
-        TEST(test_args),
-        TEST(test_plain_calls),
-        TEST(test_two_ops_of_one_name),
-        TEST(test_registry),
-        TEST(test_attributes),
-        TEST(test_attribute_errors),
-        TEST(test_32_fields),
-        TEST(test_many_calls),
-        TEST(test_list_of_a_file),
-        TEST(test_place_in_replay),
-        TEST(test_more_calls_in_replay),
+        TEST(test_names),           TEST(test_names_are_stable),     TEST(test_overrides),
+        TEST(test_bad_patterns),    TEST(test_environment),          TEST(test_args),
+        TEST(test_results),         TEST(test_plain_calls),          TEST(test_two_ops_of_one_name),
+        TEST(test_registry),        TEST(test_attributes),           TEST(test_attribute_errors),
+        TEST(test_32_fields),       TEST(test_many_calls),           TEST(test_list_of_a_file),
+        TEST(test_place_in_replay), TEST(test_more_calls_in_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
