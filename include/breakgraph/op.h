@@ -60,15 +60,24 @@ typedef enum bg_support {
     BG_SUPPORT_NEVER
 } bg_support;
 
-/* The kind of a field, as the macro that declares it: BG_IN, BG_OUT, BG_INOUT, BG_OUTS, BG_VALUE, BG_RESULT. */
-typedef enum bg_role { BG_ROLE_IN, BG_ROLE_OUT, BG_ROLE_INOUT, BG_ROLE_OUTS, BG_ROLE_VALUE, BG_ROLE_RESULT } bg_role;
+/* The kind of a field, as the macro that declares it: BG_IN, BG_OUT, BG_INOUT, BG_OUTS, BG_VALUE, BG_RESULT. The fields
+ * of a BG_FIELDS struct take its place when the op is registered. */
+typedef enum bg_role {
+    BG_ROLE_IN,
+    BG_ROLE_OUT,
+    BG_ROLE_INOUT,
+    BG_ROLE_OUTS,
+    BG_ROLE_VALUE,
+    BG_ROLE_RESULT,
+    BG_ROLE_STRUCT /* only before the op is registered */
+} bg_role;
 
 /* One member of NAME_args. */
 typedef struct bg_field {
     const char *name;
     bg_role role;
     uint32_t offset, size; /* in bytes; a BG_OUTS field holds size / sizeof(bg_tensor) tensors */
-    const char *type;      /* as the macro spells it: "int"; NULL: not known */
+    const char *type;      /* as the macro spells it: "int"; NULL: not known. STRUCT: its table of fields */
 } bg_field;
 
 #define BG_ROW_LIMITS 4
@@ -188,6 +197,16 @@ BG_END_C_
 #define BG_OUTS(name, n)      (OUTS, bg_tensor[n], name)
 #define BG_VALUE(type, name)  (VALUE, type, name)
 #define BG_RESULT(type, name) (RESULT, type, name)
+#define BG_FIELDS(type, name) (STRUCT, type, name)
+
+/* Declares a struct of fields once, for all ops that have BG_FIELDS of it, and for other structs:
+ *     BG_STRUCT(kv, BG_OUT(k), BG_OUT(v))
+ *     BG_EAGER_OP(attention, BG_IN(q), BG_FIELDS(kv, cache)) { ... args->cache.k ... }
+ *     BG_CALL(attention, stream, .q = q, .cache.k = k, .cache.v = v);
+ * The fields mean what those of an op mean; messages name them "cache.k". */
+#define BG_STRUCT(...)    BG_ARGS_(__VA_ARGS__) BG_STRUCT_(BG_FIRST_(__VA_ARGS__))
+#define BG_STRUCT_(name)  BG_STRUCT__(name)
+#define BG_STRUCT__(name) typedef name##_args name;
 
 /* Declare and define an op in one source file; the body follows. */
 #define BG_OP(...)       BG_ARGS_(__VA_ARGS__) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), false)
@@ -238,6 +257,7 @@ BG_END_C_
 #endif
 #define BG_NULL_(type)           static_cast<type *>(nullptr)
 #define BG_SIZE_OF_(name, field) sizeof(name::field)
+#define BG_TABLE_(fields)        reinterpret_cast<const char *>(fields)
 #define BG_CHECK_COPYABLE_(type, name)                                                                                 \
     static_assert(__is_trivially_copyable(__typeof__(type)),                                                           \
                   "BG_VALUE or BG_RESULT of " #name ": the type must be trivially copyable");
@@ -250,6 +270,7 @@ BG_END_C_
 #define BG_NULL_(type)           ((type *)0)
 #define BG_SIZE_OF_(name, field) sizeof(((name *)0)->field)
 #define BG_CHECK_COPYABLE_(type, name)
+#define BG_TABLE_(fields) ((const char *)(const void *)(fields))
 #endif
 
 #define BG_UNUSED_         __attribute__((unused))
@@ -278,7 +299,14 @@ BG_END_C_
 #define BG_FIELD__(...)        BG_FIELD___(__VA_ARGS__)
 #define BG_FIELD___(name, role, type, member)                                                                          \
     {#member, BG_ROLE_##role, BG_CAST_(uint32_t, offsetof(struct name##_args, member)),                                \
-     BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member)), #type},
+     BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member)), BG_TYPE_##role(type)},
+#define BG_TYPE_IN(type)     #type
+#define BG_TYPE_OUT(type)    #type
+#define BG_TYPE_INOUT(type)  #type
+#define BG_TYPE_OUTS(type)   #type
+#define BG_TYPE_VALUE(type)  #type
+#define BG_TYPE_RESULT(type) #type
+#define BG_TYPE_STRUCT(type) BG_TABLE_(type##_bg_fields_)
 
 /* Defines the op's entry in the registry, and opens its body. */
 #define BG_DECLARE_(name)              BG_DECLARE__(name)

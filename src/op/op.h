@@ -133,6 +133,11 @@ static inline const bg_tensor *bg__tensors_of(const bg_field *field, const void 
 {
     return (const bg_tensor *)((const char *)args + field->offset);
 }
+/* The table of a STRUCT's fields, which ends with one without a name. */
+static inline const bg_field *bg__struct_fields(const bg_field *field)
+{
+    return (const bg_field *)(const void *)field->type;
+}
 static inline bool bg__field_has_tensors(const bg_field *field)
 {
     return field->role != BG_ROLE_VALUE && field->role != BG_ROLE_RESULT;
@@ -272,6 +277,10 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
+/* With the registry's lock: gives an op whose fields are structs the table of all fields, or takes it away (structs.c).
+ */
+void bg__structs_flatten(bg_op *op);
+void bg__structs_restore(bg_op *op);
 /* BG_ROW_LIMITS numbers, as in bg_op_attributes; also of an op of an older header. */
 const int *bg__op_row_limits(const bg_op *op);
 /* Registers op, unless there is an op of that name, which is then returned. */

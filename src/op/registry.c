@@ -41,6 +41,7 @@ static void find_twins(const char *name)
 
 static void add_locked(bg_op *op)
 {
+    bg__structs_flatten(op);
     op->next_ = first;
     first = op;
     find_twins(op->name);
@@ -74,6 +75,7 @@ void bg_op_unregister(bg_op *op)
         *link = op->next_;
     set_twin(op, NULL);
     find_twins(op->name);
+    bg__structs_restore(op);
     pthread_mutex_unlock(&mutex);
 }
 

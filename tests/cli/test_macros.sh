@@ -20,6 +20,9 @@ cat >"$work/ops.c" <<'C'
 typedef struct pair { float a, b; } pair;
 BG_EAGER_OP(sample_top_k, BG_IN(logits), BG_OUT(token), BG_VALUE(int, k)) { return args->k > 3 ? BG_OK : BG_ERROR_OP; }
 BG_OP(no_fields) { return stream ? BG_OK : BG_ERROR_OP; }
+BG_STRUCT(kv, BG_OUT(k), BG_INOUT(v), BG_VALUE(int, rows))
+BG_STRUCT(caches, BG_FIELDS(kv, first), BG_FIELDS(kv, second))
+BG_EAGER_OP(nested, BG_IN(q), BG_FIELDS(caches, all), BG_RESULT(int, n)) { return args->all.second.rows > args->all.first.rows ? BG_OK : BG_ERROR_OP; }
 BG_OP(others, BG_INOUT(x), BG_VALUE(pair, p), BG_VALUE(const char *, name), BG_VALUE(int[4], list), BG_RESULT(pair, q)) { return args->p.a < args->p.b ? BG_OK : BG_ERROR_OP; }
 BG_DEFINE_EAGER_OP(across_files) { return args->parts[2].data == args->x.data && args->factor > 1 ? BG_OK : BG_ERROR_OP; }
 bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream);
@@ -28,6 +31,7 @@ bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream)
     sample_top_k_args args;
     args.logits = logits, args.token = token, args.k = 50;
     BG_CALL(no_fields, stream);
+    BG_CALL(nested, stream, .q = logits, .all.second.rows = 3, .all.first.k = token);
     BG_CALL(sample_top_k, stream, .k = 50, .logits = logits, .token = token);
     BG_CALL(across_files, stream, .x = logits, .factor = 2);
     bg_break(stream);

@@ -122,6 +122,98 @@ static void test_results(void **state)
     expect_counted(&counted, 0, 0, 0);
 }
 
+/* ---- structs of fields ---- */
+
+BG_STRUCT(halves, BG_OUT(twice), BG_OUT(thrice), BG_VALUE(float, factor))
+BG_STRUCT(both, BG_FIELDS(halves, first), BG_INOUT(x))
+
+static bool wrong_shape;
+
+/* Leaves its outputs in memory of its own. */
+BG_EAGER_OP(in_structs, BG_IN(x), BG_FIELDS(both, all), BG_RESULT(float, sum))
+{
+    void *own;
+    bg_status status = bg_scratch(args, 2 * N * sizeof(float), &own);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(own, args->x.data, 2 * args->all.first.factor, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale((float *)own + N, args->x.data, 3 * args->all.first.factor, N, stream));
+    args->all.first.twice.data = own;
+    args->all.first.thrice.data = (float *)own + N;
+    if (wrong_shape)
+        args->all.first.thrice.dim[0] = N + 1;
+    args->sum = 5 * args->all.first.factor;
+    return status == BG_OK ? from_cuda(bgk_scale(args->all.x.data, args->all.x.data, 10, N, stream)) : status;
+}
+
+static in_structs_args structs;
+
+static bg_status pass_in_structs(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status;
+    structs = (in_structs_args){.x = f->x, .all.first.factor = 7, .all.x = f->y};
+    structs.all.first.twice = structs.all.first.thrice = bg_tensor_1d(NULL, BG_F32, N); /* which get bridge buffers */
+    status = BG_CALL_ARGS(in_structs, stream, &structs);
+    if (status == BG_OK)
+        status = from_cuda(bgk_add(f->z.data, structs.all.first.twice.data, structs.all.first.thrice.data, N, stream));
+    return status == BG_OK ? from_cuda(bgk_add(f->z.data, f->z.data, f->y.data, N, stream)) : status;
+}
+
+static void test_structs_of_fields(void **state)
+{
+    static const char *const names[] = {"x", "all.first.twice", "all.first.thrice", "all.first.factor", "all.x", "sum"};
+    const bg_op *op = bg_op_find("in_structs");
+    fixture *f = *state;
+    in_structs_args *args;
+    bg_graph *graph;
+
+    assert_int_equal(op->field_count, 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(op->fields[i].name, names[i]);
+    assert_int_equal(op->fields[3].offset, offsetof(in_structs_args, all.first.factor));
+    assert_string_equal(op->fields[3].type, "float");
+    put(&f->x, 1);
+    put(&f->y, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass_in_structs, f, f->stream, NULL));
+    assert_true(get(&f->z) == 45 && structs.sum == 35);
+    args = bg_graph_args(graph, "in_structs#0", sizeof *args);
+    for (int i = 2; i < 5; i++) {
+        put(&f->x, (float)i);
+        put(&f->y, (float)i);
+        args->all.first.factor = (float)i;
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == (float)(5 * i * i + 10 * i));
+        assert_true(args->sum == 5 * (float)i);
+    }
+    wrong_shape = true;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("output all.first.thrice is f32 [");
+    wrong_shape = false;
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_forward_run(pass_in_structs, f, f->stream, NULL));
+    structs.all.x.data = NULL;
+    EXPECT_STATUS(BG_CALL_ARGS(in_structs, f->stream, &structs), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("all.x has no memory, but the op reads it");
+}
+
+static void test_structs_come_and_go(void **state)
+{
+    bg_op copy = *bg_op_find("in_structs");
+    const bg_field *fields = in_structs_bg_fields_;
+    (void)state;
+    copy.name = "in_structs_too";
+    copy.fields = fields;
+    copy.field_count = 3;
+    for (int i = 0; i < 3; i++) {
+        bg_op_register(&copy);
+        assert_int_equal(copy.field_count, 6);
+        bg_op_unregister(&copy);
+        assert_ptr_equal(copy.fields, fields);
+        assert_int_equal(copy.field_count, 3);
+    }
+}
+
 static void expect_calls(const bg_graph *graph, const char *const *expected)
 {
     bg_call_info info = BG_CALL_INFO_INIT;
@@ -568,12 +660,25 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_names),           TEST(test_names_are_stable),     TEST(test_overrides),
-        TEST(test_bad_patterns),    TEST(test_environment),          TEST(test_args),
-        TEST(test_results),         TEST(test_plain_calls),          TEST(test_two_ops_of_one_name),
-        TEST(test_registry),        TEST(test_attributes),           TEST(test_attribute_errors),
-        TEST(test_32_fields),       TEST(test_many_calls),           TEST(test_list_of_a_file),
-        TEST(test_place_in_replay), TEST(test_more_calls_in_replay),
+        TEST(test_names),
+        TEST(test_names_are_stable),
+        TEST(test_overrides),
+        TEST(test_bad_patterns),
+        TEST(test_environment),
+        TEST(test_args),
+        TEST(test_results),
+        TEST(test_structs_of_fields),
+        cmocka_unit_test(test_structs_come_and_go),
+        TEST(test_plain_calls),
+        TEST(test_two_ops_of_one_name),
+        TEST(test_registry),
+        TEST(test_attributes),
+        TEST(test_attribute_errors),
+        TEST(test_32_fields),
+        TEST(test_many_calls),
+        TEST(test_list_of_a_file),
+        TEST(test_place_in_replay),
+        TEST(test_more_calls_in_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/* Fields that are structs with fields of their own (BG_STRUCT). An op that has some gets a table of all fields, with
+ * names like "cache.k", so that nothing else needs to know of structs. */
+#include "op/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 256 }; /* longer names are cut off */
+
+/* The table of an op. The names are behind it. */
+typedef struct flat {
+    struct flat *next;
+    const bg_op *op;
+    const bg_field *declared;
+    uint32_t declared_count;
+    bg_field fields[];
+} flat;
+
+static flat *flats;
+
+/* Of what is filled; fields NULL: it is only added up. */
+typedef struct table {
+    bg_field *fields;
+    char *names;
+    uint32_t count;
+    size_t bytes; /* of names */
+} table;
+
+static void put_field(table *t, const bg_field *field, const char *name, uint32_t offset)
+{
+    const size_t bytes = strlen(name) + 1;
+    if (t->fields != NULL) {
+        memcpy(t->names + t->bytes, name, bytes);
+        t->fields[t->count] = *field;
+        t->fields[t->count].name = t->names + t->bytes;
+        t->fields[t->count].offset = offset;
+    }
+    t->count++;
+    t->bytes += bytes;
+}
+
+/* prefix: of the structs around it, "cache."; base: where these begin in the arguments. */
+static void put_all(table *t, const bg_field *field, const char *prefix, uint32_t base)
+{
+    char name[NAME_BYTES], inner_prefix[NAME_BYTES];
+
+    snprintf(name, sizeof name, "%s%s", prefix, field->name);
+    if (field->role != BG_ROLE_STRUCT) {
+        put_field(t, field, name, base + field->offset);
+        return;
+    }
+    snprintf(inner_prefix, sizeof inner_prefix, "%s%s.", prefix, field->name);
+    for (const bg_field *inner = bg__struct_fields(field); inner->name[0] != '\0'; inner++)
+        put_all(t, inner, inner_prefix, base + field->offset);
+}
+
+static table put_table(const bg_op *op, bg_field *fields, char *names)
+{
+    table t = {.fields = fields, .names = names};
+    for (uint32_t i = 0; i < op->field_count; i++)
+        put_all(&t, &op->fields[i], "", 0);
+    return t;
+}
+
+static bool has_structs(const bg_op *op)
+{
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (op->fields[i].role == BG_ROLE_STRUCT)
+            return true;
+    return false;
+}
+
+void bg__structs_flatten(bg_op *op)
+{
+    table t;
+    flat *made;
+
+    if (!has_structs(op))
+        return;
+    t = put_table(op, NULL, NULL);
+    made = malloc(sizeof *made + t.count * sizeof *made->fields + t.bytes);
+    if (made == NULL) { /* in a constructor of the program, which could not go on */
+        bg__warn("out of host memory for the fields of op %s", op->name);
+        abort();
+    }
+    *made = (flat){.next = flats, .op = op, .declared = op->fields, .declared_count = op->field_count};
+    (void)put_table(op, made->fields, (char *)&made->fields[t.count]);
+    op->fields = made->fields;
+    op->field_count = t.count;
+    flats = made;
+}
+
+void bg__structs_restore(bg_op *op)
+{
+    for (flat **link = &flats; *link != NULL; link = &(*link)->next) {
+        flat *found = *link;
+        if (found->op != op)
+            continue;
+        op->fields = found->declared;
+        op->field_count = found->declared_count;
+        *link = found->next;
+        free(found);
+        return;
+    }
+}
