@@ -89,6 +89,7 @@ bg_status bench_memory(bench *b);     /* memory.c */
 bg_status bench_runner(bench *b);     /* runner.c */
 bg_status bench_start(bench *b);      /* start.c */
 bg_status bench_model(bench *b);      /* model.c */
+bg_status bench_batches(bench *b);    /* batches.c */
 bg_status bench_growth(bench *b);     /* growth.c */
 
 #endif

@@ -10,9 +10,9 @@ static const struct {
     const char *name;
     bg_status (*run)(bench *b);
 } benchmarks[] = {
-    {"replay", bench_replay},   {"breaks", bench_breaks}, {"write-back", bench_write_back},
-    {"capture", bench_capture}, {"memory", bench_memory}, {"runner", bench_runner},
-    {"start", bench_start},     {"model", bench_model},   {"growth", bench_growth},
+    {"replay", bench_replay},   {"breaks", bench_breaks}, {"write-back", bench_write_back}, {"capture", bench_capture},
+    {"memory", bench_memory},   {"runner", bench_runner}, {"start", bench_start},           {"model", bench_model},
+    {"batches", bench_batches}, {"growth", bench_growth},
 };
 static const size_t benchmarks_count = sizeof benchmarks / sizeof *benchmarks;
 
