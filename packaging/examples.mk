@@ -17,7 +17,7 @@ CUDACC ?= $(shell $(PKG_CONFIG) --variable=cudacc breakgraph)
 
 KERNELS := $(patsubst $(TOP)/%.cu,%.cu.o,$(wildcard $(TOP)/kernels/model/*.cu))
 LLAMA := $(patsubst $(TOP)/%.c,%.o,$(wildcard $(TOP)/examples/llama/*.c $(TOP)/examples/llama/*/*.c))
-PROGRAMS := $(patsubst $(TOP)/%,%,$(basename $(wildcard $(addprefix $(TOP)/examples/,*.c *.cpp graphs/*.c adopt/*.c)))) examples/hostcuda/missing_join examples/llama/llama
+PROGRAMS := $(patsubst $(TOP)/%,%,$(basename $(wildcard $(addprefix $(TOP)/examples/,*.c *.cpp graphs/*.c adopt/*.c runner/*.c)))) examples/hostcuda/missing_join examples/llama/llama
 
 all: $(PROGRAMS)
 .PHONY: all

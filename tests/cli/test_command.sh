@@ -277,7 +277,7 @@ judged()
     shift 4
     [ $# -eq 0 ] || { env "$variable=$value" "$@" >"$work/log" 2>&1 </dev/null && fail "library-bad-$name" "the library takes it" || pass "library-bad-$name"; }
 }
-shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
+shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner/batches
 [ "$DEVICE" = host ] || shadowed= runner=
 # shellcheck disable=SC2086
 {

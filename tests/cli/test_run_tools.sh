@@ -137,7 +137,7 @@ expect forward 0 '^forward: 2 replays of 1 graph ran the pass eagerly, without a
 grep -qxF "next, if the result is right now (the capture is at fault): breakgraph run --shadow=calls -- $quickstart" "$work/log" &&
     pass forward-right || fail forward-right "it does not say what is next where the result is right"
 said forward-wrong "next, if it is still wrong (the model, or what the program does around the pass): breakgraph check -- $quickstart"
-expect forward-runner 0 "^next, if it is still wrong .*padding.*: breakgraph run -e BG_RUNNER_MODE=none -- $OUT/examples/runner" "$command" run --debug=forward -- "$OUT/examples/runner"
+expect forward-runner 0 "^next, if it is still wrong .*padding.*: breakgraph run -e BG_RUNNER_MODE=none -- $OUT/examples/runner/batches" "$command" run --debug=forward -- "$OUT/examples/runner/batches"
 expect shadow-clean-fails 3 '^shadow: .*nothing differs$' "$command" run --shadow -- sh -c "$quickstart; exit 3"
 said shadow-clean-fails-next "next: breakgraph check -- sh -c '$quickstart; exit 3'"
 expect ranks 0 '^shadow: 4 replays of 2 graphs compared with the eager pass: nothing differs$' "$command" run --ranks=2 --oversubscribe --shadow --strict -- "$quickstart"

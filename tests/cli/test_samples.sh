@@ -47,7 +47,7 @@ pass 2: 3 (updated)
 pass 3: 8 (another shape, instantiated again)
 pass 4: 10 (updated)
 TEXT
-prints runner runner <<'TEXT'
+prints runner runner/batches <<'TEXT'
  1 rows, by a graph: 100.0 %
  3 rows, by a graph: 16.7 33.3 50.0 %
  8 rows, by a graph: 2.8 5.6 8.3 11.1 ... %
