@@ -3,7 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for sample in fork-join memory-nodes update runner lambdas wrap; do skip $sample "there is no GPU"; done
+    for sample in fork-join memory-nodes update runner two-batch-overlap draft-and-target image-embeddings adapters \
+        recurrent-state pipeline-stage lambdas wrap; do skip $sample "there is no GPU"; done
     exit 0
 fi
 
@@ -55,6 +56,39 @@ prints runner runner/batches <<'TEXT'
 captures: 3 (recaptures of a bucket: 0); graphs: 3, segments: 6
 replays: 3 piecewise, 0 full; padding rows: 2
 eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured, 0 unsupported
+TEXT
+prints two-batch-overlap runner/two_batch_overlap <<'TEXT'
+ 1 rows, 1 and 0: as in one batch
+ 2 rows, 1 and 1: as in one batch
+ 7 rows, 4 and 3: as in one batch
+16 rows, 8 and 8: as in one batch
+TEXT
+prints draft-and-target runner/draft_and_target <<'TEXT'
+1 10 9 2 17 26 25 18 1 10 9 2 17 26 25 18 1 10 9 2 17 26 25 18
+23 tokens in 9 passes of the target
+TEXT
+prints image-embeddings runner/image_embeddings <<'TEXT'
+text alone: 10 20 30
+with an image: 40 5 2.5 50 60
+text alone: 10 20 30
+TEXT
+prints adapters runner/adapters <<'TEXT'
+with adapters: 2.5 4 6.25 8.5 10.25
+without: 2 4 6
+with adapters: 2.5 4 6.75 8.5 10.75
+TEXT
+prints recurrent-state runner/recurrent_state <<'TEXT'
+3 requests, padded to 4: 1 has 1, 2 has 2, 3 has 3
+2 requests, padded to 4: 3 has 6, 1 has 2
+4 requests, padded to 4: 4 has 4, 3 has 9, 2 has 4, 1 has 3
+2 requests, padded to 4: 2 has 2, 4 has 8
+TEXT
+prints pipeline-stage runner/pipeline_stage <<'TEXT'
+3 rows: 0 60 120
+8 rows: 60 120 180 240 300 360 420 480
+1 rows: 120
+4 rows: 180 240 300 360
+6 rows: 240 300 360 420 480 540
 TEXT
 prints lambdas lambdas <<TEXT
 10 20 30

@@ -1,0 +1,32 @@
+/* For the examples of this folder: a function has its clean-up at done:, which TRY and CUDA reach where a call fails.
+ */
+#ifndef EXAMPLES_RUNNER_TRY_H
+#define EXAMPLES_RUNNER_TRY_H
+
+#include <breakgraph/breakgraph.h>
+#include <stdio.h>
+
+static inline bg_status checked(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK
+                                : bg_report_failure(BG_ERROR_CUDA, "a call of CUDA", cudaGetErrorName(error),
+                                                    "see the line that made it");
+}
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        status = (call);                                                                                               \
+        if (status != BG_OK)                                                                                           \
+            goto done;                                                                                                 \
+    } while (0)
+#define CUDA(call) TRY(checked(call))
+
+/* For the end of main: says what failed, and gives the exit status. */
+static inline int end_with(bg_status status)
+{
+    if (status != BG_OK)
+        fprintf(stderr, "%s: %s\n", bg_status_name(status), bg_last_error());
+    return status != BG_OK;
+}
+
+#endif
