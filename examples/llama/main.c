@@ -5,6 +5,7 @@
 #include "ops.h"
 #include "options.h"
 #include "ranks.h"
+#include "serving.h"
 #include "examples/llama/text/text.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -174,10 +175,28 @@ static int continue_text(program *p)
     return outcome;
 }
 
+static int serve(program *p)
+{
+    const llama_options *o = &p->options;
+    const llama_serving_options serving = {.all_modes = !o->mode_given,
+                                           .mode = o->mode,
+                                           .requests = o->serve,
+                                           .rate = o->rate,
+                                           .seed = o->seed,
+                                           .tokens = o->tokens,
+                                           .capacity = o->context};
+    if (p->ranks.size == 1)
+        return llama_serving(llama_get_weights(p->model), &serving, p->stream, stdout) == BG_OK ? 0 : failed(p);
+    snprintf(p->error, sizeof p->error, "--serve runs on one rank, not on %d", p->ranks.size);
+    return -1;
+}
+
 static int run(program *p)
 {
     if (find_device(p) || join_ranks(p) || load_weights(p) || read_prompt(p) || make_model(p))
         return -1;
+    if (p->options.serve)
+        return serve(p);
     if (!p->options.demo)
         return continue_text(p);
     if (llama_demo(p->model, p->tokenizer, p->prompt, p->prompt_count, p->options.tokens))

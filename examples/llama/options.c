@@ -20,6 +20,10 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "  --debug-cuda-graph     run the whole step eagerly, through the same capture and replay\n"
                           "  --demo                 run all of these ways on one prompt, compare them, and fail if\n"
                           "                         anything differs\n"
+                          "  --serve N              serve N requests that arrive at random, in batches: prompts of\n"
+                          "                         random tokens, each continued by 1 to --tokens; without --mode\n"
+                          "                         in all modes, one after the other\n"
+                          "  --rate N               of these a second on average (20); the seed is that of --seed\n"
                           "  --plant-frozen-scalar  pass the position to a kernel by value, which a graph freezes:\n"
                           "                         a mistake for --demo to find\n"
                           "  --help                 this text\n"
@@ -31,7 +35,7 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "LLAMA_ALL_REDUCE=0 the ranks do not sum their partial results, and the text is wrong.\n";
 
 static const char allowed[] = "--model, --prompt, --tokens, --context, --seed, --mode, --debug-cuda-graph, --demo, "
-                              "--plant-frozen-scalar, --help";
+                              "--serve, --rate, --plant-frozen-scalar, --help";
 
 static int fail(char *error, const char *what, const char *given, const char *expected)
 {
@@ -106,14 +110,21 @@ static int read_value(llama_options *o, const char *flag, const char *value, cha
         return read_int(flag, value, &o->context, error);
     else if (strcmp(flag, "--seed") == 0)
         return read_number(flag, value, 0, UINT64_MAX, &o->seed, error);
-    else
+    else if (strcmp(flag, "--serve") == 0)
+        return read_int(flag, value, &o->serve, error);
+    else if (strcmp(flag, "--rate") == 0)
+        return read_int(flag, value, &o->rate, error);
+    else {
+        o->mode_given = true;
         return read_mode(value, &o->mode, error);
+    }
     return 0;
 }
 
 static bool takes_value(const char *flag)
 {
-    static const char *const flags[] = {"--model", "--prompt", "--tokens", "--context", "--seed", "--mode"};
+    static const char *const flags[] = {"--model", "--prompt", "--tokens", "--context",
+                                        "--seed",  "--mode",   "--serve",  "--rate"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(flag, flags[i]) == 0)
             return true;
@@ -122,7 +133,7 @@ static bool takes_value(const char *flag)
 
 int llama_options_read(llama_options *o, int argc, char **argv, char *error)
 {
-    *o = (llama_options){.mode = LLAMA_BREAKABLE, .tokens = 32, .context = 1024, .seed = 1};
+    *o = (llama_options){.mode = LLAMA_BREAKABLE, .tokens = 32, .context = 1024, .seed = 1, .rate = 20};
     for (int i = 1; i < argc; i++) {
         if (read_switch(o, argv[i]))
             continue;

@@ -10,6 +10,9 @@ typedef struct llama_options {
     const char *prompt; /* NULL: a default */
     int tokens, context;
     uint64_t seed;
+    int serve; /* requests; 0: none */
+    int rate;  /* requests a second */
+    bool mode_given;
 } llama_options;
 
 /* 0, or -1 with a sentence in error (GGUF_ERROR_SIZE bytes) that says what is allowed. */

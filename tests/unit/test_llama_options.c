@@ -32,7 +32,9 @@ static void test_defaults(void **state)
     assert_int_equal(o.seed, 1);
     assert_null(o.model);
     assert_null(o.prompt);
-    assert_false(o.debug_cuda_graph || o.demo || o.plant_frozen_scalar || o.help);
+    assert_false(o.debug_cuda_graph || o.demo || o.plant_frozen_scalar || o.help || o.mode_given);
+    assert_int_equal(o.serve, 0);
+    assert_int_equal(o.rate, 20);
 }
 
 static void test_every_flag(void **state)
@@ -47,6 +49,10 @@ static void test_every_flag(void **state)
     assert_int_equal(read_line(&o, "--debug-cuda-graph|--demo|--plant-frozen-scalar|--help|--mode|eager"), 0);
     assert_true(o.debug_cuda_graph && o.demo && o.plant_frozen_scalar && o.help);
     assert_int_equal(o.mode, LLAMA_EAGER);
+    assert_true(o.mode_given);
+    assert_int_equal(read_line(&o, "--serve|64|--rate|1000"), 0);
+    assert_int_equal(o.serve, 64);
+    assert_int_equal(o.rate, 1000);
 }
 
 static void expect_refused(const char *line, const char *words)

@@ -1,0 +1,172 @@
+/* The scheduler of examples/llama alone, before a model whose tokens count up: what it puts into batches, and when. */
+#include "examples/llama/server.h"
+#include "tests/support/support.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCABULARY = 50, SLOTS_MAX = 8 };
+
+typedef struct model {
+    int slots, rows, fail_at; /* fail_at: the batch that fails; -1: none */
+    int batches, decodes, most_rows, most_requests;
+    int length[SLOTS_MAX]; /* positions of a slot that have come */
+} model;
+
+/* Each text's rows come together, in order, and go on where its last batch ended; a text begins at position 0. */
+static bg_status count_up(void *user, const llama_serve_batch *batch, const int *token, const int *position,
+                          const int *slot, int rows, float *logits, int *next)
+{
+    model *m = user;
+    int requests = 0, longest = 0, length = 0;
+    bool seen[SLOTS_MAX] = {false};
+
+    assert_null(logits);
+    assert_in_range(rows, 1, m->rows);
+    for (int r = 0; r < rows; r++) {
+        assert_in_range(slot[r], 0, m->slots - 1);
+        if (r == 0 || slot[r] != slot[r - 1]) {
+            assert_false(seen[slot[r]]);
+            seen[slot[r]] = true;
+            requests++;
+            length = 0;
+            m->length[slot[r]] = position[r] == 0 ? 0 : m->length[slot[r]];
+        }
+        assert_int_equal(position[r], m->length[slot[r]]++);
+        longest = ++length > longest ? length : longest;
+        next[r] = (token[r] + 1) % VOCABULARY;
+    }
+    assert_int_equal(batch->tokens, rows);
+    assert_int_equal(batch->requests, requests);
+    assert_int_equal(batch->max_query_len, longest);
+    assert_true(!batch->uniform_decode || longest == 1);
+    m->decodes += batch->uniform_decode;
+    m->most_rows = rows > m->most_rows ? rows : m->most_rows;
+    m->most_requests = requests > m->most_requests ? requests : m->most_requests;
+    return m->batches++ == m->fail_at ? BG_ERROR_BUSY : BG_OK;
+}
+
+static void make_traffic(llama_traffic *traffic, int count, double rate, int longest_prompt)
+{
+    const llama_traffic_options options = {.count = count,
+                                           .rate = rate,
+                                           .seed = 3,
+                                           .vocabulary = VOCABULARY,
+                                           .longest_prompt = longest_prompt,
+                                           .most_tokens = 9};
+    EXPECT_OK(llama_traffic_make(traffic, &options));
+    assert_int_equal(traffic->count, count);
+}
+
+static void expect_served(const llama_traffic *traffic, const llama_server_result *result)
+{
+    int tokens = 0;
+    assert_int_equal(result->count, traffic->count);
+    for (int i = 0; i < result->count; i++) {
+        const llama_arrival *a = &traffic->list[i];
+        const llama_served *s = &result->list[i];
+        assert_int_equal(s->count, a->tokens);
+        for (int k = 0; k < s->count; k++)
+            assert_int_equal(s->tokens[k], (a->prompt[a->prompt_count - 1] + 1 + k) % VOCABULARY);
+        assert_true(s->first >= a->at && s->last >= s->first && s->last <= result->seconds);
+        tokens += s->count;
+    }
+    assert_int_equal(result->tokens, tokens);
+    assert_int_equal(result->gap_count, tokens - result->count);
+}
+
+/* All come at once, or one by one; with few slots, and prompts that are longer than a batch. */
+static void test_all_are_served(void **state)
+{
+    static const struct {
+        int slots, rows, longest_prompt;
+        double rate;
+    } cases[] = {{8, 16, 12, 1e9}, {1, 1, 5, 1e9}, {2, 3, 40, 1e9}, {8, 8, 4, 1e9}, {3, 7, 20, 2000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const llama_server_limits limits = {.slots = cases[i].slots, .rows = cases[i].rows};
+        model m = {.slots = limits.slots, .rows = limits.rows, .fail_at = -1};
+        llama_server_result result;
+        llama_traffic traffic;
+        make_traffic(&traffic, 40, cases[i].rate, cases[i].longest_prompt);
+        EXPECT_OK(llama_server_run(&traffic, &limits, count_up, &m, &result));
+        expect_served(&traffic, &result);
+        assert_int_equal(result.batches, m.batches);
+        if (cases[i].rate > 1e6) { /* all slots are in use, and no row is left free */
+            assert_int_equal(m.most_requests, limits.slots);
+            assert_int_equal(m.most_rows, limits.rows);
+        }
+        assert_true(m.decodes > 0);
+        llama_server_result_free(&result);
+        llama_traffic_free(&traffic);
+    }
+}
+
+/* First come, first served: of two equal requests the earlier one is done first. */
+static void test_order(void **state)
+{
+    const llama_server_limits limits = {.slots = 1, .rows = 4};
+    model m = {.slots = 1, .rows = 4, .fail_at = -1};
+    llama_server_result result;
+    llama_traffic traffic;
+    (void)state;
+    make_traffic(&traffic, 20, 1e9, 6);
+    EXPECT_OK(llama_server_run(&traffic, &limits, count_up, &m, &result));
+    for (int i = 1; i < 20; i++)
+        assert_true(result.list[i].first >= result.list[i - 1].last);
+    llama_server_result_free(&result);
+    llama_traffic_free(&traffic);
+}
+
+static void test_failures(void **state)
+{
+    llama_server_limits limits = {.slots = 4, .rows = 8};
+    model m = {.slots = 4, .rows = 8, .fail_at = 5};
+    llama_server_result result;
+    llama_traffic traffic;
+    (void)state;
+    make_traffic(&traffic, 20, 1e9, 6);
+    EXPECT_STATUS(llama_server_run(&traffic, &limits, count_up, &m, &result), BG_ERROR_BUSY);
+    assert_int_equal(m.batches, 6);
+    llama_server_result_free(&result);
+    limits.rows = 3;
+    EXPECT_STATUS(llama_server_run(&traffic, &limits, count_up, &m, &result), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("give at least one slot, and a row for each");
+    llama_server_result_free(&result);
+    llama_traffic_free(&traffic);
+}
+
+/* The same seed gives the same requests; the mean gap is that of the rate. */
+static void test_traffic(void **state)
+{
+    enum { COUNT = 4000 };
+    llama_traffic one, other;
+    int prompts = 0;
+    (void)state;
+    make_traffic(&one, COUNT, 50, 8);
+    make_traffic(&other, COUNT, 50, 8);
+    for (int i = 0; i < COUNT; i++) {
+        const llama_arrival *a = &one.list[i], *b = &other.list[i];
+        assert_true(a->at == b->at && a->prompt_count == b->prompt_count && a->tokens == b->tokens);
+        assert_memory_equal(a->prompt, b->prompt, (size_t)a->prompt_count * sizeof(int));
+        assert_in_range(a->prompt_count, 1, 8);
+        assert_in_range(a->tokens, 1, 9);
+        assert_in_range(a->prompt[0], 0, VOCABULARY - 1);
+        assert_true(i == 0 || a->at >= one.list[i - 1].at);
+        prompts += a->prompt_count;
+    }
+    assert_true(one.list[COUNT - 1].at > 0.9 * COUNT / 50 && one.list[COUNT - 1].at < 1.1 * COUNT / 50);
+    assert_true(prompts > 4.3 * COUNT && prompts < 4.7 * COUNT);
+    llama_traffic_free(&one);
+    llama_traffic_free(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_are_served),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_traffic),
+    };
+    return cmocka_run_group_tests_name("llama_server", tests, NULL, NULL);
+}
