@@ -40,7 +40,8 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  * flags: 0, or cudaEventRecordExternal: in a capture a node records the event at this place, in each replay. A body
  * after a break that waits on it for another stream then waits no longer than to this place, not to the end of the
  * segment, and the event is also known outside the graph. Streams that wait on it in the segment itself fork as above.
- * The event must live as long as the graph. In a body or an eager pass the flag does nothing.
+ * The node is work of the stream, which must be joined before the end. The event must live as long as the graph. In a
+ * body or an eager pass the flag does nothing.
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the
  * capture's first error once it has failed. In a capture every error makes the capture fail, at this site. */

@@ -177,10 +177,10 @@ static bg_status check_breaks(const bg_capture *capture)
     if (expected < 0 || graph->breaks == expected || capture->debug == BG_DEBUG_FORWARD ||
         capture->debug == BG_DEBUG_OPS || !bg__override_is_own(capture->override))
         return BG_OK;
-    out = graph->breaks > 0 ? fmemopen(list, sizeof list, "w") : NULL;
+    out = graph->breaks > 0 ? fmemopen(list, sizeof list - 1, "w") : NULL;
     if (out != NULL) {
         list_breaks(graph, out);
-        (void)fclose(out); /* what has no room is cut off */
+        (void)fclose(out); /* what has no room is cut off: the last byte stays 0 */
     }
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "the pass has %d break%s, but options.expect_breaks is %d%s%s; declare as eager what must be, and "

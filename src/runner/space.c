@@ -59,21 +59,28 @@ static size_t buffer_bytes(const bg__buffers *buffers)
     return bytes;
 }
 
+static bg_runner_memory memory_of(const bg_runner *runner)
+{
+    bg_runner_memory memory = BG_RUNNER_MEMORY_INIT;
+    memory.buffers = buffer_bytes(&runner->inputs) + buffer_bytes(&runner->outputs) + buffer_bytes(&runner->extra);
+    memory.pool = pool_bytes(runner);
+    memory.graphs = all_graph_bytes(runner);
+    memory.expected = runner->expected;
+    memory.before = runner->before;
+    memory.after = runner->after;
+    return memory;
+}
+
 bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory)
 {
-    bg_runner_memory found = BG_RUNNER_MEMORY_INIT;
+    bg_runner_memory found;
     size_t total;
     bg_status status;
 
     BG__NEED(runner);
     BG__NEED(memory);
     bg__pending_note();
-    found.buffers = buffer_bytes(&runner->inputs) + buffer_bytes(&runner->outputs) + buffer_bytes(&runner->extra);
-    found.pool = pool_bytes(runner);
-    found.graphs = all_graph_bytes(runner);
-    found.expected = runner->expected;
-    found.before = runner->before;
-    found.after = runner->after;
+    found = memory_of(runner);
     BG__TRY_CUDA(cudaMemGetInfo(&found.available, &total));
     BG__TRY(bg__sized_give(memory, &found, sizeof found, "memory", "BG_RUNNER_MEMORY_INIT"));
 done:
@@ -82,10 +89,8 @@ done:
 
 void bg__space_print(const bg_runner *runner, FILE *out)
 {
-    bg_runner_memory memory = BG_RUNNER_MEMORY_INIT;
+    const bg_runner_memory memory = memory_of(runner);
 
-    if (bg_runner_get_memory(runner, &memory) != BG_OK)
-        return;
     fprintf(out, "memory: %.1f MiB static buffers, %.1f MiB pool, %.1f MiB graphs", mib(memory.buffers),
             mib(memory.pool), mib(memory.graphs));
     if (memory.expected > 0)
@@ -96,5 +101,5 @@ void bg__space_print(const bg_runner *runner, FILE *out)
                 mib(memory.after));
     else
         fputs("free: ", out);
-    fprintf(out, "%.1f MiB now\n", mib(memory.available));
+    fprintf(out, "%.1f MiB now\n", mib(bg__space_free()));
 }

@@ -253,6 +253,8 @@ static bool step_wait_event(model *m, const instruction *in)
     m->idle[in->stream] = false;
     merge(&m->plain[in->stream], &m->events[in->event].plain);
     merge(&m->broken[in->stream], &m->events[in->event].broken);
+    if (is_external(in->event) && m->events[in->event].body) /* a node */
+        tick(m, in->stream);
     return true;
 }
 
@@ -508,7 +510,10 @@ static bool step(model *m, const instruction *in)
     case CALL: return step_call(m, in);
     case WAIT: return step_wait(m, in);
     case BREAK: return step_break(m, in);
-    case RECORD: return step_record(m, in->event, &m->plain[in->stream], &m->broken[in->stream], false);
+    case RECORD:
+        if (is_external(in->event))
+            tick(m, in->stream);
+        return step_record(m, in->event, &m->plain[in->stream], &m->broken[in->stream], false);
     case WAIT_EVENT: return step_wait_event(m, in);
     case RECORD_BARE:
     case WAIT_BARE: return step_bare_event(m, in);

@@ -352,6 +352,12 @@ static bool issue_plain(session *s, const instruction *in, cudaStream_t stream)
     }
 }
 
+/* CUDA takes the flags for external events only in a capture. */
+static unsigned flag_of(const instruction *in, unsigned flag)
+{
+    return is_external(in->event) && bg_current_phase() == BG_PHASE_CAPTURE ? flag : 0;
+}
+
 /* After a failed call these may fail, too. */
 static bool issue_order(session *s, const instruction *in, cudaStream_t stream)
 {
@@ -363,9 +369,10 @@ static bool issue_order(session *s, const instruction *in, cudaStream_t stream)
     else if (in->kind == BREAK)
         status = bg_break_at(stream, &site);
     else if (in->kind == RECORD)
-        status = bg_event_record_at(this_pass.events[in->event], stream, 0, &site);
+        status = bg_event_record_at(this_pass.events[in->event], stream, flag_of(in, cudaEventRecordExternal), &site);
     else
-        status = bg_stream_wait_event_at(stream, this_pass.events[in->event], 0, &site);
+        status =
+            bg_stream_wait_event_at(stream, this_pass.events[in->event], flag_of(in, cudaEventWaitExternal), &site);
     return s->broken || bg_ok(s, status, "a wait, a break or a record");
 }
 

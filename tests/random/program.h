@@ -200,4 +200,11 @@ void throw_patterns(dice *d, program *p);
 /* As pseudo-code. */
 void print_program(FILE *file, const program *p);
 
+/* Whether an event is recorded, and waited for, with CUDA's flags for external events. A record of such a one is a
+ * node. */
+static inline bool is_external(int event)
+{
+    return event % 2 == 1;
+}
+
 #endif
