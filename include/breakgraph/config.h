@@ -138,8 +138,7 @@ typedef struct bg_runner_config {
      * Each runner keeps the pool until it is destroyed. memory_limit and memory_fraction are not used: the pool has its
      * own limit. NULL: the runner makes one. */
     bg_pool *pool;
-    /* memory_limit as a part of the device's whole memory, up to 1; of both the lower one holds. Default: 0, no limit
-     */
+    /* memory_limit as a part of the device's whole memory, up to 1; the lower of both holds. Default: 0, no limit. */
     double memory_fraction;
 } bg_runner_config;
 

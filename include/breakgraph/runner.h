@@ -147,9 +147,9 @@ BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const b
 /* From now on each run records event on the runner's stream as soon as its inputs may be written again, so that the
  * program prepares the next batch while this one is computed: when all were copied into the static buffers, or, if one
  * was in its static buffer already, when the pass has ended. Wait for it with cudaEventSynchronize or
- * cudaStreamWaitEvent. A run that fails may not have recorded it: then wait for the stream. The caller owns event,
- * which must live as long as the runner or until this is called with another one. NULL: none. Errors: INVALID_ARGUMENT
- * (runner is NULL), BUSY (inside a run). */
+ * cudaStreamWaitEvent. A run that fails may not have recorded it: then wait for the stream. The caller owns event; it
+ * must live as long as the runner, or until this is called with another one. NULL: none.
+ * Errors: INVALID_ARGUMENT (runner is NULL), BUSY (inside a run). */
 BG_API bg_status bg_runner_inputs_read(bg_runner *runner, cudaEvent_t event);
 
 /* Destroys the runner and frees all that it owns. NULL does nothing. It may be called while runs still execute on
