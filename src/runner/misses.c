@@ -68,8 +68,9 @@ void bg__misses_print(const bg_runner *runner, FILE *out)
     char text[200];
 
     for (int i = 0; i < misses->count; i++)
-        fprintf(out, "never captured: %llu batches of %s\n", (unsigned long long)misses->list[i].batches,
-                bg__miss_text(runner, &misses->list[i], text, sizeof text));
+        fprintf(out, "never captured: %llu batch%s of %s\n", (unsigned long long)misses->list[i].batches,
+                misses->list[i].batches == 1 ? "" : "es", bg__miss_text(runner, &misses->list[i], text, sizeof text));
     if (misses->others > 0)
-        fprintf(out, "never captured: %llu batches of others\n", (unsigned long long)misses->others);
+        fprintf(out, "never captured: %llu batch%s of others\n", (unsigned long long)misses->others,
+                misses->others == 1 ? "" : "es");
 }
