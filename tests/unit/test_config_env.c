@@ -19,9 +19,11 @@ static int without_variables(void **state)
 static void test_environment(void **state)
 {
     static const char *const values[] = {"full", "1,2",   "16", "2",       "0", "1.5", "rope",
-                                         "true", "false", "1G", "forward", "3", "4"};
+                                         "true", "false", "1G", "forward", "3", "4",   "0.25"};
+
     bg_runner_config config = fallback;
     (void)state;
+    assert_int_equal(bg__config_key_count, sizeof values / sizeof *values);
     EXPECT_OK(bg_runner_config_from_env(&config));
     EXPECT_SAME_CONFIG(&config, &fallback);
     for (int i = 0; i < bg__config_key_count; i++)
@@ -39,6 +41,7 @@ static void test_environment(void **state)
     assert_int_equal(config.debug, BG_DEBUG_FORWARD);
     assert_int_equal(config.worker_threads, 3);
     assert_int_equal(config.variants, 4);
+    assert_true(config.memory_fraction == 0.25);
     without_variables(NULL);
     assert_string_equal(config.schedule, "1,2"); /* its own */
     assert_int_equal(setenv("BG_RUNNER_SCHEDULE", "", 1), 0);
