@@ -20,7 +20,6 @@ static void test_environment(void **state)
 {
     static const char *const values[] = {"full", "1,2",   "16", "2",       "0", "1.5", "rope",
                                          "true", "false", "1G", "forward", "3", "4",   "0.25"};
-
     bg_runner_config config = fallback;
     (void)state;
     assert_int_equal(bg__config_key_count, sizeof values / sizeof *values);
