@@ -87,8 +87,8 @@ typedef struct bg_capture_options {
      * their progress through ranks->enter and ranks->step. */
     const bg_ranks *ranks;
     /* The breaks that the pass has, as in bg_graph_info: with another number the capture fails with INVALID_ARGUMENT,
-     * and bg_last_error() lists the eager calls. So an op that is declared eager, or no longer, by mistake is found
-     * before it costs time. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager,
+     * and bg_last_error() lists the eager calls. So an op that is declared eager, or no longer, by mistake is found at
+     * the capture. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager,
      * BG_EAGER_OPS or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
     int expect_breaks;
 } bg_capture_options;

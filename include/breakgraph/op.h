@@ -100,9 +100,10 @@ typedef struct bg_op_attributes {
     /* In which batches a runner may capture the op, eager or not, in a full graph. A runner whose mode needs more
      * lowers its mode and prints a warning. */
     bg_support graph_support;
-    /* Row counts up to which the op uses another kernel than above, ascending, such as 2048; 0 ends them. A runner adds
-     * these sizes to its schedule, so that padding takes no batch beyond one of them: it computes with the kernels that
-     * it would have without padding. */
+    /* The largest numbers of rows for which the op still uses one kernel, before it goes to the next one: ascending,
+     * such as 2048; 0 ends them. A runner adds these sizes to its schedule, so that padding takes no batch beyond one
+     * of them: it computes with the kernels that it would have without padding. A runner knows the ops that the pass of
+     * its first capture calls; what is set afterwards it does not see. */
     int row_limits[BG_ROW_LIMITS];
 } bg_op_attributes;
 
@@ -188,9 +189,9 @@ BG_END_C_
 /* ---- the macros ---------------------------------------------------------------------------------------------- */
 
 /* Fields, at most 32 an op. BG_OUTS is an array of n output tensors. A BG_RESULT is a value that the body computes on
- * the host, such as how many tokens were accepted: it comes back in the caller's args (BG_CALL_ARGS) and, after a
- * replay, in those of bg_graph_args. The type of a BG_VALUE or BG_RESULT must be trivially copyable; a type that
- * contains a comma needs a typedef. */
+ * the host, and sets in every run, such as how many tokens were accepted: it comes back in the caller's args
+ * (BG_CALL_ARGS) and, after a replay, in those of bg_graph_args. The type of a BG_VALUE or BG_RESULT must be trivially
+ * copyable; a type that contains a comma needs a typedef. */
 #define BG_IN(name)           (IN, bg_tensor, name)
 #define BG_OUT(name)          (OUT, bg_tensor, name)
 #define BG_INOUT(name)        (INOUT, bg_tensor, name)

@@ -215,10 +215,10 @@ typedef struct bg_runner_memory {
     size_t buffers;       /* of the static buffers, without bound ones */
     size_t pool;          /* that the pool holds, for all runners that share it */
     size_t graphs;        /* of the instantiated graphs, as in bg_bucket_info.graph_bytes */
-    size_t expected;      /* what pool and graphs were to take in the end, as far as the first bucket of the last
-                           * bg_runner_capture told: the largest needs the pool, and each graph is as large as its; 0: there
-                           * was none */
-    size_t before, after; /* free memory of the device when that began, and when it returned */
+    size_t expected;      /* what pool and graphs were expected to take, by the first bucket that the last
+                           * bg_runner_capture captured: the pool as it was then, and for each bucket a graph of that
+                           * size; 0: it captured none */
+    size_t before, after; /* free memory of the device when the last bg_runner_capture began, and when it returned */
     size_t available;     /* and now */
 } bg_runner_memory;
 #define BG_RUNNER_MEMORY_INIT                                                                                          \

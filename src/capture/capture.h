@@ -165,6 +165,7 @@ typedef struct bg__event {
     bool in_body;     /* recorded by a body, after work outside the graphs */
     bool real;        /* recorded on the origin too, as in each replay */
     int part;         /* capture->part at the record */
+    int segment;      /* capture->opened at the record: in that segment CUDA knows the record */
     int waited_in;    /* in_body: the segment before which a WAIT step waits for it */
     int node_in;      /* in_body: the segment in which a node waits for it */
     cudaEvent_t twin; /* recorded by a node of its segment, too, as cudaEventRecordExternal asks; the twin is recorded

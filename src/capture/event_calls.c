@@ -210,8 +210,10 @@ static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cuda
     error = cudaStreamWaitEvent(waiter, event, 0);
     if (error == cudaErrorStreamCaptureIsolation) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
-        bg__fail_advise("the event was recorded outside the capture: order that work before bg_capture_begin, or wait "
-                        "for it in an eager op");
+        bg__fail_advise(
+            "the event was recorded outside the capture: order that work before bg_capture_begin, or wait "
+            "for it in an eager op; if an eager op records it, which did not run at this capture, wait with "
+            "cudaEventWaitExternal");
         goto done;
     }
     if (error == cudaErrorInvalidValue) {
@@ -251,11 +253,12 @@ static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEv
         BG__TRY(wait_for_unknown(capture, waiter, event, site));
     else if (entry->in_body)
         BG__TRY(wait_for_body(capture, entry));
-    else if (entry->part == capture->part) {
+    else if (entry->segment == capture->opened) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, bg__event_here(entry), 0));
         BG__TRY(note_wait(capture, waiter, entry, site));
         entry->taken_up = true;
-    }
+    } else if (capture->unseen_body)
+        BG__TRY(wait_for_body(capture, entry));
 done:
     return status;
 }
@@ -277,11 +280,15 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the legacy stream cannot wait for work of a capture; create a "
                                                      "stream and use that");
     } else {
-        bool fresh = entry->part == capture->part;
+        bool fresh = entry->segment == capture->opened;
         BG__TRY(bg__capture_add_member(capture, waiter, site));
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? bg__event_here(entry) : capture->event, 0));
-        if (fresh)
+        if (fresh) {
+            BG__TRY_CUDA(cudaStreamWaitEvent(waiter, bg__event_here(entry), 0));
             BG__TRY(note_wait(capture, waiter, entry, site));
+        } else if (capture->unseen_body)
+            BG__TRY(wait_for_body(capture, entry));
+        if (entry->part != capture->part) /* there was a barrier since */
+            BG__TRY_CUDA(cudaStreamWaitEvent(waiter, capture->event, 0));
         entry->taken_up |= fresh;
     }
 done:
@@ -362,6 +369,12 @@ bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsign
 
 /* ---- destroy ---- */
 
+static bool is_held(const bg_capture *capture, cudaEvent_t event)
+{
+    const bg__event *entry = bg__event_find(capture, event);
+    return entry != NULL && (entry->twin != NULL || entry->node_in > 0);
+}
+
 bg_status bg_event_destroy(cudaEvent_t event)
 {
     bg_capture *pass = bg__thread_self()->pass, *capture = bg__live_captured();
@@ -369,6 +382,9 @@ bg_status bg_event_destroy(cudaEvent_t event)
 
     bg__pending_note();
     BG__NEED(event);
+    if (capture != NULL && is_held(capture, event))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_event_destroy: a node of the capture records or waits for the event; "
+                                            "destroy it after the graph");
     if (pass != NULL)
         bg__event_forget(pass, event);
     if (capture != NULL) {

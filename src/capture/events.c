@@ -1,6 +1,7 @@
 /* The program's events. CUDA forgets the record of an event in a segment when the segment's capture ends. So a use of
  * the event outside that segment becomes:
- *   a wait in a later segment: nothing, since a break is a barrier; a stream that was not a member becomes one;
+ *   a wait in a later segment: nothing, since a break is a barrier; a stream that was not a member becomes one. But
+ *     where a body between them did not run at capture, it may have recorded the event anew: a WAIT step;
  *   a wait in a body: a RECORD step before that body; if the body does not run at capture, its waits are unknown, and
  *   each event that was not waited for in its own segment gets a RECORD step;
  *   a wait in a segment for an event that a body recorded: a WAIT step before that segment;
@@ -52,6 +53,7 @@ void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream,
         .in_body = capture->in_body,
         .real = capture->eager,
         .part = capture->part,
+        .segment = capture->opened,
         .site = site != NULL ? *site : (bg_site){NULL, 0},
         .stream = stream,
         .after = bg__capture_last_call(capture),

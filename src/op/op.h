@@ -140,7 +140,7 @@ static inline const bg_field *bg__struct_fields(const bg_field *field)
 }
 static inline bool bg__field_has_tensors(const bg_field *field)
 {
-    return field->role != BG_ROLE_VALUE && field->role != BG_ROLE_RESULT;
+    return field->role != BG_ROLE_VALUE && field->role != BG_ROLE_RESULT && field->role != BG_ROLE_STRUCT;
 }
 static inline int bg__tensors_in(const bg_field *field)
 {
@@ -277,10 +277,8 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
-/* With the registry's lock: gives an op whose fields are structs the table of all fields, or takes it away (structs.c).
- */
+/* Gives an op whose fields are structs a table of all fields, which stays (structs.c). */
 void bg__structs_flatten(bg_op *op);
-void bg__structs_restore(bg_op *op);
 /* BG_ROW_LIMITS numbers, as in bg_op_attributes; also of an op of an older header. */
 const int *bg__op_row_limits(const bg_op *op);
 /* Registers op, unless there is an op of that name, which is then returned. */

@@ -75,7 +75,6 @@ void bg_op_unregister(bg_op *op)
         *link = op->next_;
     set_twin(op, NULL);
     find_twins(op->name);
-    bg__structs_restore(op);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -8,17 +8,6 @@
 
 enum { NAME_BYTES = 256 }; /* longer names are cut off */
 
-/* The table of an op. The names are behind it. */
-typedef struct flat {
-    struct flat *next;
-    const bg_op *op;
-    const bg_field *declared;
-    uint32_t declared_count;
-    bg_field fields[];
-} flat;
-
-static flat *flats;
-
 /* Of what is filled; fields NULL: it is only added up. */
 typedef struct table {
     bg_field *fields;
@@ -73,34 +62,18 @@ static bool has_structs(const bg_op *op)
 
 void bg__structs_flatten(bg_op *op)
 {
+    bg_field *made;
     table t;
-    flat *made;
 
     if (!has_structs(op))
         return;
     t = put_table(op, NULL, NULL);
-    made = malloc(sizeof *made + t.count * sizeof *made->fields + t.bytes);
-    if (made == NULL) { /* in a constructor of the program, which could not go on */
+    made = malloc(t.count * sizeof *made + t.bytes); /* the names are behind the fields */
+    if (made == NULL) {                              /* in a constructor of the program, which could not go on */
         bg__warn("out of host memory for the fields of op %s", op->name);
         abort();
     }
-    *made = (flat){.next = flats, .op = op, .declared = op->fields, .declared_count = op->field_count};
-    (void)put_table(op, made->fields, (char *)&made->fields[t.count]);
-    op->fields = made->fields;
+    (void)put_table(op, made, (char *)&made[t.count]);
+    op->fields = made; /* for good: calls read it without a lock, also while the process ends */
     op->field_count = t.count;
-    flats = made;
-}
-
-void bg__structs_restore(bg_op *op)
-{
-    for (flat **link = &flats; *link != NULL; link = &(*link)->next) {
-        flat *found = *link;
-        if (found->op != op)
-            continue;
-        op->fields = found->declared;
-        op->field_count = found->declared_count;
-        *link = found->next;
-        free(found);
-        return;
-    }
 }

@@ -484,6 +484,7 @@ bg_status bg_runner_capture(bg_runner *runner)
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
     status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
     runner->before = bg__space_free();
+    runner->expected = 0;
     if (status == BG_OK)
         status = restore_state_keeping_error(&state, capture_all(runner, only_largest, &failed, &why), runner->stream);
     runner->after = bg__space_free();

@@ -4,14 +4,16 @@
 #include <stdio.h>
 
 /* Of a batch, without its size: what selects its graphs. A query length counts where decode batches have graphs of
- * their own. */
+ * their own, a variant where such batches have graphs at all. */
 static bg__miss signature_of(const bg_runner *runner, const bg_batch *batch)
 {
+    const bg__group *decode = bg__group_of_decode(runner, batch);
+    const bg__group *group = decode != NULL ? decode : &runner->plan.groups[0];
     bg__miss miss = {0};
 
-    if (batch->variant >= runner->config.variants)
+    if (group->mode != BG_MODE_NONE && batch->variant >= runner->config.variants)
         miss.variant = batch->variant;
-    if (batch->uniform_decode && runner->plan.group_count > 1 && bg__group_of_decode(runner, batch) == NULL)
+    if (batch->uniform_decode && runner->plan.group_count > 1 && decode == NULL)
         miss.query_len = batch->max_query_len;
     return miss;
 }

@@ -348,12 +348,9 @@ bool model_may_listen(const model *m, const instruction *in)
     return true;
 }
 
-/* The output of a telling body is its other stream's work, which only the event tells of. Where the body does not run
- * at capture, nobody can see there that it records the event anew. */
+/* The output of a telling body is its other stream's work, which only the event tells of. */
 static bool tell(model *m, const instruction *in)
 {
-    if (!m->program->launch && m->events[in->event].recorded)
-        return false;
     merge(&m->plain[TELLER], &m->plain[in->stream]);
     merge(&m->broken[TELLER], &m->broken[in->stream]);
     m->now[TELLER]++;

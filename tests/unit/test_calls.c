@@ -197,21 +197,27 @@ static void test_structs_of_fields(void **state)
     EXPECT_ERROR("all.x has no memory, but the op reads it");
 }
 
+/* An op that is gone and comes again, as of a library that is loaded anew; calls while the process ends find it whole.
+ */
 static void test_structs_come_and_go(void **state)
 {
     bg_op copy = *bg_op_find("in_structs");
-    const bg_field *fields = in_structs_bg_fields_;
+    const bg_field *flat;
     (void)state;
     copy.name = "in_structs_too";
-    copy.fields = fields;
+    copy.fields = in_structs_bg_fields_;
     copy.field_count = 3;
+    bg_op_register(&copy);
+    flat = copy.fields;
+    assert_int_equal(copy.field_count, 6);
     for (int i = 0; i < 3; i++) {
+        bg_op_unregister(&copy);
+        assert_ptr_equal(copy.fields, flat);
         bg_op_register(&copy);
         assert_int_equal(copy.field_count, 6);
-        bg_op_unregister(&copy);
-        assert_ptr_equal(copy.fields, fields);
-        assert_int_equal(copy.field_count, 3);
     }
+    bg_op_unregister(&copy);
+    free((void *)flat);
 }
 
 static void expect_calls(const bg_graph *graph, const char *const *expected)

@@ -679,18 +679,15 @@ static void test_exact_events_in_a_segment(void **state)
     assert_true(get(&t->z) == 630);
 }
 
-/* A capture that fails, or forgets the event, leaves nothing behind. */
+/* A capture that fails leaves nothing behind, and lets nobody destroy an event that its nodes need. */
 static bg_status exact_then_fails(void *user, cudaStream_t stream)
 {
     fixture *t = user;
-    cudaEvent_t own;
-    bg_status status = from_cuda(cudaEventCreateWithFlags(&own, cudaEventDisableTiming));
+    bg_status status = bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
+    EXPECT_STATUS(bg_event_destroy(e), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("a node of the capture records or waits for the event; destroy it after the graph");
     if (status == BG_OK)
-        status = bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
-    if (status == BG_OK)
-        status = bg_event_record_at(own, stream, cudaEventRecordExternal, BG_SITE);
-    if (status == BG_OK)
-        status = bg_event_destroy(own);
+        status = bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE); /* in place of the first */
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     return status == BG_OK ? BG_ERROR_TIMEOUT : status;
 }
@@ -701,6 +698,52 @@ static void test_a_failure_after_an_exact_record(void **state)
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, exact_then_fails, t, t->stream, NULL), BG_ERROR_TIMEOUT);
     expect_usable(t, t->stream);
+}
+
+/* A segment records e, a body waits for it on a stream of its own and records it anew, a segment waits for that:
+ * however the pass runs, as events of its own kind (flags 0) or of CUDA's external ones. */
+static unsigned ping_flags;
+
+BG_EAGER_OP(ping, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = bg_stream_wait_event(side, e);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, side));
+    return status == BG_OK ? bg_event_record_at(e, side, ping_flags, BG_SITE) : status;
+}
+
+static bg_status ping_pong(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record_at(e, stream, ping_flags, BG_SITE);
+    BG_CALL(ping, stream, .x = t->y, .y = w);
+    bg_stream_wait_event_at(stream, e, ping_flags, BG_SITE);
+    return BG_CALL(scale, stream, .x = w, .y = t->z, .factor = 5);
+}
+
+static void test_an_event_for_both_ways(void **state)
+{
+    fixture *t = *state;
+
+    w = t->y;
+    EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
+    for (int way = 0; way < 8; way++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        options.launch_segments = way & 1;
+        options.inline_eager = way & 2;
+        ping_flags = way & 4 ? 1 : 0; /* of records and of waits */
+        EXPECT_OK(bg_capture_forward(&graph, ping_pong, t, t->stream, &options));
+        for (int i = 2; i < 6; i++) {
+            EXPECT_CUDA(bgk_fill(t->x.data, (float)i, N, t->stream));
+            EXPECT_OK(bg_replay(graph, t->stream));
+            EXPECT_CUDA(bgk_add(t->y.data, t->z.data, t->z.data, N, t->stream)); /* and go on without waiting */
+        }
+        assert_true(get(&t->z) == 150);
+        bg_graph_destroy(graph);
+    }
+    EXPECT_CUDA(cudaFree(w.data));
 }
 
 /* ---- what is left to CUDA -------------------------------------------------------------------------------------- */
@@ -793,6 +836,7 @@ int main(void)
         TEST(test_work_beside_the_pass),
         TEST(test_exact_events_in_a_segment),
         TEST(test_a_failure_after_an_exact_record),
+        TEST(test_an_event_for_both_ways),
         TEST(test_an_event_without_a_record_is_no_wait),
         TEST(test_a_bare_record_and_a_known_wait),
     };
