@@ -299,6 +299,13 @@ static void test_misses(void **state)
     EXPECT_ERROR(
         "no graph was captured for decode batches of query length 2 (captured: 1, 3, 4; config.max_query_len), "
         "and the mode full_decode_only has none for mixed ones, so they run eagerly");
+    other = mixed_tokens(4);
+    other.variant = 5; /* what the mode has no graphs for is no miss of a variant */
+    before = counters_now();
+    expect_eager(f, &m, other, BG_REASON_MODE_NONE);
+    assert_false(bg_runner_can_run(m.runner, &other, NULL));
+    EXPECT_ERROR("the mode full_decode_only has no graphs for mixed batches, so they run eagerly");
+    assert_int_equal(counters_now().missed_variants, before.missed_variants);
     bg_runner_destroy(m.runner);
 }
 
