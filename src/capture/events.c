@@ -76,7 +76,7 @@ bg_status bg__events_before_launch(bg_capture *capture)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < capture->event_count; i++)
-        if (bg__event_is_awaited(capture, &capture->events[i]))
+        if (capture->events[i].in_body && capture->events[i].waited_in == capture->opened)
             BG__TRY_CUDA(cudaStreamWaitEvent(capture->origin, capture->events[i].event, 0));
 done:
     return status;
