@@ -461,7 +461,7 @@ static void test_a_pool_of_another_device(void **state)
 
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
     if (devices < 2) {
-        print_message("skip test_a_pool_of_another_device: there is one device\n");
+        print_message("skipped: there is one device\n");
         skip();
     }
     EXPECT_CUDA(cudaSetDevice(1));
