@@ -28,9 +28,10 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  *   - A wait on the event also takes effect across breaks, at capture and in each replay. A later segment or an eager
  *     body may wait on an event of a segment, and a segment may wait on an event that a body recorded. A body must wait
  *     through bg_stream_wait_event, also when it runs at capture, since the library learns of the wait there. If a body
- *     does not run at capture (options.launch_segments false, a capture stub), the library does not know what it waits
- *     on. Each replay then records, just before that body, every event that was recorded in an earlier segment and on
- *     which no stream waited within that segment.
+ *     does not run at capture (options.launch_segments false, a capture stub, a runner), the library does not know what
+ *     it waits on or records: a segment that waits for what it records says so with cudaEventWaitExternal. Each replay
+ *     then records, just before that body, every event that was recorded in an earlier segment and on which no stream
+ *     waited within that segment.
  *   - After the end of the capture the event is recorded once more, so that it can be queried and waited for. Replays
  *     do not record it, unless a body waits on it or may do so: to know when a replay is done, record an event after
  *     bg_replay.
@@ -64,7 +65,8 @@ BG_API bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event,
 
 /* Destroys an event, as cudaEventDestroy does, that may have been recorded in a capture of this thread; the capture
  * then forgets it. Waits already made on it stay.
- * Errors: INVALID_ARGUMENT (NULL), CUDA. */
+ * Errors: INVALID_ARGUMENT (NULL; a node of the capture records or waits for the event: cudaEventRecordExternal,
+ * cudaEventWaitExternal), CUDA. */
 BG_API bg_status bg_event_destroy(cudaEvent_t event);
 
 BG_END_C_
