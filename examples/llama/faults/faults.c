@@ -1,6 +1,7 @@
 #include "faults.h"
 #include "fault_kinds.h"
 #include "examples/llama/ops.h"
+#include "examples/llama/random.h"
 #include <breakgraph/workspace.h>
 #include <errno.h>
 #include <stdio.h>
@@ -65,15 +66,6 @@ bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body rig
 
 /* ---- planting ----------------------------------------------------------------------------------- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014); below `limit`. */
-static int next_random(uint64_t *state, int limit)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (int)((z ^ z >> 31) % (uint64_t)limit);
-}
-
 static int largest_row(const llama_config *c)
 {
     const int rows[] = {c->width, c->hidden, c->heads * c->head_dim, c->vocabulary};
@@ -115,7 +107,7 @@ static place pick(llama_fault kind, uint64_t *random, const llama_config *config
         count[i] = fits ? ops[i].per_layer * config->layers + ops[i].beside : 0;
         total += count[i];
     }
-    p.call = next_random(random, total);
+    p.call = llama_random_below(random, total);
     while (p.call >= count[p.op])
         p.call -= count[p.op++];
     return p;
@@ -128,8 +120,8 @@ static bg_status plant_single(llama_fault kind, uint64_t *random, const llama_co
 
 static bg_status plant_pair(uint64_t *random, const llama_config *config)
 {
-    llama_fault kind = (llama_fault)next_random(random, LLAMA_FAULT_SINGLES),
-                other_kind = (llama_fault)next_random(random, LLAMA_FAULT_SINGLES);
+    llama_fault kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLES),
+                other_kind = (llama_fault)llama_random_below(random, LLAMA_FAULT_SINGLES);
     place at = pick(kind, random, config), other;
     do
         other = pick(other_kind, random, config);
@@ -146,8 +138,8 @@ static bg_status plant_cancel(uint64_t *random, const llama_config *config)
                                      {{MATMUL, 1}, {ROPE, 1}},
                                      {{MATMUL, 5}, {SILU_GATE, 0}},
                                      {{SILU_GATE, 0}, {MATMUL, 6}}};
-    const place *pair = pairs[next_random(random, sizeof pairs / sizeof pairs[0])];
-    int layer = next_random(random, config->layers);
+    const place *pair = pairs[llama_random_below(random, sizeof pairs / sizeof pairs[0])];
+    int layer = llama_random_below(random, config->layers);
     for (int i = 0; i < 2; i++) {
         place at = {pair[i].op, layer * ops[pair[i].op].per_layer + pair[i].call};
         TRY(plant_call(LLAMA_FAULT_CANCEL, at, i == 0 ? 2 : 0.5f, config));

@@ -1,4 +1,5 @@
 #include "weights.h"
+#include "examples/llama/random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,19 +114,10 @@ void llama_weights_free(llama_weights *w)
 
 /* ---- random ------------------------------------------------------------------------------------- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a sequence with a simple state. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 /* Uniform in -1..1, of variance 1/3; exact in fp32, so that every machine gets the same. */
 static float next_uniform(uint64_t *state)
 {
-    return (float)((int32_t)(next_random(state) >> 40) - (1 << 23)) * 0x1p-23f;
+    return (float)((int32_t)(llama_random(state) >> 40) - (1 << 23)) * 0x1p-23f;
 }
 
 /* A matrix keeps the scale of what it multiplies: variance 1 / columns; norms lie around 1. Queries are four times as
