@@ -1,40 +1,26 @@
 #include "traffic.h"
 #include "ops.h"
+#include "random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-/* 0 to count - 1 */
-static int random_below(uint64_t *state, int count)
-{
-    return (int)(next_random(state) % (uint64_t)count);
-}
-
 static double random_gap(uint64_t *state, double rate)
 {
-    const double uniform = (double)(next_random(state) >> 11) / 9007199254740992.0; /* below 1 */
+    const double uniform = (double)(llama_random(state) >> 11) / 9007199254740992.0; /* below 1 */
     return -log(1 - uniform) / rate;
 }
 
 static bg_status make_arrival(llama_arrival *arrival, uint64_t *state, const llama_traffic_options *o)
 {
-    arrival->prompt_count = 1 + random_below(state, o->longest_prompt);
-    arrival->tokens = 1 + random_below(state, o->most_tokens);
+    arrival->prompt_count = 1 + llama_random_below(state, o->longest_prompt);
+    arrival->tokens = 1 + llama_random_below(state, o->most_tokens);
     arrival->prompt = malloc((size_t)arrival->prompt_count * sizeof *arrival->prompt);
     if (!arrival->prompt)
         return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_traffic_make", "out of host memory",
                                  "ask for fewer requests");
     for (int i = 0; i < arrival->prompt_count; i++)
-        arrival->prompt[i] = random_below(state, o->vocabulary);
+        arrival->prompt[i] = llama_random_below(state, o->vocabulary);
     return BG_OK;
 }
 
