@@ -145,5 +145,11 @@ int llama_options_read(llama_options *o, int argc, char **argv, char *error)
             return -1;
         i++;
     }
+    if (o->serve && (o->demo || o->debug_cuda_graph || o->plant_frozen_scalar))
+        return fail(error, "--serve with",
+                    o->demo               ? "--demo"
+                    : o->debug_cuda_graph ? "--debug-cuda-graph"
+                                          : "--plant-frozen-scalar",
+                    "--model, --tokens, --context, --seed, --mode, --rate");
     return 0;
 }

@@ -67,6 +67,7 @@ static void expect_refused(const char *line, const char *words)
 static void test_errors_list_what_is_allowed(void **state)
 {
     (void)state;
+    expect_refused("--serve|4|--demo", "--serve with \"--demo\"; allowed: --model");
     expect_refused("--modes|full", "unknown flag \"--modes\"; allowed: --model, --prompt");
     expect_refused("full", "unknown flag \"full\"");
     expect_refused("--mode|fast", "--mode \"fast\"; allowed: eager, full, breakable");
