@@ -68,8 +68,8 @@ void bg__structs_flatten(bg_op *op)
     if (!has_structs(op))
         return;
     t = put_table(op, NULL, NULL);
-    made = malloc(t.count * sizeof *made + t.bytes); /* the names are behind the fields */
-    if (made == NULL) {                              /* in a constructor of the program, which could not go on */
+    made = malloc(t.count * sizeof *made + t.bytes + 1); /* the names are behind the fields */
+    if (made == NULL) {                                  /* in a constructor of the program, which could not go on */
         bg__warn("out of host memory for the fields of op %s", op->name);
         abort();
     }

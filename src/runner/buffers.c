@@ -143,8 +143,10 @@ done:
     return status;
 }
 
-static bg_status grow(bg__buffer *buffer, int rows)
+/* In a run: what is added is zero for all later work on its stream. */
+static bg_status grow(const bg_runner *runner, bg__buffer *buffer, int rows)
 {
+    const size_t before = (size_t)buffer->tensor.dim[0] * buffer->row;
     bg_status status = BG_OK;
 
     if (buffer->tensor.dim[0] >= rows)
@@ -164,6 +166,8 @@ static bg_status grow(bg__buffer *buffer, int rows)
                  "its reserved addresses hold %zu rows; raise config.max_tokens, or split the batch",
                  buffer->pages.bytes / buffer->row);
     BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, (size_t)rows * buffer->row));
+    BG__TRY_CUDA(
+        cudaMemsetAsync((char *)buffer->tensor.data + before, 0, (size_t)rows * buffer->row - before, runner->stream));
     buffer->tensor.dim[0] = rows;
     bg__ledger_resize(buffer->tensor.data, (size_t)rows * buffer->row);
 done:
@@ -172,12 +176,12 @@ done:
     return status;
 }
 
-static bg_status grow_all(bg__buffers *buffers, int rows)
+static bg_status grow_all(const bg_runner *runner, bg__buffers *buffers, int rows)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < buffers->count; i++)
         if (buffers->list[i].by_tokens)
-            BG__TRY(grow(&buffers->list[i], rows));
+            BG__TRY(grow(runner, &buffers->list[i], rows));
 done:
     return status;
 }
@@ -188,9 +192,9 @@ bg_status bg__buffers_grow(bg_runner *runner, int rows)
 
     if (rows <= runner->rows)
         return BG_OK;
-    BG__TRY(grow_all(&runner->inputs, rows));
-    BG__TRY(grow_all(&runner->outputs, rows));
-    BG__TRY(grow_all(&runner->extra, rows));
+    BG__TRY(grow_all(runner, &runner->inputs, rows));
+    BG__TRY(grow_all(runner, &runner->outputs, rows));
+    BG__TRY(grow_all(runner, &runner->extra, rows));
     runner->rows = rows;
 done:
     return status;

@@ -89,7 +89,7 @@ done:
 /* So many that the slowest way takes about a second. */
 static bg_status count_samples(const bench *b, way *slowest, int *samples)
 {
-    double began = bg__now_ms(), ms;
+    double began, ms;
     const int most = (b->report.samples + 9) / 10, least = most < 5 ? most : 5;
     bg_status status;
 
