@@ -39,8 +39,15 @@ typedef struct listed_call {
     size_t place;
 } listed_call;
 
+/* A node of a call. */
+typedef struct owned_node {
+    const bg__call *call;
+    size_t place;
+} owned_node;
+
 typedef struct search {
     const bg_graph *graph;
+    bg__owners owners;
     void (*each)(void *user, const bg__race *race);
     void *user;
     listed_call *list; /* calls that are looked at, segment by segment */
@@ -54,6 +61,7 @@ typedef struct search {
     bg__layout layout;
     bg__lanes lanes;
     bool *works;         /* of each node: it accesses memory */
+    owned_node *owned;   /* by call */
     racing_call *calls;  /* by rank */
     size_t *ends, *seen; /* what calls have in firsts and lasts; of each lane, its place in those of the call that was
                             seen there last */
@@ -67,11 +75,13 @@ static void free_segment(search *s)
     bg__lanes_free(&s->lanes);
     bg__accesses_clear(&s->accesses);
     free(s->works);
+    free(s->owned);
     free(s->calls);
     free(s->ends);
     free(s->seen);
     free(s->found);
     s->works = NULL;
+    s->owned = NULL;
     s->calls = NULL;
     s->ends = s->seen = s->found = NULL;
 }
@@ -89,7 +99,8 @@ static bool is_chain(const bg__layout *l)
 }
 
 /* Captures make only edges from earlier to later nodes. Where the program has added others, it is not certain which
- * call made a node (src/capture/marks.c), and a race could be put down to an innocent one. */
+ * call made a node (src/capture/marks.c), and a race could be put down to an innocent one. Of a segment that rules have
+ * rewritten it is certain. */
 static bool is_in_order(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -116,10 +127,11 @@ static bool touches_memory(enum cudaGraphNodeType type)
 static bg_status read_segment(search *s, int segment, bool *forks)
 {
     bg__layout *l = &s->layout;
+    const bg__segment *of = bg__graph_segment(s->graph, segment);
     bg_status status;
 
-    BG__TRY(bg__layout_read(l, bg__graph_segment(s->graph, segment)->graph));
-    *forks = !is_chain(l) && is_in_order(l);
+    BG__TRY(bg__layout_read(l, of->graph));
+    *forks = !is_chain(l) && (of->owners != NULL || is_in_order(l));
     if (!*forks)
         goto done;
     BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));
@@ -133,16 +145,57 @@ done:
     return status;
 }
 
+static int compare_owned_nodes(const void *a, const void *b)
+{
+    const owned_node *x = a, *y = b;
+    if (x->call != y->call)
+        return (uintptr_t)x->call < (uintptr_t)y->call ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static bg_status own_nodes(search *s, int segment)
+{
+    const bg__call **call = s->owners.call + s->owners.first[segment];
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(s->owned, s->layout.count, "nodes"));
+    for (size_t i = 0; i < s->layout.count; i++)
+        s->owned[i] = (owned_node){call[i], i};
+    qsort(s->owned, s->layout.count, sizeof *s->owned, compare_owned_nodes);
+done:
+    return status;
+}
+
+/* The nodes of a call; *count: how many. */
+static const owned_node *nodes_of(const search *s, const bg__call *call, size_t *count)
+{
+    size_t from = 0, end = s->layout.count;
+
+    while (from < end) { /* the number of nodes of calls before it */
+        size_t middle = from + (end - from) / 2;
+        if ((uintptr_t)s->owned[middle].call < (uintptr_t)call)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    for (end = from; end < s->layout.count && s->owned[end].call == call;)
+        end++;
+    *count = end - from;
+    return s->owned + from;
+}
+
 /* A lane is in order: of the nodes of a call in one lane, the first and the last stand for all. ends: room for two of
  * each node of the call. Returns how many it took. */
 static size_t find_ends(search *s, racing_call *c, size_t *ends)
 {
-    size_t from = (size_t)c->call->first_node, end = (size_t)c->call->end_node;
+    size_t count;
+    const owned_node *owned = nodes_of(s, c->call, &count);
     const unsigned *position = s->lanes.position;
 
     c->firsts = ends;
-    c->lasts = ends + (end - from);
-    for (size_t node = from; node < end; node++) {
+    c->lasts = ends + count;
+    for (size_t i = 0; i < count; i++) {
+        size_t node = owned[i].place;
         int lane = s->lanes.lane[node];
         size_t at = s->seen[lane];
         if (!s->works[node])
@@ -156,7 +209,7 @@ static size_t find_ends(search *s, racing_call *c, size_t *ends)
         if (position[node] > position[c->lasts[at]])
             c->lasts[at] = node;
     }
-    return 2 * (end - from);
+    return 2 * count;
 }
 
 static size_t first_rank(const search *s, const racing_call *c)
@@ -375,8 +428,7 @@ done:
 static bool is_looked_at(const bg__call *call, int segments)
 {
     return !call->eager && call->child == NULL && call->kept != NULL && call->segment >= 0 &&
-           call->segment < segments && call->end_segment == call->segment && call->first_node >= 0 &&
-           call->end_node > call->first_node;
+           call->segment < segments && call->end_segment == call->segment;
 }
 
 static int compare_listed_calls(const void *a, const void *b)
@@ -410,21 +462,17 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves out calls with nodes that the graph no longer has, and calls without work: each of these would count as before
- * all others and after all others. */
+/* Leaves out calls without work: each of these would count as before all others and after all others. */
 static bg_status take_calls(search *s, const listed_call *list, const listed_call *end)
 {
-    size_t nodes = 0, count = 0, ends = 0;
+    size_t count = 0, ends = 0;
     bg_status status;
 
-    for (const listed_call *at = list; at < end; at++)
-        nodes += (size_t)(at->call->end_node - at->call->first_node);
+    BG__TRY(own_nodes(s, list->segment));
     BG__TRY(BG__ALLOCATE(s->calls, end - list, "calls"));
-    BG__TRY(BG__ALLOCATE(s->ends, 2 * nodes, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->ends, 2 * s->layout.count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->seen, s->lanes.count, "lanes"));
     for (const listed_call *at = list; at < end; at++) {
-        if ((size_t)at->call->end_node > s->layout.count)
-            continue;
         s->calls[count].call = at->call;
         ends += find_ends(s, &s->calls[count], s->ends + ends);
         s->calls[count].rank = first_rank(s, &s->calls[count]);
@@ -445,6 +493,7 @@ bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const b
     bg_status status = BG_OK;
 
     BG__TRY(collect_calls(&s));
+    BG__TRY(bg__owners_list(&s.owners, graph));
     for (size_t from = 0, end; from < s.count; from = end) {
         bool forks;
         for (end = from; end < s.count && s.list[end].segment == s.list[from].segment;)
@@ -458,6 +507,7 @@ bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const b
     }
 done:
     free_segment(&s);
+    bg__owners_free(&s.owners);
     free(s.list);
     free(s.placed);
     free(s.waits);

@@ -20,8 +20,7 @@ typedef struct walk {
     bg__nodes *nodes;
     const bg_graph *graph;
     driver driver;
-    const bg__call **owners; /* of the nodes of all segments, one segment after the other */
-    size_t *first;           /* of each segment, the place of its first node in owners; the last one ends them */
+    bg__owners owners;
     int segment, segments;
 } walk;
 
@@ -254,7 +253,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
     for (size_t i = 0; i < count; i++) {
         bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));
-        node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners[w->first[w->segment] + i];
+        node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners.call[w->owners.first[w->segment] + i];
         BG__TRY(read_params(w, &node));
         if (node.type == cudaGraphNodeTypeKernel && parent < 0)
             find_writeback(w->graph, &node);
@@ -264,39 +263,6 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
     }
 done:
     free(list);
-    return status;
-}
-
-static void own_nodes(const walk *w, const bg__call *call)
-{
-    int last = call->end_segment < w->segments ? call->end_segment : w->segments - 1;
-
-    for (int segment = call->segment < 0 ? 0 : call->segment; segment <= last; segment++) {
-        size_t count = w->first[segment + 1] - w->first[segment];
-        size_t from = call->segment == segment ? (size_t)call->first_node : 0;
-        size_t end = call->end_segment == segment ? (size_t)call->end_node : count;
-        for (size_t i = from; i < end && i < count; i++)
-            w->owners[w->first[segment] + i] = call;
-    }
-}
-
-/* In order of the pass an inner call comes after the call around it, and takes over its nodes. A call with a break in
- * its body continues in later segments. */
-static bg_status find_owners(walk *w)
-{
-    bg_status status;
-
-    BG__TRY(BG__ALLOCATE(w->first, w->segments + 1, "segments"));
-    for (int segment = 0; segment < w->segments; segment++) {
-        size_t count = 0;
-        BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(w->graph, segment)->graph, NULL, &count));
-        w->first[segment + 1] = w->first[segment] + count;
-    }
-    BG__TRY(BG__ALLOCATE(w->owners, w->first[w->segments], "nodes"));
-    for (const bg__call *call = bg__call_next(bg__graph_root(w->graph)); call != NULL; call = bg__call_next(call))
-        if (!call->eager && call->first_node >= 0 && call->end_node >= 0)
-            own_nodes(w, call);
-done:
     return status;
 }
 
@@ -325,13 +291,12 @@ bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
 
     *nodes = (bg__nodes){0};
     BG__TRY(load_node_functions(&w.driver));
-    BG__TRY(find_owners(&w));
+    BG__TRY(bg__owners_list(&w.owners, graph));
     for (; w.segment < w.segments; w.segment++)
         BG__TRY(visit(&w, bg__graph_segment(graph, w.segment)->graph, -1));
     BG__TRY(sort_handles(nodes));
 done:
-    free(w.owners);
-    free(w.first);
+    bg__owners_free(&w.owners);
     if (status != BG_OK)
         bg__fail_where("the nodes of %s", bg__graph_name(graph));
     return status;

@@ -196,10 +196,13 @@ static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
                    suspect->field, suspect->call->name, suspect->field);
 }
 
-static bool is_before(const bg__node *node, const bg__call *call)
+/* The number of nodes up to the last one of the call. */
+static size_t count_nodes_up_to(const bg__nodes *nodes, const bg__call *call)
 {
-    return node->segment < call->end_segment ||
-           (node->segment == call->end_segment && node->parent < 0 && (long)node->place < call->end_node);
+    size_t count = nodes->count;
+    while (count > 0 && !bg__call_is_in(nodes->node[count - 1].call, call))
+        count--;
+    return count;
 }
 
 /* The host functions that the graph launches before the call has ended may change host memory that it reads, as the
@@ -211,9 +214,9 @@ static bg_status find_host_function(const bg_graph *graph, const bg__call *call,
 
     text[0] = '\0';
     BG__TRY(bg__nodes_take(graph, &nodes));
-    for (size_t i = 0; text[0] == '\0' && i < nodes.count; i++) {
+    for (size_t i = 0, count = count_nodes_up_to(&nodes, call); text[0] == '\0' && i < count; i++) {
         const bg__node *node = &nodes.node[i];
-        if (node->type == cudaGraphNodeTypeHost && is_before(node, call))
+        if (node->type == cudaGraphNodeTypeHost)
             snprintf(text, bytes,
                      "; %.150s launches a host function by then, and what varies may be host memory that this changes",
                      node->call != NULL ? node->call->name : "work outside op calls");

@@ -1,35 +1,46 @@
 #include "calls.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "debug/memory/allocate.h"
 
-/* The part of a call that lies in the segment. false: there is none. */
-static bool cut_part(const bg__call *call, int segment, bg__step_call *part)
+/* ---- which calls have nodes ---- */
+
+typedef struct owned_node {
+    const bg__call *call;
+    size_t node;
+} owned_node;
+
+typedef struct owned_nodes {
+    owned_node *list;
+    size_t count, capacity;
+} owned_nodes;
+
+static bool is_stepped(const bg__call *call)
 {
-    *part = (bg__step_call){.call = call,
-                            .first = segment == call->segment ? call->first_node : 0,
-                            .end = segment == call->end_segment ? call->end_node : LONG_MAX,
-                            .last = segment == call->end_segment};
-    return part->end > part->first;
+    return call->op != NULL && !call->eager && call->kept != NULL;
 }
 
-static bg_status add_parts(const bg__call *call, bg__step_calls *calls)
+/* For the node's own call and those around it. */
+static bg_status add_owned_node(owned_nodes *all, const bg__call *call, size_t node)
 {
-    bg__step_call part;
     bg_status status = BG_OK;
-
-    if (call->op == NULL || call->eager || call->kept == NULL || call->first_node < 0 || call->end_node < 0)
-        return BG_OK;
-    for (int i = call->segment; i <= call->end_segment; i++) {
-        if (!cut_part(call, i, &part))
+    for (; call != NULL; call = call->parent) {
+        if (!is_stepped(call))
             continue;
-        BG__TRY(BG__GROW(calls[i].calls, calls[i].count, calls[i].capacity, "calls"));
-        calls[i].calls[calls[i].count++] = part;
+        BG__TRY(BG__GROW(all->list, all->count, all->capacity, "nodes of calls"));
+        all->list[all->count++] = (owned_node){call, node};
     }
 done:
     return status;
+}
+
+static int compare_owned_nodes(const void *a, const void *b)
+{
+    const owned_node *x = a, *y = b;
+    if (x->call != y->call)
+        return (uintptr_t)x->call < (uintptr_t)y->call ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
 }
 
 static int depth_of(const bg__call *call)
@@ -46,71 +57,123 @@ static int compare_parts(const void *a, const void *b)
     const bg__step_call *x = a, *y = b;
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
-    if (x->end != y->end)
-        return x->end > y->end ? -1 : 1;
     return depth_of(x->call) - depth_of(y->call);
 }
 
-/* c and the calls around it: the first that has the node. */
-static bg__step_call *find_around(bg__step_call *c, long node)
+/* Lists each call once. */
+static bg_status add_parts(bg__step_calls *calls, owned_nodes *all, int segment)
 {
-    while (c != NULL && !bg__step_call_has(c, node))
-        c = c->outer;
-    return c;
-}
+    bg_status status = BG_OK;
 
-static void sort_parts(bg__step_calls *calls)
-{
+    if (all->count > 0)
+        qsort(all->list, all->count, sizeof *all->list, compare_owned_nodes);
+    for (size_t i = 0; i < all->count; i++) {
+        const owned_node *at = &all->list[i];
+        if (i > 0 && at->call == all->list[i - 1].call)
+            continue;
+        BG__TRY(BG__GROW(calls->calls, calls->count, calls->capacity, "calls"));
+        calls->calls[calls->count++] =
+            (bg__step_call){.call = at->call, .first = at->node, .last = segment == at->call->end_segment};
+    }
     if (calls->count > 0)
         qsort(calls->calls, calls->count, sizeof *calls->calls, compare_parts);
-    for (size_t i = 1; i < calls->count; i++)
-        calls->calls[i].outer = find_around(&calls->calls[i - 1], calls->calls[i].first);
+done:
+    return status;
+}
+
+/* ---- finding them ---- */
+
+static int compare_by_call(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)(*(bg__step_call *const *)a)->call, y = (uintptr_t)(*(bg__step_call *const *)b)->call;
+    return (x > y) - (x < y);
+}
+
+bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call)
+{
+    bg__step_call wanted = {.call = call};
+    const bg__step_call *key = &wanted;
+    bg__step_call **found = bsearch(&key, calls->by_call, calls->count, sizeof *calls->by_call, compare_by_call);
+    return found != NULL ? *found : NULL;
+}
+
+static bg__step_call *find_around(const bg__step_calls *calls, const bg__call *call)
+{
+    bg__step_call *found = NULL;
+    for (; call != NULL && found == NULL; call = call->parent)
+        found = bg__step_calls_find_part(calls, call);
+    return found;
+}
+
+/* all: the calls that begin in the segment and go on in another one: they are listed there also without a node. */
+static bg_status read_calls(bg__step_calls *calls, owned_nodes *all, const bg__call **owner, size_t nodes, int segment)
+{
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < nodes; i++)
+        BG__TRY(add_owned_node(all, owner[i], i));
+    BG__TRY(add_parts(calls, all, segment));
+    BG__TRY(BG__ALLOCATE(calls->by_call, calls->count, "calls"));
+    for (size_t i = 0; i < calls->count; i++)
+        calls->by_call[i] = &calls->calls[i];
+    qsort(calls->by_call, calls->count, sizeof *calls->by_call, compare_by_call);
+    for (size_t i = 0; i < calls->count; i++)
+        calls->calls[i].outer = find_around(calls, calls->calls[i].call->parent);
+    BG__TRY(BG__ALLOCATE(calls->of_node, nodes, "nodes"));
+    calls->nodes = nodes;
+    for (size_t i = 0; i < nodes; i++)
+        calls->of_node[i] = i > 0 && owner[i] == owner[i - 1] ? calls->of_node[i - 1] : find_around(calls, owner[i]);
+done:
+    return status;
+}
+
+/* Behind the nodes of the segment in which they begin. */
+static bg_status list_broken_calls(owned_nodes *all, const bg__owners *owners, const bg_graph *graph)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
+        size_t nodes;
+        if (call->segment < 0 || call->segment >= call->end_segment || call->end_node < 0)
+            continue;
+        nodes = owners->first[call->segment + 1] - owners->first[call->segment];
+        BG__TRY(add_owned_node(&all[call->segment], call, nodes));
+    }
+done:
+    return status;
 }
 
 bg_status bg__step_calls_create(bg__step_calls **result, const bg_graph *graph)
 {
+    int segments = bg__graph_segment_count(graph);
     bg__step_calls *calls = NULL;
+    owned_nodes *all = NULL;
+    bg__owners owners;
     bg_status status;
 
-    BG__TRY(BG__ALLOCATE(calls, bg__graph_segment_count(graph), "segments"));
-    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        BG__TRY(add_parts(call, calls));
-    for (int i = 0; i < bg__graph_segment_count(graph); i++)
-        sort_parts(&calls[i]);
+    BG__TRY(bg__owners_list(&owners, graph));
+    BG__TRY(BG__ALLOCATE(calls, segments, "segments"));
+    BG__TRY(BG__ALLOCATE(all, segments, "segments"));
+    BG__TRY(list_broken_calls(all, &owners, graph));
+    for (int i = 0; i < segments; i++)
+        BG__TRY(
+            read_calls(&calls[i], &all[i], owners.call + owners.first[i], owners.first[i + 1] - owners.first[i], i));
     *result = calls;
     calls = NULL;
 done:
+    for (int i = 0; all != NULL && i < segments; i++)
+        free(all[i].list);
+    free(all);
+    bg__owners_free(&owners);
     bg__step_calls_free(calls, graph);
     return status;
 }
 
 void bg__step_calls_free(bg__step_calls *calls, const bg_graph *graph)
 {
-    for (int i = 0; calls != NULL && i < bg__graph_segment_count(graph); i++)
+    for (int i = 0; calls != NULL && i < bg__graph_segment_count(graph); i++) {
         free(calls[i].calls);
-    free(calls);
-}
-
-bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node)
-{
-    size_t from = 0, end = calls->count;
-    while (from < end) { /* the number of calls that begin at the node or before it */
-        size_t middle = from + (end - from) / 2;
-        if (calls->calls[middle].first <= node)
-            from = middle + 1;
-        else
-            end = middle;
+        free(calls[i].by_call);
+        free(calls[i].of_node);
     }
-    return from > 0 ? find_around(&calls->calls[from - 1], node) : NULL;
-}
-
-bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call, int segment)
-{
-    bg__step_call part, *c;
-    if (!cut_part(call, segment, &part))
-        return NULL;
-    c = bg__step_calls_find(calls, part.first);
-    while (c != NULL && c->call != call)
-        c = c->outer;
-    return c;
+    free(calls);
 }

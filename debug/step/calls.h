@@ -8,7 +8,7 @@
 typedef struct bg__step_call {
     const bg__call *call;
     struct bg__step_call *outer; /* the nearest call around it that has nodes in this segment; NULL: none */
-    long first, end;             /* its nodes in this segment */
+    size_t first;                /* its first node in this segment */
     bool last;                   /* it ends in this segment; else it has a break inside, and continues in another */
     size_t left;                 /* nodes that have not run */
     bool begun;                  /* its inputs have been counted, in this segment or an earlier one */
@@ -19,6 +19,9 @@ typedef struct bg__step_call {
 typedef struct bg__step_calls {
     bg__step_call *calls;
     size_t count, capacity;
+    bg__step_call **by_call; /* the same, by address of the call */
+    bg__step_call **of_node; /* of each node of the segment the innermost call; NULL: none */
+    size_t nodes;
 } bg__step_calls;
 
 /* *calls: of each segment. */
@@ -26,14 +29,12 @@ bg_status bg__step_calls_create(bg__step_calls **calls, const bg_graph *graph);
 /* Takes NULL. */
 void bg__step_calls_free(bg__step_calls *calls, const bg_graph *graph);
 
-static inline bool bg__step_call_has(const bg__step_call *c, long node)
-{
-    return node >= c->first && node < c->end;
-}
-
 /* The innermost call of a node; the others are those around it. NULL: none. */
-bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node);
+static inline bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node)
+{
+    return node >= 0 && (size_t)node < calls->nodes ? calls->of_node[node] : NULL;
+}
 /* The part of a call in the segment whose calls these are; NULL: none. */
-bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call, int segment);
+bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call);
 
 #endif

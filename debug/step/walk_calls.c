@@ -37,7 +37,7 @@ static void begin_again(const bg__walking *w, const bg__step_part *p, bg__step_c
 {
     c->inputs = (bg__held){1, 1};
     for (const bg__step_part *q = &w->parts.list[c->call->segment]; q < p; q++) {
-        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call, (int)(q - w->parts.list));
+        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call);
         if (earlier == NULL || !earlier->begun)
             continue;
         c->inputs = earlier->inputs;
@@ -74,9 +74,9 @@ done:
 /* The part of a captured call in the segment in which it begins; NULL: none. */
 static bg__step_call *find_first_part(const bg__walking *w, const bg__call *call)
 {
-    return call->op == NULL || call->segment < 0
+    return call->op == NULL || call->segment < 0 || call->segment >= bg__graph_segment_count(w->graph)
                ? NULL
-               : bg__step_calls_find_part(w->parts.list[call->segment].calls, call, call->segment);
+               : bg__step_calls_find_part(w->parts.list[call->segment].calls, call);
 }
 
 bg_status bg__walk_begin_around(bg__walking *w, const bg__call *eager)

@@ -158,13 +158,21 @@ static bool add_nodes(cJSON *events, const row *r)
     return true;
 }
 
+static bool has_node(const bg__step_calls *calls, const bg__step_call *call, long node)
+{
+    const bg__step_call *c = bg__step_calls_find(calls, node);
+    while (c != NULL && c != call)
+        c = c->outer;
+    return c != NULL;
+}
+
 /* false: no node of the call has been timed. */
-static bool find_span(const row *r, const bg__step_call *call, bg__interval *span)
+static bool find_span(const row *r, const bg__step_calls *calls, const bg__step_call *call, bg__interval *span)
 {
     double at = r->begin;
     bool found = false;
     for (size_t i = 0; i < r->count; at += rounded(r->nodes[i++].us)) {
-        if (!bg__step_call_has(call, r->nodes[i].outer))
+        if (!has_node(calls, call, r->nodes[i].outer))
             continue;
         if (!found)
             span->begin = at;
@@ -179,7 +187,7 @@ static bool add_calls(cJSON *events, const row *r, const bg__step_calls *calls)
     bg__interval span = {0, 0};
     for (size_t i = 0; i < calls->count; i++) {
         cJSON *args;
-        if (!find_span(r, &calls->calls[i], &span))
+        if (!find_span(r, calls, &calls->calls[i], &span))
             continue;
         args = add_slice(events, &calls_track, calls->calls[i].call->name, "op", span);
         if (args == NULL || !add_site(args, calls->calls[i].call))

@@ -143,6 +143,7 @@ void bg_graph_destroy(bg_graph *graph)
             BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
         if (!graph->wrapped)
             BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
+        free(graph->segments[i].owners);
     }
     wait_for_use(graph);
     settle_use(graph);

@@ -46,9 +46,26 @@ typedef struct bg__segment {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     size_t nodes;
+    const bg__call **owners; /* of a segment that rules have rewritten: the call of each node; NULL: not rewritten */
 } bg__segment;
 int bg__graph_segment_count(const bg_graph *graph);
 const bg__segment *bg__graph_segment(const bg_graph *graph, int index);
+
+/* The innermost op call of each node, in the order of cudaGraphGetNodes; NULL: none. Calls around it have the node, too
+ * (owners.c). */
+typedef struct bg__owners {
+    const bg__call **call; /* of all segments */
+    size_t *first;         /* where those of a segment begin; one more than there are segments */
+} bg__owners;
+/* Call bg__owners_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph);
+void bg__owners_free(bg__owners *owners);
+static inline bool bg__call_is_in(const bg__call *call, const bg__call *outer)
+{
+    while (call != NULL && call != outer)
+        call = call->parent;
+    return call != NULL;
+}
 
 typedef enum bg__step_kind {
     BG__LAUNCH,  /* a segment */

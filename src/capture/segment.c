@@ -145,7 +145,7 @@ static bg_status keep_segment(bg_capture *capture, bg__segment *segment)
     if (capture->workers == NULL)
         BG__TRY(instantiate(capture, segment));
     BG__TRY(bg__graph_add_segment(graph, *segment));
-    *segment = (bg__segment){NULL, NULL, 0};
+    *segment = (bg__segment){.graph = NULL};
     bg__writeback_fold(capture, graph->segment_count - 1);
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH,
                                                  .place = graph->segment_count - 1,
@@ -161,7 +161,7 @@ done:
 
 bg_status bg__segment_close(bg_capture *capture, bool join)
 {
-    bg__segment segment = {NULL, NULL, 0};
+    bg__segment segment = {.graph = NULL};
     bg__unjoined unjoined;
     int number = capture->graph->segment_count; /* which is that of the next one once it is added */
     bg_status status = BG_OK;

@@ -6,7 +6,7 @@
 
 bg_status bg_graph_wrap(bg_graph **result, cudaGraph_t source, cudaGraphExec_t exec, const char *name)
 {
-    bg__segment segment = {source, exec, 0};
+    bg__segment segment = {.graph = source, .exec = exec};
     bg_graph *graph = NULL;
     bg_status status;
 

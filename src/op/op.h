@@ -77,7 +77,8 @@ typedef struct bg__call {
     bool ranges;    /* profilers get ranges for calls */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their index in cudaGraphGetNodes' list, which is in
-                                  order of creation; -1: unknown */
+                                  order of creation; -1: unknown, or replaced. Tools ask bg__owners_list, since a
+                                  segment may have been rewritten */
     int end_segment;           /* the segment of end_node: a captured body may have breaks */
     unsigned index;            /* the "#N" of its name: among calls of this op with the same parent */
     char *name;

@@ -124,7 +124,7 @@ static void test_parameters(void **state)
     cudaGraph_t source;
     cudaGraphNode_t node;
     bg_graph graph = {.name = (char *)(uintptr_t) "two forms", .segment_count = 1};
-    bg__segment segment = {NULL, NULL, 2};
+    bg__segment segment = {.nodes = 2};
     bg__nodes nodes;
 
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
@@ -211,7 +211,7 @@ static void test_children(void **state)
                                           .kernelParams = values};
     cudaGraph_t inner, middle, source;
     cudaGraphNode_t node;
-    bg__segment segment = {NULL, NULL, 1};
+    bg__segment segment = {.nodes = 1};
     bg_graph graph = {.name = (char *)(uintptr_t) "nested", .segment_count = 1, .segments = &segment};
     bg__nodes nodes;
 
