@@ -131,7 +131,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg_status status;
 
     BG__TRY(bg__layout_read(l, of->graph));
-    *forks = !is_chain(l) && (of->owners != NULL || is_in_order(l));
+    *forks = !is_chain(l) && (of->origins != NULL || is_in_order(l));
     if (!*forks)
         goto done;
     BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));

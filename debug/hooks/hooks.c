@@ -1,6 +1,7 @@
 /* Fills the table by which captures and replays call the debugging tools. */
 #include "capture/tools.h"
 #include "capture_checks.h"
+#include "compile_tools.h"
 #include "replay_tools.h"
 #include "debug/check/node_pointers.h"
 #include "debug/report/runner_report.h"
@@ -15,6 +16,9 @@ const bg__debug_table bg__debug_hooks = {
     .check_poison = bg__env_check_poison,
     .check_padding = bg__env_check_padding,
     .check_bucket = bg__env_check_bucket,
+    .check_tolerance = bg__compile_check_tolerance,
+    .compare = bg__compile_compare,
+    .compiled = bg__compile_tell,
     .captured = bg__replay_tools_attach,
     .replay = bg__replay_tools_replay,
     .destroyed = bg__replay_tools_detach,

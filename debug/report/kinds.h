@@ -56,6 +56,8 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("padding", CAUSE)                                                                                                \
     X("growth", CAUSE)                                                                                                 \
     X("inputs", ASIDE)                                                                                                 \
-    X("attribute-lost", CAUSE)
+    X("attribute-lost", CAUSE)                                                                                         \
+    X("fusion-differs", CAUSE)                                                                                         \
+    X("fusion-slower", ASIDE)
 
 #endif

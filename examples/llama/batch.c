@@ -1,5 +1,6 @@
 #include "batch.h"
 #include "ops.h"
+#include "rules.h"
 #include <breakgraph/workspace.h>
 #include <stdlib.h>
 
@@ -83,6 +84,7 @@ static bg_status make_caches(llama_batch *b)
 
 static bg_status fill(llama_batch *b)
 {
+    TRY(llama_set_rules());
     TRY(llama_blas_create(&b->blas, b->stream));
     TRY(make_blocks(b));
     TRY(make_caches(b));
@@ -303,9 +305,9 @@ static bg_status mlp_block(pass *p, int layer)
     TRY(normalise(p, &l->mlp_norm));
     TRY(project(p, &p->normed, &l->gate, &p->gate, c->hidden, 0));
     TRY(project(p, &p->normed, &l->up, &p->up, c->hidden, 0));
-    end(p, &p->normed);
     TRY(begin(p, &p->gated, c->hidden, 0));
     TRY(BG_CALL(silu_gate, p->stream, .gate = p->gate, .up = p->up, .y = p->gated));
+    end(p, &p->normed); /* not before: norm_gate_up (rules.h) writes both normed and gated */
     end(p, &p->gate);
     end(p, &p->up);
     TRY(project(p, &p->gated, &l->down, &p->projected, c->width, 0));

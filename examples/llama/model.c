@@ -1,5 +1,6 @@
 #include "model.h"
 #include "ops.h"
+#include "rules.h"
 #include <breakgraph/workspace.h>
 #include "kernels/model/kernels.h"
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static bg_status make_step_buffers(llama_model *m)
 
 static bg_status fill(llama_model *m, const llama_weights *w, const llama_part *part, const struct llama_ranks *ranks)
 {
+    TRY(llama_set_rules());
     TRY(llama_blas_create(&m->blas, m->stream));
     TRY(llama_device_weights_create_part(&m->weights, w, part, ranks, m->stream));
     TRY(make_caches(m));

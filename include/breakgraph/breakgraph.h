@@ -13,6 +13,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/memory.h>
 #include <breakgraph/stream.h>
+#include <breakgraph/compile.h>
 #include <breakgraph/config.h>
 #include <breakgraph/runner.h>
 #include <breakgraph/report.h>

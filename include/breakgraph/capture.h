@@ -47,6 +47,21 @@ typedef enum bg_debug {
  *             launches nothing, also where the device has failed */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
+/* What captures do with runs of op calls that rules stand for (breakgraph/compile.h).
+ *   FROM_ENV:  as the environment variable BG_COMPILE says; NONE without it
+ *   NONE:      nothing
+ *   AS_IS:     nothing but notes: which runs fit, and which nearly do (bg_graph_get_fusion)
+ *   ONCE:      rules that hold for any number of rows are used
+ *   PIECEWISE: those, and rules that are specialised for shapes */
+typedef enum bg_level {
+    BG_LEVEL_FROM_ENV = -1,
+    BG_LEVEL_NONE,
+    BG_LEVEL_AS_IS,
+    BG_LEVEL_ONCE,
+    BG_LEVEL_PIECEWISE,
+    BG_LEVEL_COUNT
+} bg_level;
+
 /* Options of a capture. */
 typedef struct bg_capture_options {
     size_t struct_size;              /* set by BG_CAPTURE_OPTIONS_INIT */
@@ -91,12 +106,17 @@ typedef struct bg_capture_options {
      * the capture. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager,
      * BG_EAGER_OPS or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
     int expect_breaks;
+    /* How the segments are compiled (breakgraph/compile.h); a bg_level. Default: FROM_ENV. */
+    int level;
+    /* At level 3: for which numbers of rows rules are used that are specialised for shapes, "1,2,4". NULL: for all. */
+    const char *compile_sizes;
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL, -1                \
+            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL, -1,               \
+            BG_LEVEL_FROM_ENV, NULL                                                                                    \
     }
 
 /* Figures of a graph, which bg_graph_get_info returns. */

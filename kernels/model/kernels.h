@@ -69,6 +69,54 @@ cudaError_t bgk_attention_rows(float *y, const float *q, const float *keys, cons
                                const int *slot, int rows, bgk_heads heads, int head_dim, int capacity, int slots,
                                cudaStream_t stream);
 
+/* ---- several of the above in one kernel, with the same bits, and with all that they write --------------------------
+ */
+
+/* x += y; n = rms_norm(x); all rows x width, width at most 12288. n may be y. */
+cudaError_t bgk_add_rms_norm(float *n, float *x, const float *y, const float *weight, int rows, int width,
+                             float epsilon, cudaStream_t stream);
+
+/* y = table[token]; n = rms_norm(y); width at most 12288. */
+cudaError_t bgk_embedding_rms_norm(float *n, float *y, const float *table, const int *token, const float *weight,
+                                   int rows, int width, int vocabulary, float epsilon, cudaStream_t stream);
+
+/* rope of q, rope of k, kv_append of k and v; with slot the functions named _rows. q: rows x heads x head_dim, k, v:
+ * rows x kv_heads x head_dim; the caches as for kv_append. */
+typedef struct bgk_rope_append {
+    float *q, *k;
+    const float *v;
+    const int *position, *slot; /* slot NULL: one text */
+    float *keys, *values;
+    int heads, kv_heads, head_dim, capacity, slots;
+    float base;
+} bgk_rope_append;
+cudaError_t bgk_launch_rope_append(const bgk_rope_append *a, int rows, cudaStream_t stream);
+
+/* ---- for few rows: one warp computes an element of all rows, so that weights are read once -------------------------
+ */
+
+enum { BGK_FEW_ROWS = 8 }; /* rows are 1 to 8; inputs (the inner size) are a multiple of 4 */
+
+/* A product with a matrix: y = x weight^T; weight: outputs x inputs, y: rows x outputs. */
+typedef struct bgk_product {
+    float *y;
+    const float *weight;
+    int outputs;
+} bgk_product;
+
+/* n = rms_norm(x), and 1 to 3 products with n; x, n: rows x inputs, which fit into shared memory: rows x inputs is at
+ * most 12288. */
+cudaError_t bgk_norm_products(float *n, const float *x, const float *norm, float epsilon, const bgk_product *products,
+                              int count, int rows, int inputs, cudaStream_t stream);
+
+/* n = rms_norm(x), gate and up: products with n of as many outputs, y = silu(gate) * up. */
+cudaError_t bgk_norm_gate_up(float *n, const float *x, const float *norm, float epsilon, const bgk_product *gate,
+                             const bgk_product *up, float *y, int rows, int inputs, cudaStream_t stream);
+
+/* A product with x, rows x inputs, and sum += its y; sum NULL: the product alone. */
+cudaError_t bgk_product_add(const bgk_product *product, const float *x, float *sum, int rows, int inputs,
+                            cudaStream_t stream);
+
 /* y = silu(gate) * up, silu(g) = g / (1 + exp(-g)); n elements each. y may be gate or up. Shazeer 2020, "GLU Variants
  * Improve Transformer". */
 cudaError_t bgk_silu_gate(float *y, const float *gate, const float *up, size_t n, cudaStream_t stream);

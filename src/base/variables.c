@@ -29,6 +29,18 @@ const bg__variable bg__variables[] = {
      .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an "
              "error"},
 
+    {"BG_COMPILE", "compile", BG__FORM_CHOICE, "0|1|2|3|none|as-is|once|piecewise", .fallback = "0",
+     .text = "replace runs of op calls by what rules say; 1: only say where; 2: rules for any shape; 3: also those for "
+             "some shapes"},
+    {"BG_COMPILE_OPS", "compile", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
+     .allowed =
+         "names of rules' ops like add_rms_norm, or add_rms_norm#3, '*' for any characters, '!' before a name to "
+         "leave it out, commas between; or @FILE, a readable file of such patterns",
+     .text = "with BG_COMPILE: use only these rules, or only in these places: \"add_*,!rope_append#3\""},
+    {"BG_COMPILE_PROVE", "compile", BG__FORM_CHOICE, "once|always|off", .fallback = "once",
+     .text = "with BG_COMPILE: compare the result of each rule with that of its calls, once for each shape, in each "
+             "capture, or never"},
+
     {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison|orders|padding|inputs",
      .fallback = "off",
      .allowed = "off, or some of graph, replay, recapture, poison, orders, padding, inputs with commas between",

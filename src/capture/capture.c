@@ -57,6 +57,8 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
     bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
+    BG__TRY(bg__compile_resolve(capture));
+    BG__TRY(bg__compile_begin(capture));
     BG__TRY(bg__capture_resolve_check(capture, whole, of_runner));
     BG__TRY(bg__debug_hooks.begin(capture->graph, capture->debug == BG_DEBUG_STEP));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
@@ -204,6 +206,8 @@ static bg_status finish_graph(bg_capture *capture)
         goto done;
     }
     BG__TRY(bg__writeback_bind(graph));
+    if (capture->level > 0)
+        bg__compile_get_table()->end(capture);
     if (graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(graph));
     measure(capture);

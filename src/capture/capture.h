@@ -116,15 +116,16 @@ struct bg_graph {
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
     bg__noted noted;
-    bool wrapped;      /* the program made the CUDA graph (wrap.c) */
-    bool mirrored;     /* what is set in the executable graph of a wrapped one is set in its source, too */
-    bool instantiated; /* wrapped: but breakgraph made the executable graph */
-    bool entered;      /* ranks.table.enter was called for the current replay */
-    bool keeps;        /* owned has closures of calls, which its work on the device may read */
-    void *tools;       /* data of the debugging tools; NULL: none */
-    bg__owned owned;   /* closures of its calls, and what bg_graph_own gave it */
-    bg__ranks ranks;   /* options.ranks of its capture */
-    char **texts;      /* the text of each step, for ranks.table.step; NULL: not watched */
+    bool wrapped;                  /* the program made the CUDA graph (wrap.c) */
+    bool mirrored;                 /* what is set in the executable graph of a wrapped one is set in its source, too */
+    bool instantiated;             /* wrapped: but breakgraph made the executable graph */
+    bool entered;                  /* ranks.table.enter was called for the current replay */
+    bool keeps;                    /* owned has closures of calls, which its work on the device may read */
+    void *tools;                   /* data of the debugging tools; NULL: none */
+    struct bg__compiled *compiled; /* what rules have done (src/compile); NULL: level 0 */
+    bg__owned owned;               /* closures of its calls, and what bg_graph_own gave it */
+    bg__ranks ranks;               /* options.ranks of its capture */
+    char **texts;                  /* the text of each step, for ranks.table.step; NULL: not watched */
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
@@ -220,13 +221,17 @@ struct bg_capture {
     bool eager;       /* nothing is captured: segments neither open nor close, and all that is queued runs */
     bool unseen_body; /* the body of some break did not run at capture: it may record events */
     bg__state state;
-    bg__source source;           /* the pool's */
-    bool holds_pool;             /* the pool's open bucket is this capture's */
-    bool follows_pool;           /* the origin waits for all earlier uses of the pool */
-    size_t pool_mapped;          /* at begin */
-    struct bg__survey *survey;   /* buffers for the check of segments (unjoined.c) */
-    struct bg__marks *marks;     /* of the calls of the open segment */
-    cudaGraphNode_t stood;       /* as bg__member.stood, of the origin (marks.c) */
+    bg__source source;         /* the pool's */
+    bool holds_pool;           /* the pool's open bucket is this capture's */
+    bool follows_pool;         /* the origin waits for all earlier uses of the pool */
+    size_t pool_mapped;        /* at begin */
+    struct bg__survey *survey; /* buffers for the check of segments (unjoined.c) */
+    struct bg__marks *marks;   /* of the calls of the open segment */
+    cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (marks.c) */
+    int level;                 /* of compilation */
+    bg__call **inlined;        /* with a level: the calls that the open segment has captured, without calls inside */
+    int inlined_count;
+    size_t inlined_capacity;
     struct bg__workers *workers; /* NULL: the capturing thread instantiates segments */
     bg__copy *writebacks;        /* of the last break: they become nodes of the segment that follows it */
     bool open;                   /* the origin captures */
@@ -327,6 +332,26 @@ bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops);
 /* The phase for a pass that the calling thread begins: its current phase, but PLAIN if it captures, since the pass is
  * not part of the capture. */
 bg_phase bg__forward_phase(void);
+
+/* What src/compile does in captures with a level; it fills in the table when a first rule is registered (compile.c). */
+typedef struct bg__compile_table {
+    /* Before the first segment: makes graph->compiled. */
+    bg_status (*begin)(bg_capture *capture);
+    /* A segment has ended and is not yet instantiated: may rewrite its graph, and launch it as it was captured. */
+    bg_status (*segment)(bg_capture *capture, bg__segment *segment, bool *launched);
+    void (*end)(bg_capture *capture); /* the graph is complete */
+    void (*destroyed)(bg_graph *graph);
+} bg__compile_table;
+void bg__compile_set_table(const bg__compile_table *table);
+/* NULL: there are no rules. */
+const bg__compile_table *bg__compile_get_table(void);
+/* Sets capture->level, from options and environment. */
+bg_status bg__compile_resolve(bg_capture *capture);
+/* A call has been captured into the open segment. */
+bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
+/* capture is complete but for its calls, or the segment ended. Without a level they do nothing. */
+bg_status bg__compile_begin(bg_capture *capture);
+bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *launched);
 
 /* Write-backs (writeback.c). At a break: adds copy to those of the next segment. */
 bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy);

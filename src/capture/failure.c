@@ -49,6 +49,7 @@ void bg__capture_dispose(bg_capture *capture)
     bg__override_free(capture->override);
     note_launches(capture);
     bg_graph_destroy(capture->graph);
+    free(capture->inlined);
     free(capture);
 }
 

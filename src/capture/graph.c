@@ -143,7 +143,7 @@ void bg_graph_destroy(bg_graph *graph)
             BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
         if (!graph->wrapped)
             BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
-        free(graph->segments[i].owners);
+        free(graph->segments[i].origins);
     }
     wait_for_use(graph);
     settle_use(graph);
@@ -160,6 +160,8 @@ void bg_graph_destroy(bg_graph *graph)
     bg_pool_destroy(graph->pool);
     if (graph->tools != NULL)
         bg__debug_hooks.destroyed(graph);
+    if (graph->compiled != NULL)
+        bg__compile_get_table()->destroyed(graph);
     bg__graph_leave_ranks(graph); /* its executable graphs are gone */
     free_forward(graph->forward);
     free(graph->steps);

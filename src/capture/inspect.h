@@ -46,8 +46,14 @@ typedef struct bg__segment {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     size_t nodes;
-    const bg__call **owners; /* of a segment that rules have rewritten: the call of each node; NULL: not rewritten */
+    struct bg__origin *origins; /* of a segment that rules have rewritten: where each node comes from; else NULL */
+    size_t captured_nodes;      /* of such a segment: how many it had when it was captured */
 } bg__segment;
+/* A node of a rewritten segment. */
+typedef struct bg__origin {
+    size_t place;        /* which of the captured nodes it is */
+    const bg__call *run; /* or the call that stands for the calls whose nodes are gone */
+} bg__origin;
 int bg__graph_segment_count(const bg_graph *graph);
 const bg__segment *bg__graph_segment(const bg_graph *graph, int index);
 

@@ -192,6 +192,8 @@ static inline bg_status end_inline(bg_capture *capture, bg__call *call, void *ar
     if (was_sound && !sound)
         return blame_inlined(capture, call, BG_OK);
     BG__TRY(bg__noted_call(capture->graph, call, NULL, args));
+    if (capture->level > 0)
+        BG__TRY(bg__compile_note_call(capture, call));
 done:
     return status;
 }

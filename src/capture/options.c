@@ -33,6 +33,8 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "options.expect_breaks is %d; allowed are -1, for any number, and 0 or more",
                         options->expect_breaks);
+    if (options->level < BG_LEVEL_FROM_ENV || options->level >= BG_LEVEL_COUNT)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.level is %d, which is not a bg_level", options->level);
     if (options->state == NULL && options->state_count > 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, but options.state_count is %zu",
                         options->state_count);

@@ -5,59 +5,78 @@
 
 #include "capture/capture.h"
 
-static bg_status count_nodes(bg__owners *owners, const bg_graph *graph)
+/* The calls of the nodes as they were captured: of segment i from first[i] on. */
+typedef struct captured {
+    const bg__call **call;
+    size_t *first;
+} captured;
+
+static bg_status count_nodes(bg__owners *owners, captured *of, const bg_graph *graph)
 {
     bg_status status = BG_OK;
 
     for (int i = 0; i < graph->segment_count; i++) {
+        const bg__segment *segment = &graph->segments[i];
         size_t count = 0;
-        BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[i].graph, NULL, &count));
+        BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
         owners->first[i + 1] = owners->first[i] + count;
+        of->first[i + 1] = of->first[i] + (segment->origins != NULL ? segment->captured_nodes : count);
     }
 done:
     return status;
 }
 
 /* A call with a break in its body continues in later segments. */
-static void own_range(bg__owners *owners, const bg_graph *graph, const bg__call *call)
+static void own_range(const captured *of, const bg_graph *graph, const bg__call *call)
 {
     int last = call->end_segment < graph->segment_count ? call->end_segment : graph->segment_count - 1;
 
     for (int segment = call->segment < 0 ? 0 : call->segment; segment <= last; segment++) {
-        size_t count = owners->first[segment + 1] - owners->first[segment];
+        size_t count = of->first[segment + 1] - of->first[segment];
         size_t from = call->segment == segment ? (size_t)call->first_node : 0;
         size_t end = call->end_segment == segment ? (size_t)call->end_node : count;
-        if (graph->segments[segment].owners == NULL)
-            for (size_t i = from; i < end && i < count; i++)
-                owners->call[owners->first[segment] + i] = call;
+        for (size_t i = from; i < end && i < count; i++)
+            of->call[of->first[segment] + i] = call;
     }
+}
+
+static void take_over(const bg__owners *owners, const captured *of, const bg__segment *segment, int index)
+{
+    const bg__call **was = of->call + of->first[index], **is = owners->call + owners->first[index];
+
+    for (size_t i = 0; i < owners->first[index + 1] - owners->first[index]; i++)
+        if (segment->origins == NULL)
+            is[i] = was[i];
+        else if (i < segment->nodes)
+            is[i] = segment->origins[i].run != NULL ? segment->origins[i].run : was[segment->origins[i].place];
 }
 
 bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph)
 {
-    bg_status status = BG_OK;
+    const size_t segments = (size_t)graph->segment_count;
+    captured of = {NULL, NULL};
+    bg_status status;
 
     *owners = (bg__owners){NULL, NULL};
-    owners->first = calloc((size_t)graph->segment_count + 1, sizeof *owners->first);
-    if (owners->first == NULL)
-        goto out_of_memory;
-    BG__TRY(count_nodes(owners, graph));
-    owners->call = calloc(owners->first[graph->segment_count] + 1, sizeof *owners->call);
-    if (owners->call == NULL)
-        goto out_of_memory;
+    owners->first = calloc(segments + 1, sizeof *owners->first);
+    of.first = calloc(segments + 1, sizeof *of.first);
+    if (owners->first == NULL || of.first == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu segments of %s", segments, graph->name);
+    BG__TRY(count_nodes(owners, &of, graph));
+    owners->call = calloc(owners->first[segments] + 1, sizeof *owners->call);
+    of.call = calloc(of.first[segments] + 1, sizeof *of.call);
+    if (owners->call == NULL || of.call == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes of %s", of.first[segments], graph->name);
     /* In order of the pass an inner call comes after the call around it, and takes over its nodes. */
     for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call))
         if (!call->eager && call->first_node >= 0 && call->end_node >= 0)
-            own_range(owners, graph, call);
-    for (int i = 0; i < graph->segment_count; i++) {
-        size_t count = owners->first[i + 1] - owners->first[i];
-        for (size_t k = 0; graph->segments[i].owners != NULL && k < graph->segments[i].nodes && k < count; k++)
-            owners->call[owners->first[i] + k] = graph->segments[i].owners[k];
-    }
+            own_range(&of, graph, call);
+    for (int i = 0; i < graph->segment_count; i++)
+        take_over(owners, &of, &graph->segments[i], i);
 done:
+    free(of.call);
+    free(of.first);
     return status;
-out_of_memory:
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the calls of the nodes of %s", graph->name);
 }
 
 void bg__owners_free(bg__owners *owners)

@@ -58,6 +58,7 @@ bg_status bg__segment_open(bg_capture *capture)
         goto done;
     }
     BG__TRY(bg__writeback_capture(capture));
+    capture->inlined_count = 0;
     capture->opened++;
     BG__TRY(fork_members(capture));
 done:
@@ -141,7 +142,9 @@ static bg_status keep_segment(bg_capture *capture, bg__segment *segment)
 {
     bg_graph *graph = capture->graph;
     bg_status status;
+    bool launched;
 
+    BG__TRY(bg__compile_segment(capture, segment, &launched));
     if (capture->workers == NULL)
         BG__TRY(instantiate(capture, segment));
     BG__TRY(bg__graph_add_segment(graph, *segment));
@@ -152,7 +155,7 @@ static bg_status keep_segment(bg_capture *capture, bg__segment *segment)
                                                  .of.exec = graph->segments[graph->segment_count - 1].exec}));
     if (capture->workers != NULL)
         BG__TRY(bg__workers_give(capture->workers, graph->segments[graph->segment_count - 1].graph));
-    if (capture->options.launch_segments)
+    if (capture->options.launch_segments && !launched)
         BG__TRY_CUDA(cudaGraphLaunch(graph->segments[graph->segment_count - 1].exec, capture->origin));
     BG__TRY(bg__step_sync(capture));
 done:
@@ -196,6 +199,7 @@ done:
         BG__RELEASE(cudaGraphExecDestroy(segment.exec));
     if (segment.graph != NULL)
         BG__RELEASE(cudaGraphDestroy(segment.graph));
+    free(segment.origins);
     if (status != BG_OK)
         bg__fail_where("segment %d of %s", number, capture->graph->name);
     return status;

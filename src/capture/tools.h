@@ -6,6 +6,7 @@
 #include <breakgraph/capture.h>
 
 struct bg_runner;
+struct bg__call;
 
 /* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
 enum {
@@ -66,6 +67,15 @@ typedef struct bg__debug_table {
      * BG_CHECK=poison the runner calls check_poison before the first replay, in the run of a batch. */
     void (*check_bucket)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                          const bg__around *around);
+    /* For rules (src/compile). Whether text is a list of tolerances; from: where it comes from, for messages. */
+    bg_status (*check_tolerance)(const char *text, const char *from);
+    /* Compares tensor, an output of call, with expected, a copy of what it should hold, within the tolerances in text
+     * (NULL: none) and of BG_TOLERANCE. room: a bgk_difference on the device. difference: what is beyond them, in
+     * words; "" where nothing is. Waits for stream. */
+    bg_status (*compare)(const bg_tensor *tensor, const void *expected, const struct bg__call *call, const char *text,
+                         void *room, cudaStream_t stream, char *difference, size_t bytes);
+    /* The graph is complete: prints and reports what the referee has found. */
+    void (*compiled)(const bg_graph *graph);
     /* When a capture has made graph: sets up BG_SHADOW (unless forward is NULL), BG_TRACE and BG_REPORT. Diverts the
      * graph (inspect.h) if its replays do more than replay. */
     bg_status (*captured)(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);

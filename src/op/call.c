@@ -1,6 +1,7 @@
 /* Calls and their names. Siblings are numbered by op, "rope#3", so that making one op eager renumbers no other. */
 #include "op/op.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,51 @@ bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site,
     parent->cursor = (*result)->next;
 done:
     return status;
+}
+
+/* The place of a call in the list that it is in. */
+static bg__call **link_of(const bg__call *call)
+{
+    bg__call **link = &call->parent->child;
+    while (*link != call)
+        link = &(*link)->next;
+    return link;
+}
+
+bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **result)
+{
+    bg__call *first = members[0], *root = first, **link = link_of(first), *call;
+    size_t list = aligned((size_t)count * sizeof *members), bytes = aligned(sizeof *call + strlen(name) + 1);
+
+    while (root->parent != NULL)
+        root = root->parent;
+    call = take_from_slab(root, bytes + aligned(op->args_size) + list);
+    if (call == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", name);
+    memset(call, 0, bytes);
+    *call = (bg__call){.op = op,
+                       .site = first->site,
+                       .parent = first->parent,
+                       .memory = &call->own,
+                       .recorded = true,
+                       .zero_tail = first->zero_tail,
+                       .ranges = first->ranges,
+                       .segment = first->segment,
+                       .end_segment = first->segment,
+                       .first_node = -1,
+                       .end_node = -1,
+                       .index = UINT_MAX, /* no pass reaches it */
+                       .name = strcpy((char *)(call + 1), name),
+                       .want = (char *)call + bytes,
+                       .members = (bg__call **)(void *)((char *)call + bytes + aligned(op->args_size)),
+                       .member_count = count,
+                       .next = first};
+    memcpy(call->members, members, (size_t)count * sizeof *members);
+    for (int i = 0; i < count; i++)
+        members[i]->run = call;
+    *link = call;
+    *result = call;
+    return BG_OK;
 }
 
 static void free_call_tree(bg__call *call)

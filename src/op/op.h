@@ -86,6 +86,9 @@ typedef struct bg__call {
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
     void *want;                                 /* room for a copy of its arguments: as expected; kept, once captured */
+    struct bg__call *run;      /* the call that a rule has put in place of it and its neighbours; NULL: none has */
+    struct bg__call **members; /* of such a call: those that it stands for, in order of the pass; else NULL */
+    int member_count;
     const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
     bg__op_count *counts;          /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;
@@ -108,6 +111,9 @@ static inline void bg__call_rewind(bg__call *call)
     call->cursor = NULL;
     call->scratch_used = 0;
 }
+/* Adds a call of op in front of the first of these sibling calls, which stands for all of them. Its name is copied.
+ * Errors: OUT_OF_MEMORY. */
+bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **run);
 /* Frees the calls of root and all that root holds, but not root itself. */
 void bg__call_clear(bg__call *root);
 /* The call after `call` in order of the pass; a call comes before its children. NULL after the last one. */
@@ -260,6 +266,8 @@ bg_status bg__override_get(bg__override **override, const char *own);
 /* Warns of patterns of the environment that match no op. For the end of a pass: its first call may register an op. */
 void bg__override_warn(const bg__override *override);
 void bg__override_free(bg__override *override);
+/* Reads a file of patterns into a list, which the caller frees. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+bg_status bg__override_read_list(const char *path, char **list);
 /* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with from. list may be NULL or "". */
 bg_status bg__override_check(const char *list, const char *from);
 /* All patterns in order, separated by commas; the caller frees *text. */

@@ -288,19 +288,17 @@ static void join_lines(char *text)
 
 enum { LIST_BYTES = 16 << 20 }; /* no list of ops is as large */
 
-static bg_status read_list(const char *path, char **list)
+bg_status bg__override_read_list(const char *path, char **list)
 {
     size_t bytes = 0;
     bg_status status;
 
     BG__TRY(bg__file_read(path, true, LIST_BYTES, list, &bytes));
     if (bytes > LIST_BYTES)
-        return bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: the list of ops in %s is larger than %d MiB; write a shorter list",
-                        path, LIST_BYTES >> 20);
+        return bg__fail(BG_ERROR_IO, "the list of ops in %s is larger than %d MiB; write a shorter list", path,
+                        LIST_BYTES >> 20);
     join_lines(*list);
 done:
-    if (status != BG_OK)
-        bg__fail_where("BG_EAGER_OPS");
     return status;
 }
 
@@ -315,7 +313,11 @@ bg_status bg__override_get(bg__override **override, const char *own)
     *override = NULL;
     BG__TRY(bg__env_flag("BG_BREAKABLE", &breakable));
     if (environment != NULL && environment[0] == '@') {
-        BG__TRY(read_list(environment + 1, &list));
+        status = bg__override_read_list(environment + 1, &list);
+        if (status != BG_OK) {
+            bg__fail_where("BG_EAGER_OPS");
+            goto done;
+        }
         environment = list;
     }
     sources[ENVIRONMENT] = (source){environment, "BG_EAGER_OPS"};

@@ -91,5 +91,6 @@ bg_status bench_start(bench *b);      /* start.c */
 bg_status bench_model(bench *b);      /* model.c */
 bg_status bench_batches(bench *b);    /* batches.c */
 bg_status bench_growth(bench *b);     /* growth.c */
+bg_status bench_compile(bench *b);    /* compile.c */
 
 #endif

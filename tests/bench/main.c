@@ -12,7 +12,7 @@ static const struct {
 } benchmarks[] = {
     {"replay", bench_replay},   {"breaks", bench_breaks}, {"write-back", bench_write_back}, {"capture", bench_capture},
     {"memory", bench_memory},   {"runner", bench_runner}, {"start", bench_start},           {"model", bench_model},
-    {"batches", bench_batches}, {"growth", bench_growth},
+    {"batches", bench_batches}, {"growth", bench_growth}, {"compile", bench_compile},
 };
 static const size_t benchmarks_count = sizeof benchmarks / sizeof *benchmarks;
 

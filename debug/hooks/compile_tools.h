@@ -1,0 +1,13 @@
+/* What compilation (src/compile) asks of the tools: comparisons, and reports of what the referee has found. */
+#ifndef BG_DEBUG_COMPILE_TOOLS_H
+#define BG_DEBUG_COMPILE_TOOLS_H
+
+#include "capture/inspect.h"
+
+/* As in the table (capture/tools.h). */
+bg_status bg__compile_check_tolerance(const char *text, const char *from);
+bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
+                              void *room, cudaStream_t stream, char *difference, size_t bytes);
+void bg__compile_tell(const bg_graph *graph);
+
+#endif

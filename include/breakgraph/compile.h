@@ -1,0 +1,199 @@
+/* Compile levels: rules replace runs of op calls in the segments of a graph by one fused or specialised op.
+ *
+ * A rule says which run of calls an op stands for, and how that op's arguments follow from theirs:
+ *
+ *     BG_OP(add_rms_norm, BG_INOUT(x), BG_IN(y), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon)) { ... }
+ *
+ *     BG_RULE(add_rms_norm, add, rms_norm)
+ *     {
+ *         if (a1->x.data != a0->x.data)
+ *             return false;
+ *         *args = (add_rms_norm_args){.x = a0->x, .y = a0->y, .weight = a1->weight, .n = a1->y, .epsilon =
+ * a1->epsilon}; return true;
+ *     }
+ *
+ * A capture at level 2 or 3 (bg_capture_options.level, BG_COMPILE) looks for such runs in each segment when it ends,
+ * and rewrites the segment's CUDA graph: the op is captured at the place of the run, whose nodes are removed. The op
+ * must write all that the calls of the run write, so that memory after a pass is what it was. Nothing changes on the
+ * path of replays. docs/compile.md has a rule written from scratch, and says where rules do not pay.
+ *
+ * The referee: where a rule is first used with calls of certain shapes and of a certain sharing of memory, the capture
+ * runs both, the calls and the op, from the same memory at that place of the pass, and compares all that they write. A
+ * rule whose result differs beyond its tolerance is not used there, and "fusion-differs" is printed with the rule, the
+ * calls, the field and the difference. On a GPU it also measures both: a rule that is slower is not used. Without
+ * launch_segments there is no data to prove with: rules are used only where they were proven before in this process, or
+ * with BG_COMPILE_PROVE=off.
+ *
+ * Threads: rules may be set at any time, and are used by captures that begin afterwards. */
+#ifndef BREAKGRAPH_COMPILE_H
+#define BREAKGRAPH_COMPILE_H
+
+#include <breakgraph/capture.h>
+#include <breakgraph/op.h>
+
+BG_BEGIN_C_
+
+#define BG_RULE_CALLS 8
+
+struct bg_report;
+
+/* Properties of a rule that BG_RULE does not contain. No exception may leave its functions. */
+typedef struct bg_rule_attributes {
+    size_t struct_size; /* set by BG_RULE_ATTRIBUTES_INIT */
+    /* Whether the rule may be used for calls of so many rows: the first dimension of the first output of the run's
+     * first call. A rule with this function is specialised for shapes: it is used at level 3 alone, and only for the
+     * rows of bg_capture_options.compile_sizes. NULL: it holds for any number of rows. */
+    bool (*applies)(int rows);
+    /* What the referee accepts, in the form of BG_TOLERANCE without names: "rel=1e-5,abs=1e-6". NULL: the same bits.
+     * BG_TOLERANCE, by the name of the op, is applied instead where it has an item for it. The string must live as long
+     * as the rule. */
+    const char *tolerance;
+    /* true: the op may read and write one tensor through two of its fields that name the same memory (as BG_IN and
+     * BG_OUT). false: such a run is refused; a BG_INOUT field is one field. Tensors that overlap in part are always
+     * refused. */
+    bool in_place;
+} bg_rule_attributes;
+
+#define BG_RULE_ATTRIBUTES_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(bg_rule_attributes), NULL, NULL, false                                                                  \
+    }
+
+/* A registered rule. BG_RULE fills it. */
+typedef struct bg_rule {
+    size_t struct_size;
+    bg_op *op;                   /* what the run becomes */
+    bg_op *calls[BG_RULE_CALLS]; /* the ops of the run's calls */
+    int count;                   /* of calls */
+    /* Fills args, which is zeroed, from those of the calls. false: not for these calls. */
+    bool (*match)(const void *const *calls, void *args, int rows);
+    bg_site defined_at;
+    /* Internal to the registry. */
+    struct bg_rule *next_;
+    bg_rule_attributes attributes_;
+} bg_rule;
+
+/* Registers or unregisters a rule. BG_RULE calls these when the program, or a shared object, is loaded and unloaded. */
+BG_API void bg_rule_register(bg_rule *rule);
+BG_API void bg_rule_unregister(bg_rule *rule);
+
+/* Sets all attributes of the rules for the op of that name; attributes NULL resets them.
+ * Errors: INVALID_ARGUMENT (op is NULL, bad struct_size, a malformed tolerance), NOT_FOUND (no rule for that op). */
+BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes *attributes);
+
+/* BG_RULE(op, call, call, ...): a rule for 1 to 8 calls. Its body follows, with the arguments of the calls as a0, a1,
+ * ..., `op_args *args` to fill, and `int rows`; it returns whether the run may become the op. It may only look at its
+ * arguments: tensors lie on the device. */
+#define BG_RULE(...)                      BG_RULE_LINE_(__LINE__, __VA_ARGS__)
+#define BG_RULE_LINE_(line, op, ...)      BG_RULE_NAMED_(line, BG_COUNT_(op, __VA_ARGS__), op, __VA_ARGS__)
+#define BG_RULE_NAMED_(line, n, op, ...)  BG_RULE_NAMED__(line, n, op, __VA_ARGS__)
+#define BG_RULE_NAMED__(line, n, op, ...) BG_RULE_DEFINE_(op##_bg_rule_##line##_, n, op, __VA_ARGS__)
+#define BG_RULE_DEFINE_(rule, n, op, ...)                                                                              \
+    static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args, int rows);                               \
+    static bool rule##entry_(const void *const *calls, void *args, int rows)                                           \
+    {                                                                                                                  \
+        return rule##match_(BG_RULE_GIVES_##n(__VA_ARGS__), BG_CAST_(op##_args *, args), rows);                        \
+    }                                                                                                                  \
+    static bg_rule rule##record_ = {                                                                                   \
+        sizeof(bg_rule),      &op##_bg_op_, {BG_RULE_OPS_##n(__VA_ARGS__)}, n, rule##entry_,                           \
+        {__FILE__, __LINE__}, NULL,         BG_RULE_ATTRIBUTES_INIT};                                                  \
+    __attribute__((constructor)) static void rule##register_(void)                                                     \
+    {                                                                                                                  \
+        bg_rule_register(&rule##record_);                                                                              \
+    }                                                                                                                  \
+    __attribute__((destructor)) static void rule##unregister_(void)                                                    \
+    {                                                                                                                  \
+        bg_rule_unregister(&rule##record_);                                                                            \
+    }                                                                                                                  \
+    static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args BG_UNUSED_, int rows BG_UNUSED_)
+
+#define BG_RULE_TAKE_(call, name)               const call##_args *name BG_UNUSED_
+#define BG_RULE_GIVE_(call, i)                  BG_CAST_(const call##_args *, calls[i])
+#define BG_RULE_TAKES_1(a)                      BG_RULE_TAKE_(a, a0)
+#define BG_RULE_TAKES_2(a, b)                   BG_RULE_TAKES_1(a), BG_RULE_TAKE_(b, a1)
+#define BG_RULE_TAKES_3(a, b, c)                BG_RULE_TAKES_2(a, b), BG_RULE_TAKE_(c, a2)
+#define BG_RULE_TAKES_4(a, b, c, d)             BG_RULE_TAKES_3(a, b, c), BG_RULE_TAKE_(d, a3)
+#define BG_RULE_TAKES_5(a, b, c, d, e)          BG_RULE_TAKES_4(a, b, c, d), BG_RULE_TAKE_(e, a4)
+#define BG_RULE_TAKES_6(a, b, c, d, e, f)       BG_RULE_TAKES_5(a, b, c, d, e), BG_RULE_TAKE_(f, a5)
+#define BG_RULE_TAKES_7(a, b, c, d, e, f, g)    BG_RULE_TAKES_6(a, b, c, d, e, f), BG_RULE_TAKE_(g, a6)
+#define BG_RULE_TAKES_8(a, b, c, d, e, f, g, h) BG_RULE_TAKES_7(a, b, c, d, e, f, g), BG_RULE_TAKE_(h, a7)
+#define BG_RULE_GIVES_1(a)                      BG_RULE_GIVE_(a, 0)
+#define BG_RULE_GIVES_2(a, b)                   BG_RULE_GIVES_1(a), BG_RULE_GIVE_(b, 1)
+#define BG_RULE_GIVES_3(a, b, c)                BG_RULE_GIVES_2(a, b), BG_RULE_GIVE_(c, 2)
+#define BG_RULE_GIVES_4(a, b, c, d)             BG_RULE_GIVES_3(a, b, c), BG_RULE_GIVE_(d, 3)
+#define BG_RULE_GIVES_5(a, b, c, d, e)          BG_RULE_GIVES_4(a, b, c, d), BG_RULE_GIVE_(e, 4)
+#define BG_RULE_GIVES_6(a, b, c, d, e, f)       BG_RULE_GIVES_5(a, b, c, d, e), BG_RULE_GIVE_(f, 5)
+#define BG_RULE_GIVES_7(a, b, c, d, e, f, g)    BG_RULE_GIVES_6(a, b, c, d, e, f), BG_RULE_GIVE_(g, 6)
+#define BG_RULE_GIVES_8(a, b, c, d, e, f, g, h) BG_RULE_GIVES_7(a, b, c, d, e, f, g), BG_RULE_GIVE_(h, 7)
+#define BG_RULE_OPS_1(a)                        &a##_bg_op_
+#define BG_RULE_OPS_2(a, b)                     BG_RULE_OPS_1(a), &b##_bg_op_
+#define BG_RULE_OPS_3(a, b, c)                  BG_RULE_OPS_2(a, b), &c##_bg_op_
+#define BG_RULE_OPS_4(a, b, c, d)               BG_RULE_OPS_3(a, b, c), &d##_bg_op_
+#define BG_RULE_OPS_5(a, b, c, d, e)            BG_RULE_OPS_4(a, b, c, d), &e##_bg_op_
+#define BG_RULE_OPS_6(a, b, c, d, e, f)         BG_RULE_OPS_5(a, b, c, d, e), &f##_bg_op_
+#define BG_RULE_OPS_7(a, b, c, d, e, f, g)      BG_RULE_OPS_6(a, b, c, d, e, f), &g##_bg_op_
+#define BG_RULE_OPS_8(a, b, c, d, e, f, g, h)   BG_RULE_OPS_7(a, b, c, d, e, f, g), &h##_bg_op_
+
+/* ---- what has become of runs ------------------------------------------------------------------------------------ */
+
+/* A run of calls that a rule stands for, or nearly does. */
+typedef enum bg_fusion_state {
+    BG_FUSION_APPLIED,  /* the op is in the graph */
+    BG_FUSION_FITS,     /* it would be: level 1 changes nothing */
+    BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but something forbids it; why says what */
+    BG_FUSION_OFF,      /* BG_COMPILE_OPS, or the rule's shapes, leave it out */
+    BG_FUSION_COVERED,  /* a rule of more calls has taken some of its calls */
+    BG_FUSION_UNPROVEN, /* the referee could not run: nothing is launched at capture */
+    BG_FUSION_DIFFERS,  /* the referee found another result */
+    BG_FUSION_SLOWER    /* the referee measured a longer time */
+} bg_fusion_state;
+
+typedef struct bg_fusion {
+    size_t struct_size; /* set by BG_FUSION_INIT */
+    const char *name;   /* "add_rms_norm[add#3, rms_norm#4]" */
+    const char *op;     /* of the rule: "add_rms_norm" */
+    int number;         /* BG_COMPILE_OPS names the run by it: "add_rms_norm#3" */
+    const char *file;   /* of its first call; "" where unknown */
+    int line;
+    bg_fusion_state state;
+    const char *why; /* REFUSED, DIFFERS, SLOWER: a sentence; else "" */
+    int segment;
+    bool proven;            /* in this process, for these shapes */
+    double calls_us, op_us; /* what the referee measured, microseconds; 0: it has not */
+} bg_fusion;
+
+#define BG_FUSION_INIT                                                                                                 \
+    {                                                                                                                  \
+        sizeof(bg_fusion), NULL, NULL, 0, NULL, 0, BG_FUSION_REFUSED, NULL, 0, false, 0.0, 0.0                         \
+    }
+
+/* Figures of a graph's compilation. Zero at level 0. */
+typedef struct bg_compile_info {
+    size_t struct_size; /* set by BG_COMPILE_INFO_INIT */
+    int level;          /* 0 to 3 */
+    int pieces;         /* segments that were looked at */
+    int fusions;        /* entries for bg_graph_get_fusion */
+    int applied;        /* runs that have become one op */
+    int refused;        /* near misses */
+    int proofs;         /* that this capture has made */
+    int dropped;        /* runs whose rule the referee has refused, DIFFERS or SLOWER */
+    int unproven;
+    size_t nodes_before, nodes_after; /* of all pieces */
+    double proof_ms;                  /* milliseconds that proofs took, measuring included */
+} bg_compile_info;
+
+#define BG_COMPILE_INFO_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(bg_compile_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0                                                     \
+    }
+
+/* Copies the figures to *info. Errors: INVALID_ARGUMENT (a NULL, bad struct_size). */
+BG_API bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info);
+
+/* Copies the index-th entry to *fusion, 0 <= index < fusions, in order of the pass. The strings are valid as long as
+ * the graph. Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (no such index). */
+BG_API bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusion);
+
+BG_END_C_
+
+#endif

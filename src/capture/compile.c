@@ -1,0 +1,60 @@
+/* Compile levels: what captures tell src/compile, which is above this room. */
+#include "capture/capture.h"
+
+#include <stdatomic.h>
+
+static _Atomic(const bg__compile_table *) the_table;
+
+void bg__compile_set_table(const bg__compile_table *table)
+{
+    atomic_store(&the_table, table);
+}
+
+const bg__compile_table *bg__compile_get_table(void)
+{
+    return atomic_load(&the_table);
+}
+
+bg_status bg__compile_resolve(bg_capture *capture)
+{
+    bg_status status = BG_OK;
+
+    capture->level = capture->options.level;
+    if (capture->level < 0)
+        BG__TRY(bg__env_choice("BG_COMPILE", &capture->level));
+    if (capture->level >= BG_LEVEL_COUNT)
+        capture->level -= BG_LEVEL_COUNT; /* the names of the levels follow their numbers */
+    if (bg__compile_get_table() == NULL || capture->eager)
+        capture->level = 0;
+done:
+    return status;
+}
+
+bg_status bg__compile_begin(bg_capture *capture)
+{
+    return capture->level > 0 ? bg__compile_get_table()->begin(capture) : BG_OK;
+}
+
+bg_status bg__compile_note_call(bg_capture *capture, bg__call *call)
+{
+    bg_status status = BG_OK;
+
+    if (capture->level == 0 || call->child != NULL || call->segment != call->end_segment)
+        return BG_OK;
+    BG__TRY(BG__GROW(capture->inlined, capture->inlined_count, capture->inlined_capacity, "calls"));
+    capture->inlined[capture->inlined_count++] = call;
+done:
+    return status;
+}
+
+bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *launched)
+{
+    bg_status status = BG_OK;
+
+    *launched = false;
+    if (capture->level > 0)
+        status = bg__compile_get_table()->segment(capture, segment, launched);
+    if (status != BG_OK)
+        bg__fail_where("compilation");
+    return status;
+}

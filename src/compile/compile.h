@@ -1,0 +1,137 @@
+/* Rules in captures: finds runs of calls, proves what rules make of them, and rewrites segments. */
+#ifndef BG_COMPILE_COMPILE_H
+#define BG_COMPILE_COMPILE_H
+
+#include <breakgraph/compile.h>
+
+#include "capture/capture.h"
+
+/* ---- rules (rules.c) ------------------------------------------------------------------------------------------- */
+
+/* All rules, those of more calls first, of equal ones those for shapes first, then by the name of the op. The list is
+ * the caller's to free; the rules stay valid while their libraries are loaded. Errors: OUT_OF_MEMORY. */
+bg_status bg__rules_list(const bg_rule ***rules, int *count);
+
+/* ---- verdicts (verdicts.c) ------------------------------------------------------------------------------------- */
+
+/* What the referee found for a rule. */
+typedef struct bg__finding {
+    bool known;
+    bg_fusion_state state; /* APPLIED, DIFFERS or SLOWER */
+    char why[400];         /* of the two last */
+    double calls_us, op_us;
+} bg__finding;
+
+/* Of a rule, for calls of certain shapes that share memory in a certain way. Kept for the process. */
+typedef struct bg__verdict bg__verdict;
+/* The verdict for a rule on these calls; made, and unknown, where there is none yet. Errors: OUT_OF_MEMORY. */
+bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdict **verdict);
+bg__finding bg__verdict_read(bg__verdict *verdict);
+/* Makes it known. */
+void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
+/* The rule's attributes have changed, or it is gone, and another one may take its address. */
+void bg__verdicts_forget(const bg_rule *rule);
+
+/* ---- runs (runs.c) --------------------------------------------------------------------------------------------- */
+
+/* A place where the calls are those of a rule. */
+typedef struct bg__run {
+    const bg_rule *rule;
+    bg__call *const *calls; /* while its segment is compiled */
+    void *args;             /* of the op; likewise */
+    char *name;
+    bg_site site; /* of its first call */
+    int number, segment, rows;
+    size_t first, end; /* its nodes, as they were captured */
+    bg_fusion_state state;
+    char *why;            /* NULL: "" */
+    bg__verdict *verdict; /* NULL: it is refused */
+    bool tried, proven;   /* tried: in this capture */
+    double calls_us, op_us;
+    bg__call *call; /* what stands for it, once it is applied */
+} bg__run;
+
+/* What a graph keeps of its compilation. */
+typedef struct bg__compiled {
+    bg_compile_info info;
+    bg__run *runs;
+    int run_count;
+    size_t run_capacity;
+
+    /* During the capture. */
+    const bg_rule **rules;
+    int rule_count;
+    int *numbers;       /* of each rule: how many runs of its op have been found; the first rule of an op counts */
+    const char *wanted; /* BG_COMPILE_OPS; NULL: all */
+    char *wanted_file;  /* the same, read from a file */
+    int prove;          /* a choice of BG_COMPILE_PROVE */
+    void *room;         /* device memory of proofs: a bgk_difference, then copies of tensors */
+    size_t room_bytes;
+    double began_ms;
+} bg__compiled;
+
+enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
+
+/* A segment that has just ended. */
+typedef struct bg__piece {
+    bg_capture *capture;
+    bg__compiled *compiled;
+    bg__segment *segment;
+    cudaGraphNode_t *nodes;
+    size_t count;
+    struct bg__piece_handle {
+        cudaGraphNode_t node;
+        size_t place;
+    } * handles;             /* by address */
+    size_t *before, *after;  /* of each node: how many nodes it waits for, and how many wait for it */
+    size_t *previous, *next; /* the one that it waits for, or that waits for it; of several the last one listed */
+    bg__edges edges;
+    bool memory;   /* it has allocation nodes, which forbid to remove nodes */
+    int first_run; /* of the segment, in compiled->runs */
+} bg__piece;
+/* Starts zeroed but for its first three members. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA.
+ */
+bg_status bg__piece_read(bg__piece *piece);
+/* The place of a node; count: it is none of them. */
+size_t bg__piece_find(const bg__piece *piece, cudaGraphNode_t node);
+void bg__piece_free(bg__piece *piece);
+
+/* Adds the segment's runs to compiled->runs, in order of the pass. Errors: OUT_OF_MEMORY. */
+bg_status bg__runs_find(const bg__piece *piece);
+/* Refuses those that may not be, and looks up what the referee knows of the others. The piece has been read. Errors:
+ * OUT_OF_MEMORY. */
+bg_status bg__runs_check(const bg__piece *piece);
+/* Chooses those that are applied: rules of more calls first. */
+bg_status bg__runs_choose(const bg__piece *piece);
+static inline bool bg__run_is_open(const bg__run *run)
+{
+    return run->state == BG_FUSION_FITS;
+}
+bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- what a run may read and write (tensors.c) ------------------------------------------------------------------ */
+
+/* Whether run->args, as the rule has set them, are right for these calls: the op writes what they write, and nothing
+ * else. why: a sentence, where not. */
+bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes);
+
+/* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
+
+/* Launches the segment as it was captured, part by part, and proves runs between them, each at its place.
+ * *launched: there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
+bg_status bg__referee_prove(const bg__piece *piece, bool *launched);
+/* Proves one run from the memory that there is now, which is then as it was. Errors: those of the calls' bodies,
+ * OUT_OF_MEMORY, CUDA. */
+bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__finding *finding);
+
+/* ---- the splice (splice.c) -------------------------------------------------------------------------------------- */
+
+/* Puts the ops of the applied runs into the segment's graph, in place of the nodes of their calls. */
+bg_status bg__splice(const bg__piece *piece);
+
+/* ---- the table for captures (table.c) --------------------------------------------------------------------------- */
+
+extern const bg__compile_table bg__compile_functions;
+
+#endif

@@ -1,0 +1,393 @@
+/* Runs the calls of a run and its op from the same memory, and compares what they write. */
+#include "compile/compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/library/compare.h"
+
+/* A tensor that a run writes, or whose padding rows are set: what it held before, and what the calls make of it. */
+typedef struct held {
+    const bg_tensor *tensor;
+    const bg__call *call;
+    const bg_field *field;
+    size_t bytes;
+    bool written;
+    char *before, *expected; /* in compiled->room */
+} held;
+
+typedef struct proof {
+    const bg__piece *piece;
+    const bg__run *run;
+    cudaStream_t stream;
+    held *list;
+    int count;
+    size_t capacity;
+    bg__call op; /* the op's call, which is in no graph */
+    bg__finding *finding;
+} proof;
+
+/* ---- memory ---- */
+
+static held *find_held(const proof *p, const bg_tensor *tensor)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i].tensor->data == tensor->data && p->list[i].bytes == bg_tensor_bytes(tensor))
+            return &p->list[i];
+    return NULL;
+}
+
+static bool is_float(bg_dtype dtype)
+{
+    return dtype == BG_F32 || dtype == BG_F64 || dtype == BG_F16 || dtype == BG_BF16;
+}
+
+/* Rows that may be padding: of what has as many rows as the run. Integers stay, since they are places in memory. */
+static bool has_padding(const proof *p, const bg_tensor *tensor)
+{
+    return p->run->rows > 1 && is_float(tensor->dtype) && tensor->rank > 0 && tensor->dim[0] == p->run->rows;
+}
+
+/* The last call that writes a tensor gives it its name in messages. */
+static bg_status hold(proof *p, const bg__call *call, const bg_field *field, const bg_tensor *tensor)
+{
+    bool written = field->role != BG_ROLE_IN;
+    held *known = find_held(p, tensor);
+    bg_status status = BG_OK;
+
+    if ((!written && !has_padding(p, tensor)) || bg_tensor_bytes(tensor) == 0)
+        return BG_OK;
+    if (known == NULL) {
+        BG__TRY(BG__GROW(p->list, p->count, p->capacity, "tensors of a rule"));
+        known = &p->list[p->count++];
+        *known = (held){.tensor = tensor, .call = call, .field = field, .bytes = bg_tensor_bytes(tensor)};
+    }
+    if (!written)
+        goto done;
+    known->written = true;
+    known->call = call;
+    known->field = field;
+done:
+    return status;
+}
+
+static bg_status hold_all(proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->run->rule->count; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (uint32_t f = 0; f < call->op->field_count; f++) {
+            const bg_tensor *at = bg__tensors_of(&call->op->fields[f], call->kept);
+            for (int k = 0; k < bg__tensors_in(&call->op->fields[f]); k++)
+                BG__TRY(hold(p, call, &call->op->fields[f], &at[k]));
+        }
+    }
+done:
+    return status;
+}
+
+static size_t aligned_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static bg_status take_room(proof *p)
+{
+    bg__compiled *compiled = p->piece->compiled;
+    size_t bytes = aligned_bytes(sizeof(bgk_difference));
+    bg_status status = BG_OK;
+    char *at;
+
+    for (int i = 0; i < p->count; i++)
+        bytes += 2 * aligned_bytes(p->list[i].bytes);
+    if (bytes > compiled->room_bytes) {
+        bg__device_free(compiled->room);
+        compiled->room = NULL;
+        compiled->room_bytes = 0;
+        BG__TRY(bg__device_alloc(bytes, &compiled->room));
+        compiled->room_bytes = bytes;
+    }
+    at = (char *)compiled->room + aligned_bytes(sizeof(bgk_difference));
+    for (int i = 0; i < p->count; i++) {
+        p->list[i].before = at;
+        p->list[i].expected = at + aligned_bytes(p->list[i].bytes);
+        at += 2 * aligned_bytes(p->list[i].bytes);
+    }
+done:
+    return status;
+}
+
+typedef enum direction { SAVE, RESTORE, EXPECT } direction;
+
+static bg_status copy_all(const proof *p, direction what)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const held *h = &p->list[i];
+        void *to = what == SAVE ? h->before : what == EXPECT ? h->expected : h->tensor->data;
+        const void *from = what == RESTORE ? h->before : h->tensor->data;
+        BG__TRY_CUDA(cudaMemcpyAsync(to, from, h->bytes, cudaMemcpyDefault, p->stream));
+    }
+done:
+    return status;
+}
+
+/* The last half of the rows. */
+static bg_status clear_padding(const proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const held *h = &p->list[i];
+        size_t row = h->bytes / (size_t)p->run->rows, rows = (size_t)p->run->rows / 2;
+        if (has_padding(p, h->tensor))
+            BG__TRY_CUDA(cudaMemsetAsync((char *)h->tensor->data + h->bytes - rows * row, 0, rows * row, p->stream));
+    }
+done:
+    return status;
+}
+
+/* ---- bodies ---- */
+
+/* Outside the graph, as a body at a break. */
+static bg_status run_body(const proof *p, bg__call *call, const void *args)
+{
+    bg_capture *capture = p->piece->capture;
+    cudaStream_t stream = call->stream;
+    void *own = malloc(call->op->args_size);
+    bg__body_scope scope;
+    bg_status status;
+
+    if (own == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the arguments of %s", call->name);
+    memcpy(own, args, call->op->args_size);
+    scope = bg__body_enter(BG_PHASE_EAGER, call);
+    capture->in_body = true;
+    status = bg__call_run(call, call->op->body, own, p->stream);
+    capture->in_body = false;
+    bg__body_leave(scope);
+    bg__pending_note(); /* it may have left an error of its own */
+    call->stream = stream;
+    free(own);
+    return status;
+}
+
+static bg_status run_calls(const proof *p)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < p->run->rule->count; i++)
+        BG__TRY(run_body(p, p->run->calls[i], p->run->calls[i]->kept));
+done:
+    return status;
+}
+
+static bg_status run_op(proof *p)
+{
+    return run_body(p, &p->op, p->run->args);
+}
+
+/* ---- comparing ---- */
+
+/* A body that fails is a finding of its own: the calls stay. */
+static bool has_failed(proof *p, bg_status status)
+{
+    if (status == BG_OK)
+        return false;
+    p->finding->state = BG_FUSION_DIFFERS;
+    snprintf(p->finding->why, sizeof p->finding->why, "its body failed: %s", bg_last_error());
+    return true;
+}
+
+static bg_status compare_all(proof *p, const char *when)
+{
+    char difference[240];
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count && p->finding->state == BG_FUSION_APPLIED; i++) {
+        const held *h = &p->list[i];
+        if (!h->written)
+            continue;
+        BG__TRY(bg__debug_hooks.compare(h->tensor, h->expected, &p->op, p->run->rule->attributes_.tolerance,
+                                        p->piece->compiled->room, p->stream, difference, sizeof difference));
+        if (difference[0] == '\0')
+            continue;
+        p->finding->state = BG_FUSION_DIFFERS;
+        snprintf(p->finding->why, sizeof p->finding->why, "%s of %s differs from the calls' %s%s: %s", h->field->name,
+                 h->call->name, h->field->name, when, difference);
+    }
+done:
+    return status;
+}
+
+static bg_status try_once(proof *p, const char *when)
+{
+    bg_status status;
+
+    BG__TRY(run_calls(p));
+    BG__TRY(copy_all(p, EXPECT));
+    BG__TRY(copy_all(p, RESTORE));
+    if (when[0] != '\0')
+        BG__TRY(clear_padding(p));
+    if (!has_failed(p, run_op(p)))
+        BG__TRY(compare_all(p, when));
+    BG__TRY(copy_all(p, RESTORE));
+done:
+    return status;
+}
+
+static bg_status try_padded(proof *p)
+{
+    bg_status status = BG_OK;
+
+    if (p->run->rows < 2 || p->finding->state != BG_FUSION_APPLIED)
+        return BG_OK;
+    BG__TRY(clear_padding(p));
+    BG__TRY(try_once(p, " where the last rows are zero, as padding may be"));
+done:
+    return status;
+}
+
+/* ---- time ---- */
+
+enum { REPEATS = 4, ROUNDS = 4 };
+
+static bg_status capture_repeated(proof *p, bool op, cudaGraphExec_t *exec)
+{
+    cudaGraph_t graph = NULL;
+    cudaError_t error;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
+    for (int i = 0; i < REPEATS && status == BG_OK; i++)
+        status = op ? run_op(p) : run_calls(p);
+    error = cudaStreamEndCapture(p->stream, &graph);
+    if (status == BG_OK && error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaStreamEndCapture");
+    else
+        bg__ignore(error);
+    if (status != BG_OK)
+        goto done;
+    error = bg__instantiate(graph, exec);
+    if (error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaGraphInstantiate");
+done:
+    if (graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(graph));
+    return status;
+}
+
+static bg_status time_launches(const proof *p, cudaGraphExec_t exec, cudaEvent_t begin, cudaEvent_t end, double *us)
+{
+    float milliseconds;
+    double each;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventRecord(begin, p->stream));
+    BG__TRY_CUDA(cudaGraphLaunch(exec, p->stream));
+    BG__TRY_CUDA(cudaEventRecord(end, p->stream));
+    BG__TRY_CUDA(cudaEventSynchronize(end));
+    BG__TRY_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
+    each = milliseconds * 1000.0 / REPEATS;
+    if (*us == 0 || each < *us)
+        *us = each;
+done:
+    return status;
+}
+
+/* The shortest of several rounds each, in turn; the first round of each is not counted, since it uploads the graph. */
+static bg_status measure(const proof *p, cudaGraphExec_t calls, cudaGraphExec_t op)
+{
+    cudaEvent_t begin = NULL, end = NULL;
+    double ignored = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventCreate(&begin));
+    BG__TRY_CUDA(cudaEventCreate(&end));
+    BG__TRY(time_launches(p, calls, begin, end, &ignored));
+    BG__TRY(time_launches(p, op, begin, end, &ignored));
+    for (int i = 0; i < ROUNDS; i++) {
+        BG__TRY(time_launches(p, calls, begin, end, &p->finding->calls_us));
+        BG__TRY(time_launches(p, op, begin, end, &p->finding->op_us));
+    }
+done:
+    if (begin != NULL)
+        BG__RELEASE(cudaEventDestroy(begin));
+    if (end != NULL)
+        BG__RELEASE(cudaEventDestroy(end));
+    return status;
+}
+
+/* What one launch may vary from the next, of the time. */
+static const double noise = 1.02;
+
+/* The times of the host device say nothing about a GPU. */
+static bg_status compare_times(proof *p)
+{
+    cudaGraphExec_t calls = NULL, op = NULL;
+    bg_status status = BG_OK;
+
+    if (p->finding->state != BG_FUSION_APPLIED || strcmp(bg_device_kind(), "host") == 0)
+        return BG_OK;
+    BG__TRY(capture_repeated(p, false, &calls));
+    BG__TRY(capture_repeated(p, true, &op));
+    BG__TRY(measure(p, calls, op));
+    if (p->finding->op_us > p->finding->calls_us * noise) {
+        p->finding->state = BG_FUSION_SLOWER;
+        snprintf(p->finding->why, sizeof p->finding->why, "it takes %.2f us, and the calls take %.2f us",
+                 p->finding->op_us, p->finding->calls_us);
+    }
+    BG__TRY(copy_all(p, RESTORE));
+done:
+    if (calls != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(calls));
+    if (op != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(op));
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static bg_status prove(proof *p)
+{
+    bg_status status;
+
+    BG__TRY(hold_all(p));
+    BG__TRY(take_room(p));
+    BG__TRY(copy_all(p, SAVE));
+    BG__TRY(try_once(p, ""));
+    BG__TRY(try_padded(p));
+    BG__TRY(compare_times(p));
+    BG__TRY_CUDA(cudaStreamSynchronize(p->stream)); /* the op's memory is freed next */
+done:
+    return status;
+}
+
+bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__finding *finding)
+{
+    proof p = {.piece = piece,
+               .run = run,
+               .stream = piece->capture->origin,
+               .finding = finding,
+               .op = {.op = run->rule->op,
+                      .site = run->calls[0]->site,
+                      .recorded = true,
+                      .index = (unsigned)run->number,
+                      .name = run->name}};
+    char hidden = bg__fail_hide();
+    bg_status status;
+
+    p.op.memory = &p.op.own;
+    status = prove(&p);
+    if (status != BG_OK)
+        bg__ignore(cudaStreamSynchronize(p.stream));
+    else
+        bg__fail_unhide(hidden);
+    bg__memory_free(&p.op.own);
+    free(p.op.counts);
+    free(p.op.shaped);
+    free(p.list);
+    return status;
+}

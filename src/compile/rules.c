@@ -1,0 +1,117 @@
+/* All rules of the program, in a list that constructors fill. */
+#include "compile/compile.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bg_rule *first;
+
+void bg_rule_register(bg_rule *rule)
+{
+    pthread_mutex_lock(&mutex);
+    rule->next_ = first;
+    first = rule;
+    pthread_mutex_unlock(&mutex);
+    bg__compile_set_table(&bg__compile_functions);
+}
+
+void bg_rule_unregister(bg_rule *rule)
+{
+    bg_rule **link = &first;
+    pthread_mutex_lock(&mutex);
+    while (*link != NULL && *link != rule)
+        link = &(*link)->next_;
+    if (*link != NULL)
+        *link = rule->next_;
+    pthread_mutex_unlock(&mutex);
+    bg__verdicts_forget(rule);
+}
+
+static bg_status refuse_unknown(const char *name)
+{
+    bg__nearest nearest = bg__nearest_to(name, strlen(name));
+    char hint[BG__HINT_BYTES];
+
+    pthread_mutex_lock(&mutex);
+    for (const bg_rule *rule = first; rule != NULL; rule = rule->next_)
+        bg__nearest_add(&nearest, rule->op->name, strlen(rule->op->name));
+    pthread_mutex_unlock(&mutex);
+    return bg__fail(BG_ERROR_NOT_FOUND,
+                    "bg_rule_set_attributes: no rule makes op \"%s\"%s; link the source file that defines it", name,
+                    bg__nearest_hint(&nearest, "", hint));
+}
+
+static bool are_same(const bg_rule_attributes *a, const bg_rule_attributes *b)
+{
+    return a->applies == b->applies && a->in_place == b->in_place &&
+           (a->tolerance == b->tolerance ||
+            (a->tolerance != NULL && b->tolerance != NULL && strcmp(a->tolerance, b->tolerance) == 0));
+}
+
+bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes *attributes)
+{
+    bg_rule_attributes taken = BG_RULE_ATTRIBUTES_INIT;
+    bool found = false;
+    bg_status status = BG_OK;
+
+    BG__NEED(op);
+    if (attributes != NULL)
+        BG__TRY(
+            bg__sized_take(&taken, attributes, sizeof taken, sizeof(size_t), "attributes", "BG_RULE_ATTRIBUTES_INIT"));
+    if (taken.tolerance != NULL)
+        BG__TRY(bg__debug_hooks.check_tolerance(taken.tolerance, "attributes->tolerance"));
+    taken.struct_size = sizeof taken;
+    pthread_mutex_lock(&mutex);
+    for (bg_rule *rule = first; rule != NULL; rule = rule->next_) {
+        if (strcmp(rule->op->name, op) != 0)
+            continue;
+        if (!are_same(&rule->attributes_, &taken))
+            bg__verdicts_forget(rule);
+        rule->attributes_ = taken;
+        found = true;
+    }
+    pthread_mutex_unlock(&mutex);
+    if (!found)
+        status = refuse_unknown(op);
+done:
+    return status;
+}
+
+static int compare_rules(const void *a, const void *b)
+{
+    const bg_rule *x = *(const bg_rule *const *)a, *y = *(const bg_rule *const *)b;
+    bool x_shaped = x->attributes_.applies != NULL, y_shaped = y->attributes_.applies != NULL;
+    int order;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    if (x_shaped != y_shaped)
+        return x_shaped ? -1 : 1;
+    order = strcmp(x->op->name, y->op->name);
+    if (order == 0)
+        order = strcmp(x->defined_at.file, y->defined_at.file);
+    return order != 0 ? order : (x->defined_at.line > y->defined_at.line) - (x->defined_at.line < y->defined_at.line);
+}
+
+bg_status bg__rules_list(const bg_rule ***rules, int *count)
+{
+    int number = 0;
+    bg_status status = BG_OK;
+
+    pthread_mutex_lock(&mutex);
+    for (const bg_rule *rule = first; rule != NULL; rule = rule->next_)
+        number++;
+    *rules = calloc((size_t)number + 1, sizeof *rules);
+    if (*rules == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rules", number);
+    number = 0;
+    for (const bg_rule *rule = first; rule != NULL && *rules != NULL; rule = rule->next_)
+        (*rules)[number++] = rule;
+    pthread_mutex_unlock(&mutex);
+    if (*rules != NULL)
+        qsort(*rules, (size_t)number, sizeof *rules, compare_rules);
+    *count = number;
+    return status;
+}

@@ -1,0 +1,303 @@
+/* Finds the places where the calls are those of a rule, and chooses among them. */
+#include "compile/compile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, ...)
+{
+    char text[600];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    free(run->why);
+    run->state = state;
+    run->why = strdup(text);
+    return run->why != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what rules do");
+}
+
+/* ---- names ---- */
+
+static char *make_name(const bg_rule *rule, bg__call *const *calls)
+{
+    size_t bytes = strlen(rule->op->name) + 3;
+    char *name, *end;
+
+    for (int i = 0; i < rule->count; i++)
+        bytes += strlen(calls[i]->name) + 2;
+    name = malloc(bytes);
+    if (name == NULL)
+        return NULL;
+    end = stpcpy(stpcpy(name, rule->op->name), "[");
+    for (int i = 0; i < rule->count; i++)
+        end = stpcpy(stpcpy(end, i > 0 ? ", " : ""), calls[i]->name);
+    stpcpy(end, "]");
+    return name;
+}
+
+/* The first rule of the op counts for all of them. */
+static int *number_of(bg__compiled *compiled, const bg_rule *rule)
+{
+    int i = 0;
+    while (compiled->rules[i]->op != rule->op)
+        i++;
+    return &compiled->numbers[i];
+}
+
+/* ---- what forbids a run ---- */
+
+static bg_status refuse_raw_work(bg__run *run, const bg__call *one, const bg__call *next)
+{
+    return bg__run_set(run, BG_FUSION_REFUSED, "work that no op call has launched is between %s and %s", one->name,
+                       next->name);
+}
+
+static bg_status check_place(bg__run *run)
+{
+    bg__call *const *calls = run->calls;
+
+    for (int i = 0; i < run->rule->count; i++) {
+        if (calls[i]->parent != calls[0]->parent)
+            return bg__run_set(run, BG_FUSION_REFUSED, "%s and %s are in the bodies of different calls", calls[0]->name,
+                               calls[i]->name);
+        if (calls[i]->stream != calls[0]->stream)
+            return bg__run_set(run, BG_FUSION_REFUSED, "a fork: %s and %s are on different streams", calls[0]->name,
+                               calls[i]->name);
+        if (calls[i]->first_node < 0 || calls[i]->end_node <= calls[i]->first_node)
+            return bg__run_set(run, BG_FUSION_REFUSED, "%s has left no work in the graph", calls[i]->name);
+        if (i > 0 && calls[i - 1]->end_node != calls[i]->first_node)
+            return refuse_raw_work(run, calls[i - 1], calls[i]);
+    }
+    run->first = (size_t)calls[0]->first_node;
+    run->end = (size_t)calls[run->rule->count - 1]->end_node;
+    return BG_OK;
+}
+
+static const bg__call *call_of(const bg__run *run, size_t node)
+{
+    int i = 0;
+    while (i + 1 < run->rule->count && node >= (size_t)run->calls[i]->end_node)
+        i++;
+    return run->calls[i];
+}
+
+/* Nothing outside may come between its nodes. */
+static bg_status check_chain(const bg__piece *piece, bg__run *run)
+{
+    if (run->end > piece->count)
+        return bg__run_set(run, BG_FUSION_REFUSED, "its nodes are not known");
+    for (size_t i = run->first + 1; i < run->end; i++) {
+        if (piece->before[i] == 1 && piece->previous[i] == i - 1 && piece->after[i - 1] == 1)
+            continue;
+        return bg__run_set(run, BG_FUSION_REFUSED, "a fork: other work waits for %s, or %s waits for other work",
+                           call_of(run, i - 1)->name, call_of(run, i)->name);
+    }
+    return BG_OK;
+}
+
+static bg_status check_arguments(bg__run *run)
+{
+    const void *args[BG_RULE_CALLS];
+    bg__output output = {0};
+    char why[400];
+
+    if (bg__output_next(run->calls[0]->op, &output)) {
+        const bg_tensor *tensor = bg__output_tensor(&output, run->calls[0]->kept);
+        run->rows = tensor->rank > 0 ? (int)tensor->dim[0] : 1;
+    }
+    run->args = calloc(1, run->rule->op->args_size);
+    if (run->args == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", run->name);
+    for (int i = 0; i < run->rule->count; i++)
+        args[i] = run->calls[i]->kept;
+    if (!run->rule->match(args, run->args, run->rows))
+        return bg__run_set(run, BG_FUSION_REFUSED, "the rule at %s:%d declines these arguments",
+                           run->rule->defined_at.file, run->rule->defined_at.line);
+    if (!bg__run_check_tensors(run, why, sizeof why))
+        return bg__run_set(run, BG_FUSION_REFUSED, "%s", why);
+    return BG_OK;
+}
+
+/* ---- what leaves a run out ---- */
+
+/* The last pattern that matches decides. A list that only leaves out begins with all. */
+static bool is_wanted(const bg__compiled *compiled, const bg__run *run)
+{
+    bg__globs globs = {.list = compiled->wanted};
+    bool named = false, wanted = false, all = true;
+    char name[160];
+
+    if (compiled->wanted == NULL)
+        return true;
+    snprintf(name, sizeof name, "%s#%d", run->rule->op->name, run->number);
+    while (bg__globs_next(&globs)) {
+        all &= globs.negate;
+        if (!bg__glob_numbered(globs.text, globs.length, name))
+            continue;
+        named = true;
+        wanted = !globs.negate;
+    }
+    return named ? wanted : all;
+}
+
+static bool has_size(const char *sizes, int rows)
+{
+    for (const char *at = sizes; at != NULL && *at != '\0';) {
+        char *end;
+        if (strtol(at, &end, 10) == rows && end != at)
+            return true;
+        at = strchr(at, ',');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return sizes == NULL;
+}
+
+static bg_status check_wanted(const bg__piece *piece, bg__run *run)
+{
+    bool (*applies)(int rows) = run->rule->attributes_.applies;
+    const bg_capture *capture = piece->capture;
+
+    if (!is_wanted(piece->compiled, run))
+        return bg__run_set(run, BG_FUSION_OFF, "BG_COMPILE_OPS leaves it out");
+    if (applies != NULL && capture->level == BG_LEVEL_ONCE)
+        return bg__run_set(run, BG_FUSION_OFF, "the rule is specialised for shapes, which level 2 does not use");
+    if (applies != NULL && !has_size(capture->options.compile_sizes, run->rows))
+        return bg__run_set(run, BG_FUSION_OFF, "compile_sizes has no %d", run->rows);
+    if (applies != NULL && !applies(run->rows))
+        return bg__run_set(run, BG_FUSION_OFF, "the rule does not apply to %d rows", run->rows);
+    return BG_OK;
+}
+
+/* ---- finding ---- */
+
+static bool has_calls(const bg_rule *rule, bg__call *const *calls, int count)
+{
+    if (rule->count > count)
+        return false;
+    for (int i = 0; i < rule->count; i++)
+        if (calls[i]->op != rule->calls[i])
+            return false;
+    return true;
+}
+
+static bg_status add_run(const bg__piece *piece, const bg_rule *rule, bg__call *const *calls)
+{
+    bg__compiled *compiled = piece->compiled;
+    bg__run *run;
+    bg_status status;
+
+    BG__TRY(BG__GROW(compiled->runs, compiled->run_count, compiled->run_capacity, "runs of calls"));
+    run = &compiled->runs[compiled->run_count];
+    *run = (bg__run){.rule = rule,
+                     .calls = calls,
+                     .site = calls[0]->site,
+                     .state = BG_FUSION_FITS,
+                     .segment = piece->capture->graph->segment_count,
+                     .name = make_name(rule, calls)};
+    if (run->name == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for runs of calls");
+    compiled->run_count++;
+    run->number = (*number_of(compiled, rule))++;
+done:
+    return status;
+}
+
+bg_status bg__runs_find(const bg__piece *piece)
+{
+    const bg_capture *capture = piece->capture;
+    const bg__compiled *compiled = piece->compiled;
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < capture->inlined_count; i++)
+        for (int r = 0; r < compiled->rule_count; r++)
+            if (has_calls(compiled->rules[r], capture->inlined + i, capture->inlined_count - i))
+                BG__TRY(add_run(piece, compiled->rules[r], capture->inlined + i));
+done:
+    return status;
+}
+
+static bg_status check_run(const bg__piece *piece, bg__run *run)
+{
+    bg_status status;
+
+    BG__TRY(check_place(run));
+    if (bg__run_is_open(run))
+        BG__TRY(check_chain(piece, run));
+    if (bg__run_is_open(run) && piece->memory)
+        BG__TRY(bg__run_set(run, BG_FUSION_REFUSED,
+                            "the segment has allocation nodes, so that CUDA lets no node be removed"));
+    if (bg__run_is_open(run))
+        BG__TRY(check_arguments(run));
+    if (bg__run_is_open(run))
+        BG__TRY(check_wanted(piece, run));
+    if (bg__run_is_open(run))
+        BG__TRY(bg__verdict_get(run->rule, run->calls, &run->verdict));
+done:
+    return status;
+}
+
+bg_status bg__runs_check(const bg__piece *piece)
+{
+    bg__compiled *compiled = piece->compiled;
+    bg_status status = BG_OK;
+
+    for (int i = piece->first_run; i < compiled->run_count; i++)
+        BG__TRY(check_run(piece, &compiled->runs[i]));
+done:
+    return status;
+}
+
+/* ---- choosing ---- */
+
+static bg_status judge(const bg__compiled *compiled, bg__run *run)
+{
+    bg__finding finding = bg__verdict_read(run->verdict);
+
+    run->proven = finding.known && finding.state == BG_FUSION_APPLIED;
+    run->calls_us = finding.calls_us;
+    run->op_us = finding.op_us;
+    if (compiled->prove == BG__PROVE_OFF || run->proven)
+        return BG_OK;
+    if (!finding.known)
+        return bg__run_set(run, BG_FUSION_UNPROVEN,
+                           "nothing was launched at capture, so that there was no data to "
+                           "prove it with");
+    return bg__run_set(run, finding.state, "%s", finding.why);
+}
+
+static bg_status choose(bg__run *run, bool *taken)
+{
+    for (size_t i = run->first; i < run->end; i++)
+        if (taken[i])
+            return bg__run_set(run, BG_FUSION_COVERED, "a rule of more calls has taken some of its calls");
+    for (size_t i = run->first; i < run->end; i++)
+        taken[i] = true;
+    run->state = BG_FUSION_APPLIED;
+    return BG_OK;
+}
+
+bg_status bg__runs_choose(const bg__piece *piece)
+{
+    bg__compiled *compiled = piece->compiled;
+    bool *taken = calloc(piece->count + 1, sizeof *taken);
+    bg_status status = BG_OK;
+
+    if (taken == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", piece->count);
+    for (int r = 0; r < compiled->rule_count; r++)
+        for (int i = piece->first_run; i < compiled->run_count; i++) {
+            bg__run *run = &compiled->runs[i];
+            if (run->rule != compiled->rules[r] || !bg__run_is_open(run))
+                continue;
+            BG__TRY(judge(compiled, run));
+            if (bg__run_is_open(run))
+                BG__TRY(choose(run, taken));
+        }
+done:
+    free(taken);
+    return status;
+}

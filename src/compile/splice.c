@@ -1,0 +1,326 @@
+/* Puts ops into a segment's graph in place of runs of calls. CUDA lets nodes be added to a graph while a stream
+ * captures into it, but removes none meanwhile: so one capture adds all ops, each behind what its run waits for, and
+ * the nodes of the runs go afterwards. */
+#include "compile/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes: what a run waits for, or those of its op that nothing of the op waits for. */
+typedef struct nodes {
+    cudaGraphNode_t *list;
+    size_t count, capacity;
+} nodes;
+
+/* An op in the graph. */
+typedef struct placed {
+    bg__run *run;
+    nodes last;
+} placed;
+
+/* A node of an op. */
+typedef struct made {
+    cudaGraphNode_t node;
+    const bg__call *run;
+} made;
+
+typedef struct splice {
+    const bg__piece *piece;
+    placed *list; /* in order of the pass */
+    size_t count;
+    size_t *placed_at; /* of each node of the piece that an applied run has: which in the list, from 1 */
+    made *made;
+    size_t made_count, made_capacity;
+} splice;
+
+static bg_status add_node(nodes *to, cudaGraphNode_t node)
+{
+    bg_status status;
+
+    for (size_t i = 0; i < to->count; i++)
+        if (to->list[i] == node)
+            return BG_OK;
+    BG__TRY(BG__GROW(to->list, to->count, to->capacity, "nodes"));
+    to->list[to->count++] = node;
+done:
+    return status;
+}
+
+/* What stands for a node now: itself, or the last nodes of the op that has taken its place. */
+static bg_status add_present(const splice *s, nodes *to, size_t place)
+{
+    const placed *at = s->placed_at[place] > 0 ? &s->list[s->placed_at[place] - 1] : NULL;
+    bg_status status = BG_OK;
+
+    if (at == NULL)
+        return add_node(to, s->piece->nodes[place]);
+    for (size_t i = 0; i < at->last.count; i++)
+        BG__TRY(add_node(to, at->last.list[i]));
+done:
+    return status;
+}
+
+/* What a run waits for comes before it, so that its op is there already. */
+static bg_status list_before(const splice *s, const bg__run *run, nodes *before)
+{
+    const bg__piece *piece = s->piece;
+    bg_status status = BG_OK;
+
+    if (piece->before[run->first] == 1)
+        return add_present(s, before, piece->previous[run->first]);
+    for (size_t i = 0; piece->before[run->first] > 1 && i < piece->edges.count; i++)
+        if (piece->edges.to[i] == piece->nodes[run->first])
+            BG__TRY(add_present(s, before, bg__piece_find(piece, piece->edges.from[i])));
+done:
+    return status;
+}
+
+/* ---- the ops ---- */
+
+static bg_status read_frontier(cudaStream_t stream, nodes *last)
+{
+    enum cudaStreamCaptureStatus capturing;
+    const cudaGraphNode_t *list = NULL;
+    size_t count = 0;
+    bg_status status;
+
+    BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &list, NULL, &count));
+    if (capturing != cudaStreamCaptureStatusActive)
+        BG__FAIL(BG_ERROR_CAPTURE_INVALID, "the body made a call that CUDA forbids during capture");
+    for (size_t i = 0; i < count; i++)
+        BG__TRY(add_node(last, list[i]));
+done:
+    return status;
+}
+
+static bool has_node(const nodes *of, cudaGraphNode_t node)
+{
+    for (size_t i = 0; i < of->count; i++)
+        if (of->list[i] == node)
+            return true;
+    return false;
+}
+
+/* first: where the run's nodes begin; before: what the run waits for. */
+static bg_status add_made(splice *s, size_t first, const nodes *before, cudaGraphNode_t node, const bg__call *run)
+{
+    bool known = has_node(before, node);
+    bg_status status = BG_OK;
+
+    for (size_t i = first; i < s->made_count && !known; i++)
+        known = s->made[i].node == node;
+    if (known)
+        return BG_OK;
+    BG__TRY(BG__GROW(s->made, s->made_count, s->made_capacity, "nodes"));
+    s->made[s->made_count++] = (made){node, run};
+done:
+    return status;
+}
+
+static bg_status add_dependencies(splice *s, size_t first, const nodes *before, cudaGraphNode_t node,
+                                  const bg__call *run)
+{
+    cudaGraphNode_t *list = NULL;
+    cudaGraphEdgeData *data = NULL; /* CUDA lists no edges of special kinds without room for it */
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphNodeGetDependencies(node, NULL, NULL, &count));
+    if (count == 0)
+        goto done;
+    list = calloc(count, sizeof(cudaGraphNode_t));
+    data = calloc(count, sizeof *data);
+    if (list == NULL || data == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
+    BG__TRY_CUDA(cudaGraphNodeGetDependencies(node, list, data, &count));
+    for (size_t i = 0; i < count; i++)
+        BG__TRY(add_made(s, first, before, list[i], run));
+done:
+    free(list);
+    free(data);
+    return status;
+}
+
+/* The nodes of an op: from its last ones back to those that it waits for. */
+static bg_status list_made(splice *s, const nodes *before, const placed *at)
+{
+    size_t first = s->made_count;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < at->last.count; i++)
+        BG__TRY(add_made(s, first, before, at->last.list[i], at->run->call));
+    for (size_t i = first; i < s->made_count; i++)
+        BG__TRY(add_dependencies(s, first, before, s->made[i].node, at->run->call));
+done:
+    return status;
+}
+
+static bg_status capture_op(splice *s, placed *at)
+{
+    const bg_capture *capture = s->piece->capture;
+    bg__run *run = at->run;
+    nodes before = {NULL, 0, 0};
+    bg_status status;
+
+    BG__TRY(bg__call_add_run(run->calls, run->rule->count, run->rule->op, run->name, &run->call));
+    BG__TRY(list_before(s, run, &before));
+    BG__TRY_CUDA(cudaStreamUpdateCaptureDependencies(capture->origin, before.list, NULL, before.count,
+                                                     cudaStreamSetCaptureDependencies));
+    run->call->kept = run->call->want;
+    BG__TRY(bg__call_run(run->call, run->rule->op->body, run->args, capture->origin));
+    bg__pending_note(); /* the body may have left an error of its own */
+    BG__TRY(read_frontier(capture->origin, &at->last));
+    BG__TRY(list_made(s, &before, at));
+done:
+    free(before.list);
+    if (status != BG_OK)
+        bg__fail_where("%s", run->name);
+    return status;
+}
+
+static bg_status capture_ops(splice *s)
+{
+    const bg_capture *capture = s->piece->capture;
+    cudaGraph_t same = NULL;
+    cudaError_t error;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(
+        cudaStreamBeginCaptureToGraph(capture->origin, s->piece->segment->graph, NULL, NULL, 0, capture->options.mode));
+    for (size_t i = 0; i < s->count && status == BG_OK; i++)
+        status = capture_op(s, &s->list[i]);
+    error = cudaStreamEndCapture(capture->origin, &same);
+    if (status != BG_OK)
+        bg__ignore(error);
+    else if (error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaStreamEndCapture");
+done:
+    return status;
+}
+
+/* ---- what comes behind them ---- */
+
+static bg_status add_edges(const splice *s, const placed *at, cudaGraphNode_t to)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < at->last.count; i++)
+        BG__TRY_CUDA(cudaGraphAddDependencies(s->piece->segment->graph, &at->last.list[i], &to, NULL, 1));
+done:
+    return status;
+}
+
+/* What waits for a run and stays; other ops wait for its op already. */
+static bg_status join_rest(const splice *s, const placed *at)
+{
+    const bg__piece *piece = s->piece;
+    size_t tail = at->run->end - 1;
+    bg_status status = BG_OK;
+
+    if (piece->after[tail] == 1)
+        return s->placed_at[piece->next[tail]] > 0 ? BG_OK : add_edges(s, at, piece->nodes[piece->next[tail]]);
+    for (size_t i = 0; piece->after[tail] > 1 && i < piece->edges.count; i++)
+        if (piece->edges.from[i] == piece->nodes[tail] && s->placed_at[bg__piece_find(piece, piece->edges.to[i])] == 0)
+            BG__TRY(add_edges(s, at, piece->edges.to[i]));
+done:
+    return status;
+}
+
+static bg_status remove_runs(const splice *s)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < s->piece->count; i++)
+        if (s->placed_at[i] > 0)
+            BG__TRY_CUDA(cudaGraphDestroyNode(s->piece->nodes[i]));
+done:
+    return status;
+}
+
+/* ---- where each node comes from ---- */
+
+static int compare_made(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const made *)a)->node, y = (uintptr_t)((const made *)b)->node;
+    return (x > y) - (x < y);
+}
+
+static bg__origin find_origin(const splice *s, cudaGraphNode_t node)
+{
+    const made wanted = {node, NULL};
+    const made *found = bsearch(&wanted, s->made, s->made_count, sizeof wanted, compare_made);
+    return found != NULL ? (bg__origin){0, found->run} : (bg__origin){bg__piece_find(s->piece, node), NULL};
+}
+
+static bg_status note_origins(splice *s)
+{
+    bg__segment *segment = s->piece->segment;
+    cudaGraphNode_t *list = NULL;
+    size_t count = 0;
+    bg_status status;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
+    list = calloc(count + 1, sizeof(cudaGraphNode_t));
+    segment->origins = calloc(count + 1, sizeof *segment->origins);
+    if (list == NULL || segment->origins == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, list, &count));
+    if (s->made_count > 0)
+        qsort(s->made, s->made_count, sizeof *s->made, compare_made);
+    for (size_t i = 0; i < count; i++)
+        segment->origins[i] = find_origin(s, list[i]);
+    segment->captured_nodes = s->piece->count;
+    segment->nodes = count;
+done:
+    free(list);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static int compare_placed(const void *a, const void *b)
+{
+    size_t x = ((const placed *)a)->run->first, y = ((const placed *)b)->run->first;
+    return (x > y) - (x < y);
+}
+
+static bg_status list_applied(splice *s)
+{
+    const bg__compiled *compiled = s->piece->compiled;
+    int runs = compiled->run_count - s->piece->first_run;
+
+    s->list = calloc((size_t)runs + 1, sizeof *s->list);
+    s->placed_at = calloc(s->piece->count + 1, sizeof *s->placed_at);
+    if (s->list == NULL || s->placed_at == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d runs of calls", runs);
+    for (int i = s->piece->first_run; i < compiled->run_count; i++)
+        if (compiled->runs[i].state == BG_FUSION_APPLIED)
+            s->list[s->count++].run = &compiled->runs[i];
+    if (s->count > 0)
+        qsort(s->list, s->count, sizeof *s->list, compare_placed);
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t node = s->list[i].run->first; node < s->list[i].run->end; node++)
+            s->placed_at[node] = i + 1;
+    return BG_OK;
+}
+
+bg_status bg__splice(const bg__piece *piece)
+{
+    splice s = {.piece = piece};
+    bg_status status;
+
+    BG__TRY(list_applied(&s));
+    if (s.count == 0)
+        goto done;
+    BG__TRY(capture_ops(&s));
+    for (size_t i = 0; i < s.count; i++)
+        BG__TRY(join_rest(&s, &s.list[i]));
+    BG__TRY(remove_runs(&s));
+    BG__TRY(note_origins(&s));
+done:
+    for (size_t i = 0; i < s.count; i++)
+        free(s.list[i].last.list);
+    free(s.list);
+    free(s.placed_at);
+    free(s.made);
+    return status;
+}

@@ -1,0 +1,175 @@
+/* What captures call: the level's work on each segment, and what a graph keeps of it. */
+#include "compile/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- begin ---- */
+
+static bg_status read_wanted(bg__compiled *compiled)
+{
+    const char *text = bg__env("BG_COMPILE_OPS");
+    bg_status status = BG_OK;
+
+    if (text != NULL && text[0] == '@')
+        BG__TRY(bg__override_read_list(text + 1, &compiled->wanted_file));
+    compiled->wanted = compiled->wanted_file != NULL ? compiled->wanted_file : text;
+done:
+    if (status != BG_OK)
+        bg__fail_where("BG_COMPILE_OPS");
+    return status;
+}
+
+static bg_status begin_compiling(bg_capture *capture)
+{
+    bg__compiled *compiled = calloc(1, sizeof *compiled);
+    bg_status status;
+
+    if (compiled == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for compilation");
+    capture->graph->compiled = compiled;
+    compiled->info.level = capture->level;
+    BG__TRY(bg__env_choice("BG_COMPILE_PROVE", &compiled->prove));
+    BG__TRY(read_wanted(compiled));
+    BG__TRY(bg__rules_list(&compiled->rules, &compiled->rule_count));
+    compiled->numbers = calloc((size_t)compiled->rule_count + 1, sizeof *compiled->numbers);
+    if (compiled->numbers == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rules", compiled->rule_count);
+done:
+    return status;
+}
+
+/* ---- a segment ---- */
+
+static void forget_arguments(const bg__piece *piece)
+{
+    for (int i = piece->first_run; i < piece->compiled->run_count; i++) {
+        bg__run *run = &piece->compiled->runs[i];
+        free(run->args);
+        run->args = NULL;
+        run->calls = NULL;
+    }
+}
+
+static bg_status compile_piece(bg__piece *piece, bool *launched)
+{
+    const bg_capture *capture = piece->capture;
+    const bg__compiled *compiled = piece->compiled;
+    bg_status status;
+
+    BG__TRY(bg__runs_find(piece));
+    if (compiled->run_count == piece->first_run)
+        goto done;
+    BG__TRY(bg__piece_read(piece));
+    BG__TRY(bg__runs_check(piece));
+    if (capture->level == BG_LEVEL_AS_IS)
+        goto done;
+    if (compiled->prove != BG__PROVE_OFF && capture->options.launch_segments)
+        BG__TRY(bg__referee_prove(piece, launched));
+    BG__TRY(bg__runs_choose(piece));
+    BG__TRY(bg__splice(piece));
+done:
+    return status;
+}
+
+static bg_status compile_segment(bg_capture *capture, bg__segment *segment, bool *launched)
+{
+    bg__compiled *compiled = capture->graph->compiled;
+    bg__piece piece = {.capture = capture, .compiled = compiled, .segment = segment};
+    bg_status status;
+
+    piece.first_run = compiled->run_count;
+    compiled->info.pieces++;
+    compiled->info.nodes_before += segment->nodes;
+    status = compile_piece(&piece, launched);
+    compiled->info.nodes_after += segment->nodes;
+    forget_arguments(&piece);
+    bg__piece_free(&piece);
+    return status;
+}
+
+/* ---- end ---- */
+
+static void free_capturing(bg__compiled *compiled)
+{
+    free(compiled->rules);
+    free(compiled->numbers);
+    free(compiled->wanted_file);
+    bg__device_free(compiled->room);
+    compiled->rules = NULL;
+    compiled->numbers = NULL;
+    compiled->wanted = compiled->wanted_file = NULL;
+    compiled->room = NULL;
+}
+
+static void end_compiling(bg_capture *capture)
+{
+    bg__compiled *compiled = capture->graph->compiled;
+
+    compiled->info.fusions = compiled->run_count;
+    for (int i = 0; i < compiled->run_count; i++) {
+        const bg_fusion_state state = compiled->runs[i].state;
+        compiled->info.applied += state == BG_FUSION_APPLIED;
+        compiled->info.refused += state == BG_FUSION_REFUSED;
+        compiled->info.dropped += state == BG_FUSION_DIFFERS || state == BG_FUSION_SLOWER;
+        compiled->info.unproven += state == BG_FUSION_UNPROVEN;
+    }
+    free_capturing(compiled);
+    bg__debug_hooks.compiled(capture->graph);
+}
+
+static void free_compiled(bg_graph *graph)
+{
+    bg__compiled *compiled = graph->compiled;
+
+    free_capturing(compiled);
+    for (int i = 0; i < compiled->run_count; i++) {
+        free(compiled->runs[i].name);
+        free(compiled->runs[i].why);
+    }
+    free(compiled->runs);
+    free(compiled);
+    graph->compiled = NULL;
+}
+
+const bg__compile_table bg__compile_functions = {begin_compiling, compile_segment, end_compiling, free_compiled};
+
+/* ---- asking ---- */
+
+bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info)
+{
+    bg_compile_info full = BG_COMPILE_INFO_INIT;
+
+    BG__NEED(graph);
+    BG__NEED(info);
+    if (graph->compiled != NULL)
+        full = graph->compiled->info;
+    return bg__sized_give(info, &full, sizeof full, "bg_graph_get_compile_info: info", "BG_COMPILE_INFO_INIT");
+}
+
+bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusion)
+{
+    bg_fusion full = BG_FUSION_INIT;
+    const bg__run *run;
+    int count;
+
+    BG__NEED(graph);
+    BG__NEED(fusion);
+    count = graph->compiled != NULL ? graph->compiled->run_count : 0;
+    if (index < 0 || index >= count)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_get_fusion: graph %s has no run %d; there are %d", graph->name,
+                        index, count);
+    run = &graph->compiled->runs[index];
+    full.name = run->name;
+    full.op = run->rule->op->name;
+    full.number = run->number;
+    full.file = run->site.file != NULL ? run->site.file : "";
+    full.line = run->site.line;
+    full.state = run->state;
+    full.why = run->why != NULL ? run->why : "";
+    full.segment = run->segment;
+    full.proven = run->proven;
+    full.calls_us = run->calls_us;
+    full.op_us = run->op_us;
+    return bg__sized_give(fusion, &full, sizeof full, "bg_graph_get_fusion: fusion", "BG_FUSION_INIT");
+}

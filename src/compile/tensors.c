@@ -1,0 +1,168 @@
+/* What a run's op reads and writes, compared with what its calls do. */
+#include "compile/compile.h"
+
+#include <stdio.h>
+
+/* One tensor of some arguments. Starts zeroed. */
+typedef struct each_tensor {
+    uint32_t field;
+    int element;
+    const bg_field *of;
+    const bg_tensor *tensor;
+} each_tensor;
+
+static bool next_tensor(const bg_op *op, const void *args, each_tensor *at)
+{
+    for (; at->field < op->field_count; at->field++, at->element = 0) {
+        const bg_field *field = &op->fields[at->field];
+        if (at->element >= bg__tensors_in(field))
+            continue;
+        at->of = field;
+        at->tensor = bg__tensors_of(field, args) + at->element++;
+        return true;
+    }
+    return false;
+}
+
+static bool is_written(const bg_field *field)
+{
+    return field->role == BG_ROLE_OUT || field->role == BG_ROLE_INOUT || field->role == BG_ROLE_OUTS;
+}
+
+static bool is_same_memory(const bg_tensor *a, const bg_tensor *b)
+{
+    return a->data == b->data && bg_tensor_bytes(a) == bg_tensor_bytes(b);
+}
+
+static bool is_inside(const bg_tensor *a, const bg_tensor *outer)
+{
+    uintptr_t begin = (uintptr_t)a->data, around = (uintptr_t)outer->data;
+    return begin >= around && begin + bg_tensor_bytes(a) <= around + bg_tensor_bytes(outer);
+}
+
+static bool overlaps(const bg_tensor *a, const bg_tensor *b)
+{
+    uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+    return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+}
+
+/* ---- is all there, and nothing else ---- */
+
+static bool writes(const bg_op *op, const void *args, const bg_tensor *tensor)
+{
+    each_tensor at = {0};
+    while (next_tensor(op, args, &at))
+        if (is_written(at.of) && is_same_memory(at.tensor, tensor))
+            return true;
+    return false;
+}
+
+static bool calls_write(const bg__run *run, const bg_tensor *tensor)
+{
+    for (int i = 0; i < run->rule->count; i++)
+        if (writes(run->calls[i]->op, run->calls[i]->kept, tensor))
+            return true;
+    return false;
+}
+
+static bool calls_have(const bg__run *run, const bg_tensor *tensor)
+{
+    for (int i = 0; i < run->rule->count; i++) {
+        each_tensor at = {0};
+        while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &at))
+            if (is_inside(tensor, at.tensor))
+                return true;
+    }
+    return false;
+}
+
+static bool check_op_writes_all(const bg__run *run, char *why, size_t bytes)
+{
+    for (int i = 0; i < run->rule->count; i++) {
+        each_tensor at = {0};
+        while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &at)) {
+            if (!is_written(at.of) || writes(run->rule->op, run->args, at.tensor))
+                continue;
+            snprintf(why, bytes, "%s does not write %s of %s, which later work may read", run->rule->op->name,
+                     at.of->name, run->calls[i]->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_op_has_no_more(const bg__run *run, char *why, size_t bytes)
+{
+    const bg_op *op = run->rule->op;
+    each_tensor at = {0};
+
+    while (next_tensor(op, run->args, &at)) {
+        if (at.tensor->data == NULL || !bg__tensor_is_valid(at.tensor)) {
+            snprintf(why, bytes, "the rule sets no tensor for %s of %s", at.of->name, op->name);
+            return false;
+        }
+        if (is_written(at.of) ? calls_write(run, at.tensor) : calls_have(run, at.tensor))
+            continue;
+        snprintf(why, bytes, "%s of %s is %s", at.of->name, op->name,
+                 is_written(at.of) ? "nothing that the calls write" : "no tensor of the calls");
+        return false;
+    }
+    return true;
+}
+
+/* ---- what shares memory ---- */
+
+static bool check_pair(const bg__run *run, const each_tensor *a, const each_tensor *b, char *why, size_t bytes)
+{
+    bool same = is_same_memory(a->tensor, b->tensor);
+
+    if (!overlaps(a->tensor, b->tensor) || (!is_written(a->of) && !is_written(b->of)) ||
+        (same && run->rule->attributes_.in_place))
+        return true;
+    snprintf(why, bytes,
+             same ? "%s and %s of %s are the same memory, and the rule does not say in_place"
+                  : "%s and %s of %s overlap in part",
+             a->of->name, b->of->name, run->rule->op->name);
+    return false;
+}
+
+static bool check_sharing(const bg__run *run, char *why, size_t bytes)
+{
+    each_tensor a = {0};
+
+    while (next_tensor(run->rule->op, run->args, &a)) {
+        each_tensor b = a;
+        while (next_tensor(run->rule->op, run->args, &b))
+            if (!check_pair(run, &a, &b, why, bytes))
+                return false;
+    }
+    return true;
+}
+
+/* A tensor that is overlapped in part by another one may be read before, or after, its bytes change. */
+static bool check_calls_overlap(const bg__run *run, char *why, size_t bytes)
+{
+    for (int i = 0; i < run->rule->count; i++) {
+        each_tensor a = {0};
+        while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &a)) {
+            for (int k = i; k < run->rule->count; k++) {
+                each_tensor b = {0};
+                while (next_tensor(run->calls[k]->op, run->calls[k]->kept, &b)) {
+                    if ((!is_written(a.of) && !is_written(b.of)) || !overlaps(a.tensor, b.tensor) ||
+                        is_same_memory(a.tensor, b.tensor))
+                        continue;
+                    snprintf(why, bytes, "%s of %s and %s of %s overlap in part", a.of->name, run->calls[i]->name,
+                             b.of->name, run->calls[k]->name);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes)
+{
+    return check_op_has_no_more(run, why, bytes) && check_op_writes_all(run, why, bytes) &&
+           check_sharing(run, why, bytes) && check_calls_overlap(run, why, bytes);
+}

@@ -1,0 +1,157 @@
+/* What the referee has found in this process. */
+#include "compile/compile.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bg__verdict {
+    bg__verdict *next;
+    const bg_rule *rule;
+    int64_t *key;
+    int words;
+    bg__finding finding;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bg__verdict *first;
+
+/* ---- keys: shapes, and which tensors share memory; no addresses ---- */
+
+typedef struct key {
+    int64_t *words;
+    int count;
+    size_t capacity;
+    const bg_tensor **tensors;
+    int tensor_count;
+    size_t tensor_capacity;
+} key;
+
+static int find_same(const key *k, const bg_tensor *tensor)
+{
+    for (int i = 0; i < k->tensor_count; i++)
+        if (k->tensors[i]->data == tensor->data)
+            return i;
+    return k->tensor_count;
+}
+
+static bg_status add_word(key *k, int64_t word)
+{
+    bg_status status;
+    BG__TRY(BG__GROW(k->words, k->count, k->capacity, "the key of a rule"));
+    k->words[k->count++] = word;
+done:
+    return status;
+}
+
+static bg_status add_tensor(key *k, const bg_tensor *tensor)
+{
+    bg_status status;
+
+    BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
+    for (int d = 0; d < tensor->rank; d++)
+        BG__TRY(add_word(k, tensor->dim[d]));
+    BG__TRY(add_word(k, find_same(k, tensor)));
+    BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
+    k->tensors[k->tensor_count++] = tensor;
+done:
+    return status;
+}
+
+static bg_status make_key(key *k, bg__call *const *calls, int count)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < count; i++) {
+        const bg_op *op = calls[i]->op;
+        for (uint32_t f = 0; f < op->field_count; f++) {
+            const bg_tensor *at = bg__tensors_of(&op->fields[f], calls[i]->kept);
+            for (int n = 0; n < bg__tensors_in(&op->fields[f]); n++)
+                BG__TRY(add_tensor(k, &at[n]));
+        }
+    }
+done:
+    return status;
+}
+
+/* ---- the table ---- */
+
+static bg__verdict *find_locked(const bg_rule *rule, const key *k)
+{
+    bg__verdict *verdict = first;
+    while (verdict != NULL && (verdict->rule != rule || verdict->words != k->count ||
+                               memcmp(verdict->key, k->words, (size_t)k->count * sizeof *k->words) != 0))
+        verdict = verdict->next;
+    return verdict;
+}
+
+static bg__verdict *add_locked(const bg_rule *rule, key *k)
+{
+    bg__verdict *verdict = calloc(1, sizeof *verdict);
+    if (verdict == NULL)
+        return NULL;
+    *verdict = (bg__verdict){.next = first, .rule = rule, .key = k->words, .words = k->count};
+    first = verdict;
+    k->words = NULL;
+    return verdict;
+}
+
+bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdict **result)
+{
+    key k = {.words = NULL};
+    bg__verdict *verdict;
+    bg_status status;
+
+    *result = NULL;
+    BG__TRY(make_key(&k, calls, rule->count));
+    pthread_mutex_lock(&mutex);
+    verdict = find_locked(rule, &k);
+    if (verdict == NULL)
+        verdict = add_locked(rule, &k);
+    pthread_mutex_unlock(&mutex);
+    if (verdict == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of a rule");
+    *result = verdict;
+done:
+    free(k.words);
+    free(k.tensors);
+    return status;
+}
+
+bg__finding bg__verdict_read(bg__verdict *verdict)
+{
+    bg__finding finding;
+    pthread_mutex_lock(&mutex);
+    finding = verdict->finding;
+    pthread_mutex_unlock(&mutex);
+    return finding;
+}
+
+void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding)
+{
+    pthread_mutex_lock(&mutex);
+    verdict->finding = *finding;
+    verdict->finding.known = true;
+    pthread_mutex_unlock(&mutex);
+}
+
+void bg__verdicts_forget(const bg_rule *rule)
+{
+    pthread_mutex_lock(&mutex);
+    for (bg__verdict *verdict = first; verdict != NULL; verdict = verdict->next)
+        if (verdict->rule == rule)
+            verdict->finding.known = false;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* At the end of the process, so that what looks for leaks finds none. */
+__attribute__((destructor)) static void free_verdicts(void)
+{
+    bg__verdict *next;
+    for (bg__verdict *verdict = first; verdict != NULL; verdict = next) {
+        next = verdict->next;
+        free(verdict->key);
+        free(verdict);
+    }
+    first = NULL;
+}
