@@ -52,16 +52,27 @@ static bool may_run(const bg__call *call)
     return call->eager && runs;
 }
 
+static bg_status ignore_blocks(search *s, const bg__call *call)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < call->own.count; i++) {
+        uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
+        BG__TRY(bg__spans_add(&s->ignored, begin, begin + call->own.blocks[i].bytes));
+    }
+done:
+    return status;
+}
+
 static bg_status ignore(search *s)
 {
     bg_status status = BG_OK;
+
+    for (const bg__call *run = bg__graph_root(s->graph)->runs; run != NULL; run = run->last_run)
+        BG__TRY(ignore_blocks(s, run));
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = may_run(call) ? bg__graph_call_args(s->graph, call) : NULL;
         bg__field_tensor t = {0};
-        for (size_t i = 0; i < call->own.count; i++) {
-            uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
-            BG__TRY(bg__spans_add(&s->ignored, begin, begin + call->own.blocks[i].bytes));
-        }
+        BG__TRY(ignore_blocks(s, call));
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
             if (t.output)
                 BG__TRY(bg__spans_add_tensor(&s->ignored, t.tensor));

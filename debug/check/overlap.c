@@ -162,16 +162,26 @@ static void check_tensors(const tensors *t, bg_report *report, const held *bridg
     }
 }
 
+static bg_status list_blocks_of(const bg__call *call, held **list, size_t *count, size_t *capacity)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < call->own.count; i++) {
+        BG__TRY(BG__GROW(*list, *count, *capacity, "buffers"));
+        (*list)[(*count)++] = (held){call, &call->own.blocks[i], 0};
+    }
+done:
+    return status;
+}
+
 static bg_status list_blocks(const bg_graph *graph, held **list, size_t *count)
 {
     size_t capacity = 0, next;
     bg_status status = BG_OK;
 
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        for (size_t i = 0; i < call->own.count; i++) {
-            BG__TRY(BG__GROW(*list, *count, capacity, "buffers"));
-            (*list)[(*count)++] = (held){call, &call->own.blocks[i], 0};
-        }
+        BG__TRY(list_blocks_of(call, list, count, &capacity));
+    for (const bg__call *run = bg__graph_root(graph)->runs; run != NULL; run = run->last_run)
+        BG__TRY(list_blocks_of(run, list, count, &capacity));
     if (*count > 0)
         qsort(*list, *count, sizeof **list, compare_held_blocks);
     next = *count;

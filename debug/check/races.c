@@ -259,9 +259,10 @@ done:
     return status;
 }
 
+/* A run is where its first call is. */
 static size_t place_of(const search *s, const bg__call *call)
 {
-    const placed_call wanted = {call, 0};
+    const placed_call wanted = {call->members != NULL ? call->members[0] : call, 0};
     const placed_call *found = bsearch(&wanted, s->placed, s->placed_count, sizeof wanted, compare_placed_calls);
     return found != NULL ? found->place : s->placed_count;
 }
@@ -438,18 +439,28 @@ static int compare_listed_calls(const void *a, const void *b)
                                     : (x->place > y->place) - (x->place < y->place);
 }
 
+static bg_status collect_call(search *s, const bg__call *call, size_t *capacity)
+{
+    bg_status status = BG_OK;
+
+    if (!is_looked_at(call, bg__graph_segment_count(s->graph)))
+        return BG_OK;
+    BG__TRY(BG__GROW(s->list, s->count, *capacity, "calls"));
+    s->list[s->count] = (listed_call){call, call->segment, s->count};
+    s->count++;
+done:
+    return status;
+}
+
 static bg_status collect_calls(search *s)
 {
-    int segments = bg__graph_segment_count(s->graph);
     size_t capacity = 0;
     bg_status status = BG_OK;
 
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call))
-        if (is_looked_at(call, segments)) {
-            BG__TRY(BG__GROW(s->list, s->count, capacity, "calls"));
-            s->list[s->count] = (listed_call){call, call->segment, s->count};
-            s->count++;
-        }
+        BG__TRY(collect_call(s, call, &capacity));
+    for (const bg__call *run = bg__graph_root(s->graph)->runs; run != NULL; run = run->last_run)
+        BG__TRY(collect_call(s, run, &capacity));
     if (s->count > 0)
         qsort(s->list, s->count, sizeof *s->list, compare_listed_calls);
 done:

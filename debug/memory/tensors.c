@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,41 @@ bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b)
 {
     uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
     return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+}
+
+static bool writes_into(const bg__call *call, const bg_tensor *tensor)
+{
+    bg__field_tensor t = {0};
+    while (call->kept != NULL && bg__field_tensor_next(call->op, call->kept, &t))
+        if (t.output && bg__tensor_overlaps(t.tensor, tensor))
+            return true;
+    return false;
+}
+
+/* The place of a call in its run. */
+static int place_in_run(const bg__call *call)
+{
+    int place = 0;
+    while (call->run->members[place] != call)
+        place++;
+    return place;
+}
+
+bool bg__run_makes(const bg__call *call, const bg_tensor *tensor)
+{
+    bool makes = false;
+    for (int i = 0, end = call->run != NULL ? place_in_run(call) : 0; i < end && !makes; i++)
+        makes = writes_into(call->run->members[i], tensor);
+    return makes;
+}
+
+bool bg__run_overwrites(const bg__call *call, const bg_tensor *tensor)
+{
+    bool overwrites = false;
+    for (int i = call->run != NULL ? place_in_run(call) + 1 : INT_MAX; call->run != NULL && i < call->run->member_count;
+         i++)
+        overwrites |= writes_into(call->run->members[i], tensor);
+    return overwrites;
 }
 
 bool bg__call_is_idle(const bg__call *call)

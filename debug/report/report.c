@@ -134,6 +134,14 @@ void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
     edit_message = edit;
 }
 
+/* A call that a rule has fused with its neighbours keeps its name, and the message says what computes it. */
+static void name_run(const bg__call *call, char *message, size_t bytes)
+{
+    size_t length = strlen(message);
+    if (call != NULL && call->run != NULL)
+        snprintf(message + length, bytes - length, "; a rule has put %.300s in its place", call->run->name);
+}
+
 /* The rest of the finding is given. */
 static void add_message(bg_report *report, bg_finding finding, const bg__call *call, const char *format,
                         va_list arguments)
@@ -141,6 +149,7 @@ static void add_message(bg_report *report, bg_finding finding, const bg__call *c
     char message[1024];
 
     vsnprintf(message, sizeof message, format, arguments);
+    name_run(call, message, sizeof message);
     if (edit_message != NULL)
         edit_message(message, sizeof message);
     finding.struct_size = sizeof finding;

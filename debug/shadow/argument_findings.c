@@ -127,16 +127,30 @@ done:
     return status;
 }
 
+/* A bit for each input that calls before it in the same run make: nobody sees them before the whole run has ended. */
+static uint32_t find_made(const bg__call *call, const void *args)
+{
+    bg__field_tensor t = {0};
+    uint32_t made = 0;
+    for (int number = 0; call->run != NULL && bg__field_tensor_next(call->op, args, &t); number += t.input)
+        if (t.input && bg__run_makes(call, t.tensor))
+            made |= 1u << number;
+    return made;
+}
+
 bg_status bg__inputs_check(bg__shadow *s, const bg__call *call, const void *args)
 {
     bg__call_inputs *inputs = bg__inputs_find(&s->inputs, call->name);
-    uint32_t known, readable, equal, all;
+    uint32_t known, readable, equal, all, made;
     bg_status status = BG_OK;
 
     if (inputs == NULL || inputs->call->op != call->op)
         return BG_OK;
     BG__TRY(find_known(inputs, args, &known, &readable));
-    BG__TRY(compare_known(s, inputs, call, args, known, &equal));
+    made = find_made(call, args);
+    BG__TRY(compare_known(s, inputs, call, args, known & ~made, &equal));
+    equal |= made;
+    readable |= made;
     all = (uint32_t)((1ull << bg__inputs_count(inputs)) - 1);
     inputs->differ = readable & ~equal;
     inputs->state = inputs->differ != 0 ? BG__INPUTS_DIFFER : readable != all ? BG__INPUTS_PARTLY : BG__INPUTS_EQUAL;

@@ -14,7 +14,7 @@ typedef struct walking {
     bool add;
     bool quiet;           /* calls that differ are noted, and no finding is added */
     bool late;            /* the call is compared after its segment, which ran as a whole */
-    int late_segment;     /* the last such segment */
+    const void *together; /* the last such segment, or run of calls, whose calls are compared when all have run */
     bg__spans spread;     /* outputs in it that differ, which later calls of it have read */
     const bg__call *next; /* from where calls without work have not been looked at */
     const bg__call *varying;
@@ -95,20 +95,21 @@ static bool is_beyond(const bg__pass_difference *d)
     return d->shape || d->found.beyond > 0;
 }
 
-/* Whether the call, of a segment that ran as a whole, has read what an earlier call of it got wrong: no copy of the
- * eager run came between. */
+/* Whether the call, of a segment or run that ran as a whole, has read what an earlier call of it got wrong: no copy of
+ * the eager run came between. */
 static bg_status has_spread(walking *w, const bg__pass_difference *d, bool *spread)
 {
-    const void *args = bg__graph_call_args(w->shadow->graph, d->call);
+    const void *args = bg__graph_call_args(w->shadow->graph, d->call), *together;
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
     *spread = false;
-    if (!w->late)
+    if (!w->late && d->call->run == NULL)
         return BG_OK;
-    if (w->late_segment != d->call->end_segment)
+    together = w->late ? (const void *)bg__graph_segment(w->shadow->graph, d->call->end_segment) : d->call->run;
+    if (w->together != together)
         bg__spans_free(&w->spread);
-    w->late_segment = d->call->end_segment;
+    w->together = together;
     while (args != NULL && bg__field_tensor_next(d->call->op, args, &t)) {
         uintptr_t begin = (uintptr_t)t.tensor->data;
         *spread |= t.input && bg__spans_overlap(&w->spread, begin, begin + bg_tensor_bytes(t.tensor));
@@ -198,7 +199,7 @@ static bg_status compare_call(void *user, const bg__call *call, const void *args
 
     BG__TRY(bg__shadow_join_break(w->shadow, call, args, w->shadow->stream));
     w->late = late;
-    BG__TRY(bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c));
+    BG__TRY(bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_overwrites, &c));
     w->late = false;
 done:
     return status;
@@ -232,7 +233,7 @@ static bg_status compare_inputs(void *user, const bg__call *call, const void *ar
 
     BG__TRY(compare_idle(w, call));
     if (call->parent->op != NULL)
-        BG__TRY(bg__pass_calls_compare(w->inner, call, args, NULL, &c));
+        BG__TRY(bg__pass_calls_compare(w->inner, call, args, bg__run_makes, &c));
     BG__TRY(bg__inputs_check(w->shadow, call, args));
 done:
     return status;
@@ -317,7 +318,7 @@ static bg_status add_or_compare_inputs(walking *w, const bg__call *call, const v
         return BG_OK;
     if (w->add)
         return bg__pass_calls_add(w->inner, call, args, true, stream);
-    return bg__pass_calls_compare(w->inner, call, args, NULL, &c);
+    return bg__pass_calls_compare(w->inner, call, args, bg__run_makes, &c);
 }
 
 static bg_status add_or_compare(walking *w, const bg__call *call, const void *args, bool late, cudaStream_t stream)
@@ -325,7 +326,7 @@ static bg_status add_or_compare(walking *w, const bg__call *call, const void *ar
     const bg__pass_comparison c = comparison(w->shadow, stream, note_varying, w);
     if (w->add)
         return bg__pass_calls_add(w->calls, call, args, true, stream);
-    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
+    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : bg__run_overwrites, &c);
 }
 
 static bg_status before_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)

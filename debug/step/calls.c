@@ -1,6 +1,7 @@
 #include "calls.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "debug/memory/allocate.h"
 
@@ -82,6 +83,14 @@ done:
 }
 
 /* ---- finding them ---- */
+
+bool bg__step_is_named(const bg__call *call, const char *name)
+{
+    bool named = call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
+    for (int i = 0; call != NULL && i < call->member_count && !named; i++)
+        named = strcmp(call->members[i]->name, name) == 0;
+    return named;
+}
 
 static int compare_by_call(const void *a, const void *b)
 {

@@ -34,6 +34,8 @@ static inline bg__step_call *bg__step_calls_find(const bg__step_calls *calls, lo
 {
     return node >= 0 && (size_t)node < calls->nodes ? calls->of_node[node] : NULL;
 }
+/* Whether that is the name of the call, or of one that it stands for. call NULL: false. */
+bool bg__step_is_named(const bg__call *call, const char *name);
 /* The part of a call in the segment whose calls these are; NULL: none. */
 bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call);
 

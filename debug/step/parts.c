@@ -101,17 +101,12 @@ int bg__step_parts_count(const bg__step_parts *parts, bg__step_view step)
     return step.kind != BG__SYNC;
 }
 
-static bool is_named(const bg__call *call, const char *name)
-{
-    return call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
-}
-
 static bool is_node_of(const bg__step_part *p, const bg__step_node *node, const char *name)
 {
     for (const bg__step_call *c = bg__step_calls_find(p->calls, node->outer); c != NULL; c = c->outer)
-        if (is_named(c->call, name))
+        if (bg__step_is_named(c->call, name))
             return true;
-    return is_named(node->node->call, name);
+    return bg__step_is_named(node->node->call, name);
 }
 
 /* The index in the step of the call, first or behind it; -1: it is not there. */
@@ -120,12 +115,12 @@ static int find_in_step(const bg__step_parts *parts, bg__step_view step, const c
     const bg__step_part *p = step.kind == BG__LAUNCH ? &parts->list[step.place] : NULL;
 
     if (p == NULL)
-        return is_named(step.call, name) && first <= 0 ? 0 : -1;
+        return bg__step_is_named(step.call, name) && first <= 0 ? 0 : -1;
     for (size_t i = first > 0 ? (size_t)first : 0; !bg__step_part_is_whole(p) && i < p->list.count; i++)
         if (is_node_of(p, &p->list.nodes[i], name))
             return (int)i;
     for (size_t i = 0; bg__step_part_is_whole(p) && first <= 0 && i < p->calls->count; i++)
-        if (is_named(p->calls->calls[i].call, name))
+        if (bg__step_is_named(p->calls->calls[i].call, name))
             return 0;
     return -1;
 }

@@ -65,7 +65,7 @@ static bg_status run_node(bg__walking *w, bg__step_part *p, int segment, const b
     name_node(innermost, node, writer, &u);
     bg__walk_show(w, &u);
     if (watcher != NULL && w->options->stop != NULL && u.call != NULL) /* each node is a call */
-        u.stop = strcmp(u.call->name, w->options->stop) == 0;
+        u.stop = bg__step_is_named(u.call, w->options->stop);
     BG__TRY(bg__walk_begin_calls(w, p, innermost));
     if (watcher != NULL)
         watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
@@ -150,7 +150,7 @@ static bg_status walk_step(bg__walking *w, int number)
         bg__walk_report_fault(w, &u, fault);
     for (size_t i = 0;
          step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts.list[step.place].calls->count; i++)
-        u.stop |= strcmp(w->parts.list[step.place].calls->calls[i].call->name, w->options->stop) == 0;
+        u.stop |= bg__step_is_named(w->parts.list[step.place].calls->calls[i].call, w->options->stop);
     if (eager != NULL && !w->end->early)
         BG__TRY(bg__walk_finish_call(w, eager, step.left, &inputs, &u));
     bg__walk_announce(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
@@ -241,10 +241,9 @@ static bg_status run_segment(bg__walking *w, int number)
                 "capture",
                 "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(walk_step(w, number));
-        for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls->count; i++)
+        for (size_t i = 0; !w->end->early && i < p->calls->count; i++)
             if (p->calls->calls[i].last)
-                BG__TRY(
-                    w->options->after(w->options->user, p->calls->calls[i].call, p->calls->calls[i].call->kept, true));
+                BG__TRY(bg__walk_tell_end(w, p->calls->calls[i].call, p->calls->calls[i].call->kept, true));
         w->index++;
         goto done;
     }

@@ -46,6 +46,8 @@ void bg__walk_announce(bg__walking *w, const bg__walk_unit *u, cudaError_t error
 bg_status bg__walk_begin_call(bg__walking *w, const bg__call *call, const void *args, bg__held *inputs);
 bg_status bg__walk_finish_call(bg__walking *w, const bg__call *call, const void *args, const bg__held *inputs,
                                bg__walk_unit *u);
+/* options.after for a call, or for each that a run stands for. */
+bg_status bg__walk_tell_end(const bg__walking *w, const bg__call *call, const void *args, bool late);
 /* c and those around it, the outermost first. Recursion: as deep as the calls are nested. */
 bg_status bg__walk_begin_calls(bg__walking *w, bg__step_part *p, bg__step_call *c);
 /* c and those around it: inner calls end first. */

@@ -3,12 +3,40 @@
 
 #include <string.h>
 
+/* A run counts as one call where it is looked at, and as those that it stands for to those who compare calls. */
+static bg_status tell_begin(const bg__walking *w, const bg__call *call, const void *args)
+{
+    bg_status status = BG_OK;
+
+    if (w->options->before == NULL)
+        return BG_OK;
+    if (call->members == NULL)
+        return w->options->before(w->options->user, call, args);
+    for (int i = 0; i < call->member_count; i++)
+        BG__TRY(w->options->before(w->options->user, call->members[i], call->members[i]->kept));
+done:
+    return status;
+}
+
+bg_status bg__walk_tell_end(const bg__walking *w, const bg__call *call, const void *args, bool late)
+{
+    bg_status status = BG_OK;
+
+    if (w->options->after == NULL)
+        return BG_OK;
+    if (call->members == NULL)
+        return w->options->after(w->options->user, call, args, late);
+    for (int i = 0; i < call->member_count; i++)
+        BG__TRY(w->options->after(w->options->user, call->members[i], call->members[i]->kept, late));
+done:
+    return status;
+}
+
 bg_status bg__walk_begin_call(bg__walking *w, const bg__call *call, const void *args, bg__held *inputs)
 {
     bg_status status;
     BG__TRY(bg__look_at_inputs(&w->look, call, args, inputs));
-    if (w->options->before != NULL)
-        BG__TRY(w->options->before(w->options->user, call, args));
+    BG__TRY(tell_begin(w, call, args));
 done:
     return status;
 }
@@ -24,9 +52,8 @@ bg_status bg__walk_finish_call(bg__walking *w, const bg__call *call, const void 
         u->held = outputs;
     if (w->options->dump != NULL)
         BG__TRY(bg__dump_call(w->options->dump, call, args, w->stream));
-    if (w->options->after != NULL)
-        BG__TRY(w->options->after(w->options->user, call, args, false));
-    u->stop |= w->options->stop != NULL && strcmp(w->options->stop, call->name) == 0;
+    BG__TRY(bg__walk_tell_end(w, call, args, false));
+    u->stop |= w->options->stop != NULL && bg__step_is_named(call, w->options->stop);
 done:
     return status;
 }

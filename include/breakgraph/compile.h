@@ -90,13 +90,15 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
 #define BG_RULE_NAMED__(line, n, op, ...) BG_RULE_DEFINE_(op##_bg_rule_##line##_, n, op, __VA_ARGS__)
 #define BG_RULE_DEFINE_(rule, n, op, ...)                                                                              \
     static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args, int rows);                               \
-    static bool rule##entry_(const void *const *calls, void *args, int rows)                                           \
-    {                                                                                                                  \
-        return rule##match_(BG_RULE_GIVES_##n(__VA_ARGS__), BG_CAST_(op##_args *, args), rows);                        \
-    }                                                                                                                  \
-    static bg_rule rule##record_ = {                                                                                   \
-        sizeof(bg_rule),      &op##_bg_op_, {BG_RULE_OPS_##n(__VA_ARGS__)}, n, rule##entry_,                           \
-        {__FILE__, __LINE__}, NULL,         BG_RULE_ATTRIBUTES_INIT};                                                  \
+    BG_RULE_ENTRY_(rule, BG_RULE_GIVES_##n(__VA_ARGS__), op)                                                           \
+    static bg_rule rule##record_ = {sizeof(bg_rule),                                                                   \
+                                    &op##_bg_op_,                                                                      \
+                                    {BG_RULE_OPS_##n(__VA_ARGS__)},                                                    \
+                                    n,                                                                                 \
+                                    rule##entry_,                                                                      \
+                                    {__FILE__, __LINE__},                                                              \
+                                    NULL,                                                                              \
+                                    BG_RULE_ATTRIBUTES_INIT};                                                          \
     __attribute__((constructor)) static void rule##register_(void)                                                     \
     {                                                                                                                  \
         bg_rule_register(&rule##record_);                                                                              \
@@ -106,6 +108,11 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
         bg_rule_unregister(&rule##record_);                                                                            \
     }                                                                                                                  \
     static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args BG_UNUSED_, int rows BG_UNUSED_)
+#define BG_RULE_ENTRY_(rule, gives, op)                                                                                \
+    static bool rule##entry_(const void *const *calls, void *args, int rows)                                           \
+    {                                                                                                                  \
+        return rule##match_(gives, BG_CAST_(op##_args *, args), rows);                                                 \
+    }
 
 #define BG_RULE_TAKE_(call, name)               const call##_args *name BG_UNUSED_
 #define BG_RULE_GIVE_(call, i)                  BG_CAST_(const call##_args *, calls[i])

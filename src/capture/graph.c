@@ -221,6 +221,8 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
         full.calls += call->op != NULL;
         full.bridge_bytes += bg__memory_bytes(&call->own);
     }
+    for (const bg__call *run = graph->root.runs; run != NULL; run = run->last_run)
+        full.bridge_bytes += bg__memory_bytes(&run->own);
     for (int i = 0; i < graph->segment_count; i++) {
         size_t nodes = graph->segments[i].nodes;
         if (graph->wrapped) /* the program may have changed it */

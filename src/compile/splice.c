@@ -169,6 +169,7 @@ static bg_status capture_op(splice *s, placed *at)
     run->call->kept = run->call->want;
     BG__TRY(bg__call_run(run->call, run->rule->op->body, run->args, capture->origin));
     bg__pending_note(); /* the body may have left an error of its own */
+    run->call->stream = run->calls[0]->stream;
     BG__TRY(read_frontier(capture->origin, &at->last));
     BG__TRY(list_made(s, &before, at));
 done:

@@ -179,18 +179,9 @@ done:
     return status;
 }
 
-/* The place of a call in the list that it is in. */
-static bg__call **link_of(const bg__call *call)
-{
-    bg__call **link = &call->parent->child;
-    while (*link != call)
-        link = &(*link)->next;
-    return link;
-}
-
 bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **result)
 {
-    bg__call *first = members[0], *root = first, **link = link_of(first), *call;
+    bg__call *first = members[0], *root = first, *call;
     size_t list = aligned((size_t)count * sizeof *members), bytes = aligned(sizeof *call + strlen(name) + 1);
 
     while (root->parent != NULL)
@@ -219,7 +210,8 @@ bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op,
     memcpy(call->members, members, (size_t)count * sizeof *members);
     for (int i = 0; i < count; i++)
         members[i]->run = call;
-    *link = call;
+    call->last_run = root->runs;
+    root->runs = call;
     *result = call;
     return BG_OK;
 }
@@ -237,6 +229,8 @@ void bg__call_clear(bg__call *root)
 {
     struct bg__slab *next;
     free_call_tree(root);
+    for (bg__call *run = root->runs; run != NULL; run = run->last_run)
+        free_call_tree(run);
     for (struct bg__slab *slab = root->slabs; slab != NULL; slab = next) {
         next = slab->next;
         free(slab);

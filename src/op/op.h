@@ -87,8 +87,10 @@ typedef struct bg__call {
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
     void *want;                                 /* room for a copy of its arguments: as expected; kept, once captured */
     struct bg__call *run;      /* the call that a rule has put in place of it and its neighbours; NULL: none has */
-    struct bg__call **members; /* of such a call: those that it stands for, in order of the pass; else NULL */
+    struct bg__call **members; /* of such a call, a run: those that it stands for, in order of the pass; else NULL */
     int member_count;
+    struct bg__call *runs;     /* of a root: the last run; the tree has none of them */
+    struct bg__call *last_run; /* of a run: the one before */
     const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
     bg__op_count *counts;          /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;
@@ -111,8 +113,8 @@ static inline void bg__call_rewind(bg__call *call)
     call->cursor = NULL;
     call->scratch_used = 0;
 }
-/* Adds a call of op in front of the first of these sibling calls, which stands for all of them. Its name is copied.
- * Errors: OUT_OF_MEMORY. */
+/* Makes a call of op that stands for these sibling calls, in order of the pass. Its name is copied. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **run);
 /* Frees the calls of root and all that root holds, but not root itself. */
 void bg__call_clear(bg__call *root);

@@ -56,6 +56,25 @@ int llama_faults_next_call(const char *name)
     return op == OPS ? -1 : next_call[op]++;
 }
 
+/* The value that faults.h has added to the op's arguments. */
+static int number_of(const bg_op *op, const void *args)
+{
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (strcmp(op->fields[i].name, "call") == 0)
+            return *(const int *)(const void *)((const char *)args + op->fields[i].offset);
+    return -1;
+}
+
+bool llama_faults_stay(const bg_rule *rule, const void *const *calls)
+{
+    for (int i = 0; i < rule->count; i++)
+        for (int k = 0; k < planted_count; k++)
+            if (planted[k].call == number_of(rule->calls[i], calls[i]) &&
+                strcmp(planted[k].op, rule->calls[i]->name) == 0)
+                return true;
+    return false;
+}
+
 bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body right, cudaStream_t stream)
 {
     for (int i = 0; i < planted_count; i++)

@@ -57,6 +57,17 @@ int llama_faults_next_call(const char *op);
 /* Runs a call's body, right or, where it is planted, wrong. */
 bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body right, cudaStream_t stream);
 
+/* Whether a call of those that a rule matches is planted: then they are not fused, and the fault stays. */
+bool llama_faults_stay(const bg_rule *rule, const void *const *calls);
+
+#undef BG_RULE_ENTRY_
+#define BG_RULE_ENTRY_(rule, gives, op)                                                                                \
+    static bg_rule rule##record_;                                                                                      \
+    static bool rule##entry_(const void *const *calls, void *args, int rows)                                           \
+    {                                                                                                                  \
+        return !llama_faults_stay(&rule##record_, calls) && rule##match_(gives, args, rows);                           \
+    }
+
 /* breakgraph's macros, with the number of the call as one more value, and the body behind llama_faults_run. */
 #undef BG_DECLARE_OP
 #define BG_DECLARE_OP(...) BG_ARGS_(__VA_ARGS__, BG_VALUE(int, call)) BG_DECLARE_(BG_FIRST_(__VA_ARGS__))
