@@ -123,9 +123,7 @@ static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs
     return status;
 }
 
-#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, event), BG_VALUE(how, how)
-
-BG_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
+BG_DEFINE_OP(mix)
 {
     return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
 }
@@ -134,7 +132,7 @@ BG_EAGER_OP(eager_mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
     return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
 }
 
-BG_OP(bump, BG_INOUT(x), WITH_VALUES)
+BG_DEFINE_OP(bump)
 {
     void *x = args->x.data;
     return body_mix(args, x, x, &args->x, args->k, args->how, stream);

@@ -5,6 +5,8 @@
 
 #include "program.h"
 
+#include <breakgraph/op.h>
+
 /* In place of an instruction's id. */
 enum { NO_CALL = -2, INNER_CALL = -1 };
 
@@ -20,6 +22,12 @@ int rows_of(how h);
 /* Whether a body fails in this pass, and then with what. */
 bool fails_now(failing f);
 bg_status fault_of(int id);
+
+#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, event), BG_VALUE(how, how)
+
+/* The two that rules fuse (rules.c). */
+BG_DECLARE_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
+BG_DECLARE_OP(bump, BG_INOUT(x), WITH_VALUES)
 
 /* What bodies know of the pass that runs, beside their arguments. */
 typedef struct pass {
