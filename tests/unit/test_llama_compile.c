@@ -1,0 +1,195 @@
+/* The example's rules: how many nodes a step has with them, and that its logits stay what they are. */
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/llama/batch.h"
+#include "examples/llama/model.h"
+#include "examples/llama/ops.h"
+
+enum { SEED = 3, CONTEXT = 16, STEPS = 4 };
+
+typedef struct step {
+    llama_weights weights;
+    llama_model *model;
+    cudaStream_t stream;
+} step;
+
+static void open_step(step *s, const llama_config *config)
+{
+    char error[GGUF_ERROR_SIZE];
+    *s = (step){.model = NULL};
+    EXPECT_CUDA(cudaStreamCreate(&s->stream));
+    assert_int_equal(llama_weights_random(&s->weights, config, SEED, error), 0);
+    EXPECT_OK(llama_create(&s->model, &s->weights, CONTEXT, s->stream));
+    EXPECT_OK(llama_reset(s->model));
+    EXPECT_OK(llama_set_token(s->model, 1));
+}
+
+static void close_step(step *s)
+{
+    llama_destroy(s->model);
+    llama_weights_free(&s->weights);
+    EXPECT_CUDA(cudaStreamDestroy(s->stream));
+}
+
+static bg_graph *capture(const step *s, bg_level level, bool segments, bool launch)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.level = (int)level;
+    options.inline_eager = !segments;
+    options.launch_segments = launch;
+    EXPECT_OK(bg_capture_forward(&graph, llama_forward, s->model, s->stream, &options));
+    return graph;
+}
+
+/* ---- nodes ---- */
+
+static int count_eager(const bg_graph *graph)
+{
+    bg_call_info call = BG_CALL_INFO_INIT;
+    int count = 0;
+    for (int i = 0; bg_graph_get_call(graph, i, &call) == BG_OK; i++)
+        count += call.eager;
+    return count;
+}
+
+/* A pass over one row of a batch: the step that the benchmarks measure. */
+typedef struct row_pass {
+    llama_batch *batch;
+    bg_tensor memory;
+    cudaStream_t stream;
+} row_pass;
+
+static bg_status forward_row(void *user, cudaStream_t stream)
+{
+    const row_pass *p = user;
+    return llama_batch_run(p->batch, 1, stream);
+}
+
+static void open_row(row_pass *p, const step *s)
+{
+    const llama_config *config = llama_get_config(s->model);
+    llama_batch_io io;
+    int *ints;
+
+    p->stream = s->stream;
+    p->memory = bg_tensor_1d(NULL, BG_F32, config->vocabulary + 4);
+    EXPECT_CUDA(cudaMalloc(&p->memory.data, bg_tensor_bytes(&p->memory)));
+    EXPECT_CUDA(cudaMemset(p->memory.data, 0, bg_tensor_bytes(&p->memory)));
+    EXPECT_OK(llama_batch_create(&p->batch, llama_get_weights(s->model), 1, CONTEXT, 1, NULL, s->stream));
+    ints = (int *)p->memory.data + config->vocabulary;
+    io = (llama_batch_io){.token = bg_tensor_1d(ints, BG_I32, 1),
+                          .position = bg_tensor_1d(ints + 1, BG_I32, 1),
+                          .slot = bg_tensor_1d(ints + 2, BG_I32, 1),
+                          .next = bg_tensor_1d(ints + 3, BG_I32, 1),
+                          .logits = bg_tensor_2d(p->memory.data, BG_F32, 1, config->vocabulary)};
+    EXPECT_OK(llama_batch_set_io(p->batch, &io));
+}
+
+static void close_row(const row_pass *p)
+{
+    llama_batch_destroy(p->batch);
+    EXPECT_CUDA(cudaFree(p->memory.data));
+}
+
+static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t nodes)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+
+    options.level = (int)level;
+    options.inline_eager = !segments;
+    options.launch_segments = false;
+    assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, forward_row, p, p->stream, &options));
+    assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
+    assert_int_equal(info_of(graph).nodes, nodes);
+    assert_int_equal(count_eager(graph), segments ? 31 : 0);
+    bg_graph_destroy(graph);
+}
+
+/* Of SmolLM2-135M's 30 layers; the widths are the small model's, which changes no number. Eager calls are besides. */
+static void test_nodes(void **state)
+{
+    llama_config config = llama_small;
+    row_pass p;
+    step s;
+    (void)state;
+    config.layers = llama_smollm2.layers;
+    open_step(&s, &config);
+    open_row(&p, &s);
+    if (strcmp(bg_device_kind(), "host") == 0) { /* cuBLAS on a GPU may split a product into several kernels */
+        expect_nodes(&p, BG_LEVEL_NONE, false, 514);
+        expect_nodes(&p, BG_LEVEL_NONE, true, 483);
+        expect_nodes(&p, BG_LEVEL_ONCE, false, 363);
+        expect_nodes(&p, BG_LEVEL_ONCE, true, 332);
+    }
+    expect_nodes(&p, BG_LEVEL_PIECEWISE, false, 184);
+    expect_nodes(&p, BG_LEVEL_PIECEWISE, true, 153);
+    close_row(&p);
+    close_step(&s);
+}
+
+/* ---- logits ---- */
+
+/* Of STEPS steps, the first one at capture. */
+static float *run_steps(const step *s, bg_level level, bool segments)
+{
+    size_t vocabulary = (size_t)llama_get_config(s->model)->vocabulary;
+    float *logits = calloc(STEPS * vocabulary, sizeof *logits);
+    bg_graph *graph = NULL;
+
+    assert_non_null(logits);
+    EXPECT_OK(llama_reset(s->model));
+    EXPECT_OK(llama_set_token(s->model, 1));
+    for (int i = 0; i < STEPS; i++) {
+        if (graph == NULL)
+            graph = capture(s, level, segments, true);
+        else
+            EXPECT_OK(bg_replay(graph, s->stream));
+        EXPECT_OK(llama_read_logits(s->model, logits + (size_t)i * vocabulary));
+    }
+    bg_graph_destroy(graph);
+    return logits;
+}
+
+static double largest_difference(const float *a, const float *b, size_t count)
+{
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double apart = a[i] > b[i] ? (double)a[i] - (double)b[i] : (double)b[i] - (double)a[i];
+        largest = apart > largest || apart != apart ? apart : largest;
+    }
+    return largest;
+}
+
+static void test_logits(void **state)
+{
+    size_t count;
+    step s;
+    (void)state;
+    open_step(&s, &llama_small);
+    count = STEPS * (size_t)llama_small.vocabulary;
+    for (int segments = 0; segments <= 1; segments++) {
+        float *plain = run_steps(&s, BG_LEVEL_NONE, segments), *glue = run_steps(&s, BG_LEVEL_ONCE, segments),
+              *all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
+        assert_memory_equal(plain, glue, count * sizeof *plain);
+        assert_true(largest_difference(plain, all, count) < 1e-3);
+        free(plain);
+        free(glue);
+        free(all);
+    }
+    close_step(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_logits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
