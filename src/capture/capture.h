@@ -298,6 +298,8 @@ bg_status bg__segment_close(bg_capture *capture, bool join);
 bg_status bg__segment_open(bg_capture *capture);
 /* BG_DEBUG=sync: waits for the last step, here and in replays. */
 bg_status bg__step_sync(bg_capture *capture);
+/* Ends a stream's capture, also where CUDA refuses that at first; *graph is NULL after an error. */
+cudaError_t bg__end_capture(cudaStream_t origin, cudaGraph_t *graph);
 /* Ends a capture and discards its work. */
 void bg__segment_discard(bg_capture *capture);
 

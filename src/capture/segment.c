@@ -67,7 +67,7 @@ done:
 
 /* CUDA ends a capture even if it returns an error, unless it refuses the call at once; then a second call ends it. No
  * stream may be left capturing. */
-static cudaError_t end_capture(cudaStream_t origin, cudaGraph_t *graph)
+cudaError_t bg__end_capture(cudaStream_t origin, cudaGraph_t *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cudaGraph_t late = NULL;
@@ -88,7 +88,7 @@ void bg__segment_discard(bg_capture *capture)
     cudaGraph_t graph = NULL;
     if (!capture->open)
         return;
-    bg__ignore(end_capture(capture->origin, &graph));
+    bg__ignore(bg__end_capture(capture->origin, &graph));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
     mark_closed(capture);
@@ -173,7 +173,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
     if (join)
         BG__TRY(bg__capture_join(capture));
     BG__TRY(bg__find_unjoined(capture, &unjoined, &segment.nodes)); /* the graph is lost where CUDA refuses it */
-    error = end_capture(capture->origin, &segment.graph);
+    error = bg__end_capture(capture->origin, &segment.graph);
     mark_closed(capture);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaStreamEndCapture");

@@ -169,7 +169,8 @@ static bg_status run_body(const proof *p, bg__call *call, const void *args)
     status = bg__call_run(call, call->op->body, own, p->stream);
     capture->in_body = false;
     bg__body_leave(scope);
-    bg__pending_note(); /* it may have left an error of its own */
+    if (status == BG_OK)
+        bg__pending_note(); /* it may have left an error of its own */
     call->stream = stream;
     free(own);
     return status;
@@ -191,14 +192,20 @@ static bg_status run_op(proof *p)
 
 /* ---- comparing ---- */
 
-/* A body that fails is a finding of its own: the calls stay. */
-static bool has_failed(proof *p, bg_status status)
+/* A body that fails by itself is a finding: the calls stay. */
+static bg_status try_op(proof *p, bool *failed)
 {
-    if (status == BG_OK)
-        return false;
+    bg_status status;
+
+    bg__fail_forget_cause();
+    status = run_op(p);
+    *failed = status != BG_OK && bg__fail_cause() == cudaSuccess;
+    if (!*failed)
+        return status;
+    bg__ignore(cudaPeekAtLastError());
     p->finding->state = BG_FUSION_DIFFERS;
     snprintf(p->finding->why, sizeof p->finding->why, "its body failed: %s", bg_last_error());
-    return true;
+    return BG_OK;
 }
 
 static bg_status compare_all(proof *p, const char *when)
@@ -224,6 +231,7 @@ done:
 
 static bg_status try_once(proof *p, const char *when)
 {
+    bool failed;
     bg_status status;
 
     BG__TRY(run_calls(p));
@@ -231,7 +239,8 @@ static bg_status try_once(proof *p, const char *when)
     BG__TRY(copy_all(p, RESTORE));
     if (when[0] != '\0')
         BG__TRY(clear_padding(p));
-    if (!has_failed(p, run_op(p)))
+    BG__TRY(try_op(p, &failed));
+    if (!failed)
         BG__TRY(compare_all(p, when));
     BG__TRY(copy_all(p, RESTORE));
 done:
@@ -263,7 +272,7 @@ static bg_status capture_repeated(proof *p, bool op, cudaGraphExec_t *exec)
     BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
     for (int i = 0; i < REPEATS && status == BG_OK; i++)
         status = op ? run_op(p) : run_calls(p);
-    error = cudaStreamEndCapture(p->stream, &graph);
+    error = bg__end_capture(p->stream, &graph);
     if (status == BG_OK && error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
     else
@@ -350,18 +359,35 @@ done:
 
 /* ---- all of it ---- */
 
+/* Also after a failure memory is as it was before: each copy is tried, since one of them may fail. */
+static void restore_anyway(const proof *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        const held *h = &p->list[i];
+        cudaError_t error = cudaMemcpyAsync(h->tensor->data, h->before, h->bytes, cudaMemcpyDefault, p->stream);
+        bg__ignore(error);
+        if (error != cudaSuccess && !bg__device_is_gone(error))
+            bg__warn("%s of %s could not be restored after a proof of %s: %s", h->field->name, h->call->name,
+                     p->run->name, cudaGetErrorName(error));
+    }
+}
+
 static bg_status prove(proof *p)
 {
+    bool saved = false;
     bg_status status;
 
     BG__TRY(hold_all(p));
     BG__TRY(take_room(p));
     BG__TRY(copy_all(p, SAVE));
+    saved = true;
     BG__TRY(try_once(p, ""));
     BG__TRY(try_padded(p));
     BG__TRY(compare_times(p));
     BG__TRY_CUDA(cudaStreamSynchronize(p->stream)); /* the op's memory is freed next */
 done:
+    if (status != BG_OK && saved)
+        restore_anyway(p);
     return status;
 }
 

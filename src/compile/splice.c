@@ -179,10 +179,22 @@ done:
     return status;
 }
 
+/* CUDA may refuse the call at once; then a second one ends the capture. The graph stays the segment's. */
+static cudaError_t end_capture(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaGraph_t same = NULL;
+    cudaError_t error = cudaStreamEndCapture(stream, &same);
+
+    if (error != cudaSuccess && cudaStreamIsCapturing(stream, &capturing) == cudaSuccess &&
+        capturing != cudaStreamCaptureStatusNone)
+        (void)cudaStreamEndCapture(stream, &same);
+    return error;
+}
+
 static bg_status capture_ops(splice *s)
 {
     const bg_capture *capture = s->piece->capture;
-    cudaGraph_t same = NULL;
     cudaError_t error;
     bg_status status = BG_OK;
 
@@ -190,7 +202,7 @@ static bg_status capture_ops(splice *s)
         cudaStreamBeginCaptureToGraph(capture->origin, s->piece->segment->graph, NULL, NULL, 0, capture->options.mode));
     for (size_t i = 0; i < s->count && status == BG_OK; i++)
         status = capture_op(s, &s->list[i]);
-    error = cudaStreamEndCapture(capture->origin, &same);
+    error = end_capture(capture->origin);
     if (status != BG_OK)
         bg__ignore(error);
     else if (error != cudaSuccess)

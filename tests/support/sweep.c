@@ -817,6 +817,7 @@ const sweep_scenario sweep_scenarios[] = {
     {"runner", sweep_runner, 10},
     {"runner_lazy", sweep_runner_lazy, 10},
     {"runner_idle", sweep_runner_idle, 10},
+    {"compiled", sweep_compiled, 6},
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
     SCENARIO(checked, 30),

@@ -51,5 +51,7 @@ sweep_scene *sweep_here(void);
 void sweep_runner(void);
 void sweep_runner_lazy(void);
 void sweep_runner_idle(void);
+/* Rules (sweep_compile.c). */
+void sweep_compiled(void);
 
 #endif

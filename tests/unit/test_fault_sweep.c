@@ -116,6 +116,7 @@ static const struct {
 } without_effect[] = {
     {"cudaMemGetInfo", NULL, "after the capture: a figure of bg_graph_info stays 0"},
     {"cuMemAddressReserve", NULL, "for want of memory a pool takes half of the addresses, and says so"},
+    {"cudaLaunchKernelExC", "compiled", "in the body of a rule's op, in a proof: the rule is not used, which is told"},
     {"cudaStreamEndCapture", "aborted", "nobody wants the graph, and a second call ends the capture"},
     {"cudaStreamEndCapture", "state_restored", "as above"},
     {"cudaEventRecord", "pooled", "when a graph goes: the pool then orders its next use by the stream itself"},
