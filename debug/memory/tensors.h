@@ -26,8 +26,8 @@ bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
-/* Of a call that a rule has fused with its neighbours (bg__call.run): whether one of them before it, or behind it, writes
- * into the tensor. Of any other call: false. */
+/* Of a call that a rule has fused with its neighbours (bg__call.run): whether one of them before it, or behind it,
+ * writes into the tensor. Of any other call: false. */
 bool bg__run_makes(const bg__call *call, const bg_tensor *tensor);
 bool bg__run_overwrites(const bg__call *call, const bg_tensor *tensor);
 /* Whether the call is captured and made no node, and so are and did all calls inside it. */

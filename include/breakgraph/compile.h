@@ -91,14 +91,9 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
 #define BG_RULE_DEFINE_(rule, n, op, ...)                                                                              \
     static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args, int rows);                               \
     BG_RULE_ENTRY_(rule, BG_RULE_GIVES_##n(__VA_ARGS__), op)                                                           \
-    static bg_rule rule##record_ = {sizeof(bg_rule),                                                                   \
-                                    &op##_bg_op_,                                                                      \
-                                    {BG_RULE_OPS_##n(__VA_ARGS__)},                                                    \
-                                    n,                                                                                 \
-                                    rule##entry_,                                                                      \
-                                    {__FILE__, __LINE__},                                                              \
-                                    NULL,                                                                              \
-                                    BG_RULE_ATTRIBUTES_INIT};                                                          \
+    static bg_rule rule##record_ = {                                                                                   \
+        sizeof(bg_rule),      &op##_bg_op_, {BG_RULE_OPS_##n(__VA_ARGS__)}, n, rule##entry_,                           \
+        {__FILE__, __LINE__}, NULL,         BG_RULE_ATTRIBUTES_INIT};                                                  \
     __attribute__((constructor)) static void rule##register_(void)                                                     \
     {                                                                                                                  \
         bg_rule_register(&rule##record_);                                                                              \

@@ -140,16 +140,23 @@ typedef struct bg_runner_config {
     bg_pool *pool;
     /* memory_limit as a part of the device's whole memory, up to 1; the lower of both holds. Default: 0, no limit. */
     double memory_fraction;
+    /* How segments are compiled, as bg_capture_options.level; where rules are to be proven, each capture launches its
+     * segments, so that the referee has data. Default: FROM_ENV. */
+    int level;
+    /* At level 3: for which sizes of buckets rules that are specialised for shapes are used, "1,2,4" or "schedule", all
+     * of them. Default: NULL, all. */
+    const char *compile_sizes;
 } bg_runner_config;
 
 #define BG_RUNNER_CONFIG_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_config), BG_MODE_PIECEWISE, "powers", 512, 1, 1, 0.0, NULL, false, true, 0,                   \
-            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0.0                      \
+            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0.0, BG_LEVEL_FROM_ENV,  \
+            NULL                                                                                                       \
     }
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,
- * copy_inputs, memory_limit, debug, worker_threads, variants or memory_fraction.
+ * copy_inputs, memory_limit, debug, worker_threads, variants, memory_fraction, level or compile_sizes.
  * value is text: a mode in lower case ("full"), true or false (or 1, 0), or a decimal number. lazy is no, on-demand or
  * background; true means on-demand. For memory_limit K, M or G may follow the number (2^10, 2^20, 2^30 bytes). For
  * max_query_len it may be a list ("1,4"), which sets query_lens.

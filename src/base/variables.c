@@ -142,6 +142,11 @@ const bg__variable bg__variables[] = {
     {"BG_RUNNER_MEMORY_FRACTION", "runner", BG__FORM_RATIO, "PART", 0, 1, .fallback = "0",
      .allowed = "0, for no limit, and numbers up to 1, such as 0.2",
      .text = "most memory that the pool of a runner may take, as a part of the device's"},
+    {"BG_RUNNER_LEVEL", "runner", BG__FORM_CHOICE, "env|0|1|2|3|none|as-is|once|piecewise", .fallback = "env",
+     .text = "BG_COMPILE for runners only; env uses the value of BG_COMPILE"},
+    {"BG_RUNNER_COMPILE_SIZES", "runner", BG__FORM_SIZES, "SIZES", .fallback = "schedule",
+     .allowed = "schedule, or ascending positive numbers with commas between, such as \"1,2,4\"",
+     .text = "with level 3: the sizes for which rules that are specialised for shapes are used"},
 
     {"BG_RANKS_SOCKET", "ranks", BG__FORM_TEXT, "PATH", .fallback = "", .allowed = "paths of up to 107 bytes",
      .text = "a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT"},

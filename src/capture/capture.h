@@ -349,6 +349,10 @@ void bg__compile_set_table(const bg__compile_table *table);
 const bg__compile_table *bg__compile_get_table(void);
 /* Sets capture->level, from options and environment. */
 bg_status bg__compile_resolve(bg_capture *capture);
+/* The choices of BG_COMPILE_PROVE. */
+enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
+/* Whether captures at options.level `asked` have rules to prove, which needs segments that are launched. */
+bg_status bg__compile_proves(int asked, bool *proves);
 /* A call has been captured into the open segment. */
 bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
 /* capture is complete but for its calls, or the segment ended. Without a level they do nothing. */

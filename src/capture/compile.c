@@ -15,17 +15,38 @@ const bg__compile_table *bg__compile_get_table(void)
     return atomic_load(&the_table);
 }
 
-bg_status bg__compile_resolve(bg_capture *capture)
+/* The level that is asked for. */
+static bg_status read_level(int asked, int *level)
 {
     bg_status status = BG_OK;
 
-    capture->level = capture->options.level;
-    if (capture->level < 0)
-        BG__TRY(bg__env_choice("BG_COMPILE", &capture->level));
-    if (capture->level >= BG_LEVEL_COUNT)
-        capture->level -= BG_LEVEL_COUNT; /* the names of the levels follow their numbers */
-    if (bg__compile_get_table() == NULL || capture->eager)
-        capture->level = 0;
+    *level = asked;
+    if (asked < 0)
+        BG__TRY(bg__env_choice("BG_COMPILE", level));
+    *level %= BG_LEVEL_COUNT; /* the names of the levels follow their numbers */
+    if (bg__compile_get_table() == NULL)
+        *level = BG_LEVEL_NONE;
+done:
+    return status;
+}
+
+bg_status bg__compile_resolve(bg_capture *capture)
+{
+    bg_status status = read_level(capture->options.level, &capture->level);
+    if (capture->eager)
+        capture->level = BG_LEVEL_NONE;
+    return status;
+}
+
+bg_status bg__compile_proves(int asked, bool *proves)
+{
+    int level = BG_LEVEL_NONE, prove = 0;
+    bg_status status;
+
+    *proves = false;
+    BG__TRY(read_level(asked, &level));
+    BG__TRY(bg__env_choice("BG_COMPILE_PROVE", &prove));
+    *proves = level >= BG_LEVEL_ONCE && prove != BG__PROVE_OFF;
 done:
     return status;
 }

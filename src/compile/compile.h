@@ -70,8 +70,6 @@ typedef struct bg__compiled {
     double began_ms;
 } bg__compiled;
 
-enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
-
 /* A segment that has just ended. */
 typedef struct bg__piece {
     bg_capture *capture;

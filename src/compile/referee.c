@@ -1,6 +1,7 @@
 /* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. */
 #include "compile/compile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,50 @@ done:
     return status;
 }
 
+/* ---- ranks ---- */
+
+/* All ranks prove the same runs, in the same order, or each would wait for the collectives of the others. */
+static bg_status agree_on_runs(const bg__piece *piece, bg__run **list, size_t count)
+{
+    bg__ranks *ranks = &piece->capture->graph->ranks;
+    char brief[600], *text = NULL;
+    size_t bytes;
+    FILE *out;
+    bg_status status;
+
+    if (!ranks->there)
+        return BG_OK;
+    out = open_memstream(&text, &bytes);
+    for (size_t i = 0; out != NULL && i < count; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "", list[i]->name);
+    if (out == NULL || fclose(out) != 0) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the runs of calls of %zu rules", count);
+        goto done;
+    }
+    bg__ranks_shorten(text, brief, sizeof brief);
+    status = bg__ranks_agree(ranks, "the runs of calls that rules stand for", brief);
+done:
+    free(text);
+    return status;
+}
+
+/* A rule that one rank drops is used on none. */
+static bg_status share_finding(const bg__piece *piece, const bg__run *run, bg__finding *finding)
+{
+    bool dropped = finding->state != BG_FUSION_APPLIED, own = dropped;
+    bg_status status;
+
+    BG__TRY(bg__ranks_any(&piece->capture->graph->ranks, run->name, &dropped));
+    if (dropped && !own) {
+        finding->state = BG_FUSION_DIFFERS;
+        snprintf(finding->why, sizeof finding->why, "another rank does not use it");
+    }
+done:
+    return status;
+}
+
+/* ---- all of them ---- */
+
 static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count)
 {
     parts p = {.piece = piece};
@@ -165,6 +210,7 @@ static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count
             bg__fail_where("the proof of %s", list[i]->name);
             goto done;
         }
+        BG__TRY(share_finding(piece, list[i], &finding));
         bg__verdict_set(list[i]->verdict, &finding);
         piece->compiled->info.proofs++;
     }
@@ -183,6 +229,7 @@ bg_status bg__referee_prove(const bg__piece *piece, bool *launched)
     bg_status status;
 
     BG__TRY(list_runs(piece, &list, &count));
+    BG__TRY(agree_on_runs(piece, list, count));
     if (count == 0)
         goto done;
     *launched = true;

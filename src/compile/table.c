@@ -1,6 +1,7 @@
 /* What captures call: the level's work on each segment, and what a graph keeps of it. */
 #include "compile/compile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,40 @@ static void forget_arguments(const bg__piece *piece)
     }
 }
 
+static void print_applied(const bg__piece *piece, FILE *out)
+{
+    const bg__compiled *compiled = piece->compiled;
+    fprintf(out, "level %d", compiled->info.level);
+    for (int i = piece->first_run; i < compiled->run_count; i++)
+        if (compiled->runs[i].state == BG_FUSION_APPLIED)
+            fprintf(out, ", %s", compiled->runs[i].name);
+}
+
+/* Ranks whose segments compute differently would not fail, and drift apart. */
+static bg_status agree_on_applied(const bg__piece *piece)
+{
+    bg__ranks *ranks = &piece->capture->graph->ranks;
+    char brief[600], *text = NULL;
+    size_t bytes;
+    bg_status status;
+    FILE *out;
+
+    if (!ranks->there)
+        return BG_OK;
+    out = open_memstream(&text, &bytes);
+    if (out != NULL)
+        print_applied(piece, out);
+    if (out == NULL || fclose(out) != 0) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rules of a segment");
+        goto done;
+    }
+    bg__ranks_shorten(text, brief, sizeof brief);
+    status = bg__ranks_agree(ranks, "the rules of a segment", brief);
+done:
+    free(text);
+    return status;
+}
+
 static bg_status compile_piece(bg__piece *piece, bool *launched)
 {
     const bg_capture *capture = piece->capture;
@@ -67,6 +102,7 @@ static bg_status compile_piece(bg__piece *piece, bool *launched)
     if (compiled->prove != BG__PROVE_OFF && capture->options.launch_segments)
         BG__TRY(bg__referee_prove(piece, launched));
     BG__TRY(bg__runs_choose(piece));
+    BG__TRY(agree_on_applied(piece));
     BG__TRY(bg__splice(piece));
 done:
     return status;

@@ -89,8 +89,8 @@ typedef struct bg__call {
     struct bg__call *run;      /* the call that a rule has put in place of it and its neighbours; NULL: none has */
     struct bg__call **members; /* of such a call, a run: those that it stands for, in order of the pass; else NULL */
     int member_count;
-    struct bg__call *runs;     /* of a root: the last run; the tree has none of them */
-    struct bg__call *last_run; /* of a run: the one before */
+    struct bg__call *runs;         /* of a root: the last run; the tree has none of them */
+    struct bg__call *last_run;     /* of a run: the one before */
     const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
     bg__op_count *counts;          /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;

@@ -44,8 +44,9 @@ static void print_config(const bg_runner *runner, FILE *out)
     for (int i = 0; i < runner->query_len_count; i++)
         fprintf(out, "%s%d", i > 0 ? "," : "", runner->query_lens[i]);
     fprintf(out, ", warmups %d, max_padding %g, variants %d, ", c->warmups, c->max_padding, c->variants);
-    fprintf(out, "lazy %d, memory_limit %zu, memory_fraction %g, debug %s", c->lazy, c->memory_limit,
-            c->memory_fraction, debugs[c->debug]);
+    fprintf(out, "lazy %d, memory_limit %zu, memory_fraction %g, level %d, compile_sizes %s, debug %s", c->lazy,
+            c->memory_limit, c->memory_fraction, c->level, c->compile_sizes != NULL ? c->compile_sizes : "schedule",
+            debugs[c->debug]);
     if (c->debug == BG_DEBUG_FROM_ENV)
         fprintf(out, " (%s)", environment != NULL ? environment : "off");
     fprintf(out, ", veto %s, pad_across_ranks %s, choices %s", c->veto != NULL ? "yes" : "no",

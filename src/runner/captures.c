@@ -239,7 +239,12 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
 
     options.name = name;
     options.debug = runner->config.debug;
-    options.launch_segments = false;
+    options.level = runner->config.level;
+    if (runner->config.compile_sizes != NULL && strcmp(runner->config.compile_sizes, "schedule") != 0)
+        options.compile_sizes = runner->config.compile_sizes;
+    status = bg__compile_proves(options.level, &options.launch_segments);
+    if (status != BG_OK)
+        return share(runner, status, "the level", name);
     options.inline_eager = bucket->mode == BG_MODE_FULL;
     options.eager_ops = runner->config.eager_ops;
     options.worker_threads = runner->config.worker_threads;

@@ -59,6 +59,10 @@ static bg_status check_fields(const bg_runner_config *config)
     BG__TRY(check_int("worker_threads", config->worker_threads, "BG_RUNNER_WORKER_THREADS"));
     BG__TRY(check_int("variants", config->variants, "BG_RUNNER_VARIANTS"));
     BG__TRY(check_state(config->state, config->state_count));
+    if (config->level < BG_LEVEL_FROM_ENV || config->level >= BG_LEVEL_COUNT)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "level is %d, which is not a bg_level", config->level);
+    if (config->compile_sizes != NULL)
+        BG__TRY(bg__compile_sizes_check(config->compile_sizes));
     if (!(config->memory_fraction >= 0 && config->memory_fraction <= 1))
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "memory_fraction is %g; allowed are 0, for no limit, and numbers up to 1",
                  config->memory_fraction);

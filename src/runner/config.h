@@ -31,6 +31,8 @@ typedef enum bg__key_type {
     BG__KEY_LAZY, /* a choice, or a bool */
     BG__KEY_INT,
     BG__KEY_QUERY_LENS,
+    BG__KEY_LEVEL, /* a choice, of which the first is -1 */
+    BG__KEY_COMPILE_SIZES,
     BG__KEY_DOUBLE,
     BG__KEY_SIZE
 } bg__key_type;
@@ -70,6 +72,8 @@ bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *c
 
 /* Of a list as in config.query_lens: INVALID_ARGUMENT, as for a schedule's. */
 bg_status bg__query_lens_check(const char *list, int max_tokens);
+/* The same of a list as in config.compile_sizes, or "schedule". */
+bg_status bg__compile_sizes_check(const char *list);
 
 /* ---- modes (mode.c) ------------------------------------------------------------------------------------------ */
 

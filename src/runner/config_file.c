@@ -128,6 +128,8 @@ static const char *wanted(const bg__config_key *key, const cJSON *item)
     switch (key->type) {
     case BG__KEY_BOOL: return cJSON_IsBool(item) ? NULL : "true or false";
     case BG__KEY_LAZY: return cJSON_IsBool(item) || cJSON_IsString(item) ? NULL : "true, false or a string";
+    case BG__KEY_LEVEL:
+        return cJSON_IsNumber(item) || cJSON_IsString(item) ? NULL : "a number from 0 to 3, or a string";
     case BG__KEY_INT:
     case BG__KEY_DOUBLE: return cJSON_IsNumber(item) ? NULL : "a number";
     case BG__KEY_SIZE: return cJSON_IsNumber(item) || cJSON_IsString(item) ? NULL : "a number, or a string like \"2G\"";
@@ -135,6 +137,7 @@ static const char *wanted(const bg__config_key *key, const cJSON *item)
         return cJSON_IsNumber(item) || cJSON_IsString(item) || cJSON_IsArray(item)
                    ? NULL
                    : "a number, a string or an array of numbers";
+    case BG__KEY_COMPILE_SIZES:
     case BG__KEY_SCHEDULE:
         return cJSON_IsString(item) || cJSON_IsArray(item) ? NULL : "a string or an array of numbers";
     default: return cJSON_IsString(item) ? NULL : "a string";

@@ -31,6 +31,8 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
         BG__TRY(bg_runner_config_set(&runner->config, "max_query_len", runner->config.query_lens));
     if (config->eager_ops != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "eager_ops", config->eager_ops));
+    if (runner->config.compile_sizes != NULL)
+        BG__TRY(bg_runner_config_set(&runner->config, "compile_sizes", runner->config.compile_sizes));
     BG__TRY(bg_runner_config_from_env(&runner->config));
     BG__TRY(bg__config_load(&runner->config, &checked));
     runner->config.variants = checked.variants; /* the environment's 0 means 1, too */

@@ -89,7 +89,8 @@ typedef struct words {
 } words;
 
 static const words schedule_words = {"schedule", "BG_RUNNER_SCHEDULE"},
-                   query_lens_words = {"max_query_len", "BG_RUNNER_MAX_QUERY_LEN"};
+                   query_lens_words = {"max_query_len", "BG_RUNNER_MAX_QUERY_LEN"},
+                   compile_sizes_words = {"compile_sizes", "BG_RUNNER_COMPILE_SIZES"};
 
 static const char *allowed(const words *words)
 {
@@ -214,6 +215,13 @@ bg_status bg__query_lens_check(const char *list, int max_tokens)
 {
     int count;
     return follow_list(&query_lens_words, list, max_tokens, NULL, &count);
+}
+
+bg_status bg__compile_sizes_check(const char *list)
+{
+    int count;
+    return strcmp(list, "schedule") == 0 ? BG_OK
+                                         : follow_list(&compile_sizes_words, list, BG__TOKENS_MAX, NULL, &count);
 }
 
 bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *count)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct bg_config_text {
-    char *schedule, *eager_ops, *query_lens;
+    char *schedule, *eager_ops, *query_lens, *compile_sizes;
 };
 
 #define KEY(name, VARIABLE, type)                                                                                      \
@@ -30,6 +30,8 @@ const bg__config_key bg__config_keys[] = {
     KEY(worker_threads, WORKER_THREADS, BG__KEY_INT),
     KEY(variants, VARIANTS, BG__KEY_INT),
     KEY(memory_fraction, MEMORY_FRACTION, BG__KEY_DOUBLE),
+    KEY(level, LEVEL, BG__KEY_LEVEL),
+    KEY(compile_sizes, COMPILE_SIZES, BG__KEY_COMPILE_SIZES),
 };
 const int bg__config_key_count = sizeof bg__config_keys / sizeof *bg__config_keys;
 
@@ -125,6 +127,16 @@ static bg_status read_lazy(const bg__config_key *key, const char *value, uint8_t
     return status;
 }
 
+/* "env|0|1|2|3|none|as-is|once|piecewise" */
+static bg_status read_level(const bg__config_key *key, const char *value, int *level)
+{
+    int index = 0;
+    bg_status status = read_choice(key, value, &index);
+    if (status == BG_OK)
+        *level = index == 0 ? BG_LEVEL_FROM_ENV : (index - 1) % BG_LEVEL_COUNT;
+    return status;
+}
+
 /* ---- strings ---- */
 
 static void free_text(struct bg_config_text *text)
@@ -134,6 +146,7 @@ static void free_text(struct bg_config_text *text)
     free(text->schedule);
     free(text->eager_ops);
     free(text->query_lens);
+    free(text->compile_sizes);
     free(text);
 }
 
@@ -143,6 +156,7 @@ static char **find_string(bg_runner_config *config, const bg__config_key *key, c
     switch (key->type) {
     case BG__KEY_SCHEDULE: *field = &config->schedule; return &config->text_->schedule;
     case BG__KEY_QUERY_LENS: *field = &config->query_lens; return &config->text_->query_lens;
+    case BG__KEY_COMPILE_SIZES: *field = &config->compile_sizes; return &config->text_->compile_sizes;
     default: *field = &config->eager_ops; return &config->text_->eager_ops;
     }
 }
@@ -202,6 +216,7 @@ void bg__config_keep(bg_runner_config *config, bg_runner_config *trial)
         move_string(&text->schedule, &trial->text_->schedule);
         move_string(&text->eager_ops, &trial->text_->eager_ops);
         move_string(&text->query_lens, &trial->text_->query_lens);
+        move_string(&text->compile_sizes, &trial->text_->compile_sizes);
         free_text(trial->text_);
     }
     *config = *trial;
@@ -220,6 +235,8 @@ void bg_runner_config_clear(bg_runner_config *config)
         config->eager_ops = fallback.eager_ops;
     if (config->query_lens == config->text_->query_lens)
         config->query_lens = fallback.query_lens;
+    if (config->compile_sizes == config->text_->compile_sizes)
+        config->compile_sizes = fallback.compile_sizes;
     free_text(config->text_);
     config->text_ = NULL;
 }
@@ -239,6 +256,8 @@ static bg_status read_value(const bg__config_key *key, const char *value, bg_run
     case BG__KEY_DOUBLE: return read_number(key, value, field);
     case BG__KEY_SIZE: return read_size(key, value, field);
     case BG__KEY_QUERY_LENS: return read_query_lens(key, value, config);
+    case BG__KEY_LEVEL: return read_level(key, value, field);
+    case BG__KEY_COMPILE_SIZES: status = bg__compile_sizes_check(value); break;
     case BG__KEY_SCHEDULE: status = bg__schedule_check(value, BG__TOKENS_MAX); break;
     case BG__KEY_PATTERN:
         config->eager_ops = NULL; /* what "" means */

@@ -8,8 +8,7 @@ BG_STRUCT(one, BG_IN(a), BG_IN(b), BG_OUT(y), BG_VALUE(uint32_t, k))
 
 static bg_status run_one(const one *of, cudaStream_t stream)
 {
-    return pass_mix(of->y.data, of->a.data, of->b.data, of->k, ELEMENTS, stream) == cudaSuccess ? BG_OK
-                                                                                               : BG_ERROR_CUDA;
+    return pass_mix(of->y.data, of->a.data, of->b.data, of->k, ELEMENTS, stream) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
 BG_OP(two, BG_FIELDS(one, first), BG_FIELDS(one, second))

@@ -33,4 +33,6 @@ void expect_same_config(const bg_runner_config *found, const bg_runner_config *e
     COMPARE(state_count);
     COMPARE(text_);
     COMPARE(query_lens);
+    COMPARE(level);
+    COMPARE(compile_sizes);
 }

@@ -29,8 +29,7 @@ BG_RULE(sweep_times_twice, sweep_times, sweep_times)
 {
     if (a1->x.data != a0->y.data)
         return false;
-    *args = (sweep_times_twice_args){
-        .x = a0->x, .y = a0->y, .z = a1->y, .first = a0->factor, .second = a1->factor};
+    *args = (sweep_times_twice_args){.x = a0->x, .y = a0->y, .z = a1->y, .first = a0->factor, .second = a1->factor};
     return true;
 }
 

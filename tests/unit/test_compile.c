@@ -21,8 +21,8 @@ typedef struct model {
 
 BG_OP(plus, BG_INOUT(x), BG_IN(y))
 {
-    return from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float),
-                             stream));
+    return from_cuda(
+        bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream));
 }
 
 BG_OP(norm, BG_IN(x), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon))
@@ -38,8 +38,8 @@ BG_EAGER_OP(pause, BG_INOUT(x))
 
 #define PLUS_NORM BG_INOUT(x), BG_IN(y), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon)
 
-static bg_status plus_norm(const bg_tensor *x, const bg_tensor *y, const bg_tensor *weight, const bg_tensor *n, int rows,
-                           float of, cudaStream_t stream)
+static bg_status plus_norm(const bg_tensor *x, const bg_tensor *y, const bg_tensor *weight, const bg_tensor *n,
+                           int rows, float of, cudaStream_t stream)
 {
     return from_cuda(bgk_add_rms_norm(n->data, x->data, y->data, weight->data, rows, (int)x->dim[1], of, stream));
 }
@@ -58,20 +58,20 @@ BG_OP(wrong_epsilon, PLUS_NORM)
 /* Wrong: the rule swaps two operands. */
 BG_OP(swapped, PLUS_NORM)
 {
-    bg_status status = from_cuda(
-        bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream));
+    bg_status status =
+        from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream));
     return status != BG_OK ? status
-                           : from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data,
-                                                    (int)args->x.dim[0], (int)args->x.dim[1], args->epsilon, stream));
+                           : from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
+                                                    (int)args->x.dim[1], args->epsilon, stream));
 }
 
 /* Wrong where n is y: n is written first. */
 BG_OP(in_place, PLUS_NORM)
 {
     bg_status status = from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream));
-    return status != BG_OK ? status
-                           : plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon,
-                                       stream);
+    return status != BG_OK
+               ? status
+               : plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon, stream);
 }
 
 /* Wrong for rows of zeros alone, such as padding rows, beyond its tolerance: they become NaN. */
@@ -110,8 +110,7 @@ BG_OP(shaped, PLUS_NORM)
     {                                                                                                                  \
         if (a1->x.data != a0->x.data)                                                                                  \
             return false;                                                                                              \
-        *args = (name##_args){                                                                                         \
-            .x = a0->x, .y = a0->y, .weight = a1->weight, .n = a1->n, .epsilon = a1->epsilon};                         \
+        *args = (name##_args){.x = a0->x, .y = a0->y, .weight = a1->weight, .n = a1->n, .epsilon = a1->epsilon};       \
         return true;                                                                                                   \
     }
 PLUS_NORM_RULE(right)
@@ -521,12 +520,9 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_levels),         TEST(test_shapes),
-        TEST(test_selection),      TEST(test_unlaunched),
-        TEST(test_wrong_rules),    TEST(test_wrong_in_place),
-        TEST(test_refused),        TEST(test_wrong_beyond_64_rows),
-        TEST(test_break),          TEST(test_memory_nodes),
-        TEST(test_arguments),
+        TEST(test_levels),      TEST(test_shapes),         TEST(test_selection), TEST(test_unlaunched),
+        TEST(test_wrong_rules), TEST(test_wrong_in_place), TEST(test_refused),   TEST(test_wrong_beyond_64_rows),
+        TEST(test_break),       TEST(test_memory_nodes),   TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,9 +234,10 @@ static void test_keys(void **state)
     config.mode = BG_MODE_FULL, config.schedule = "atom", config.eager_ops = "x", config.debug = BG_DEBUG_OPS;
     config.query_lens = "1,2";
     config.max_tokens = config.max_query_len = config.warmups = config.worker_threads = config.variants = 3;
+    config.level = BG_LEVEL_ONCE, config.compile_sizes = "4";
     config.max_padding = 2, config.memory_limit = 9, config.memory_fraction = 0.5, config.lazy = true,
     config.copy_inputs = false;
-    assert_int_equal(bg__config_key_count, 14);
+    assert_int_equal(bg__config_key_count, 16);
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
         assert_ptr_equal(bg__config_key_find(key->name), key);

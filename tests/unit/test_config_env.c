@@ -18,8 +18,8 @@ static int without_variables(void **state)
 
 static void test_environment(void **state)
 {
-    static const char *const values[] = {"full", "1,2",   "16", "2",       "0", "1.5", "rope",
-                                         "true", "false", "1G", "forward", "3", "4",   "0.25"};
+    static const char *const values[] = {"full",  "1,2", "16",      "2", "0", "1.5",  "rope", "true",
+                                         "false", "1G",  "forward", "3", "4", "0.25", "2",    "1,4"};
     bg_runner_config config = fallback;
     (void)state;
     assert_int_equal(bg__config_key_count, sizeof values / sizeof *values);
@@ -41,6 +41,8 @@ static void test_environment(void **state)
     assert_int_equal(config.worker_threads, 3);
     assert_int_equal(config.variants, 4);
     assert_true(config.memory_fraction == 0.25);
+    assert_int_equal(config.level, BG_LEVEL_ONCE);
+    assert_string_equal(config.compile_sizes, "1,4");
     without_variables(NULL);
     assert_string_equal(config.schedule, "1,2"); /* its own */
     assert_int_equal(setenv("BG_RUNNER_SCHEDULE", "", 1), 0);
