@@ -35,8 +35,6 @@ BG_BEGIN_C_
 
 #define BG_RULE_CALLS 8
 
-struct bg_report;
-
 /* Properties of a rule that BG_RULE does not contain. No exception may leave its functions. */
 typedef struct bg_rule_attributes {
     size_t struct_size; /* set by BG_RULE_ATTRIBUTES_INIT */
@@ -195,6 +193,87 @@ BG_API bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_inf
 /* Copies the index-th entry to *fusion, 0 <= index < fusions, in order of the pass. The strings are valid as long as
  * the graph. Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (no such index). */
 BG_API bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusion);
+
+/* ---- compilers and passes ---------------------------------------------------------------------------------------- */
+
+/* A segment that is compiled. */
+typedef struct bg_piece bg_piece;
+
+/* Return the piece's graph, its name ("segment 0 of decode"), the rows of its first call, and how many op calls and
+ * nodes it has. A compiler may not change the graph itself: later versions may hold it elsewhere. */
+BG_API cudaGraph_t bg_piece_graph(const bg_piece *piece);
+BG_API const char *bg_piece_name(const bg_piece *piece);
+BG_API int bg_piece_rows(const bg_piece *piece);
+BG_API int bg_piece_calls(const bg_piece *piece);
+BG_API size_t bg_piece_nodes(const bg_piece *piece);
+
+/* One step of a compiler. */
+typedef struct bg_pass {
+    const char *name;
+    bool (*applies)(int rows);         /* NULL: always */
+    bg_status (*run)(bg_piece *piece); /* an error fails the capture */
+} bg_pass;
+
+/* The passes that there are.
+ *   PRINT:  writes the piece's calls to standard error, where BG_COMPILE_PRINT=1
+ *   NO_OPS: removes empty nodes and copies of memory to itself, at levels 2 and 3
+ *   RULES:  finds runs of calls, proves rules and applies them, as the level says */
+BG_API extern const bg_pass bg_pass_print, bg_pass_no_ops, bg_pass_rules;
+
+/* Compiles the pieces of captures with a level. "none" leaves them as they are; "rules", the default, runs PRINT,
+ * NO_OPS, RULES and PRINT. */
+typedef struct bg_compiler {
+    size_t struct_size; /* sizeof(bg_compiler) */
+    const char *name;
+    bg_status (*compile)(void *user, bg_piece *piece); /* an error fails the capture */
+    void *user;
+} bg_compiler;
+
+/* Runs passes over a piece, in order, for a compiler of the program's own. Returns the first error. */
+BG_API bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece);
+
+/* Sets the compiler of captures that begin afterwards; *compiler must stay valid. NULL: "rules". bg_compiler_find
+ * returns "none" or "rules", NULL for any other name. Errors: INVALID_ARGUMENT (no name, no function, bad struct_size).
+ */
+BG_API bg_status bg_compiler_set(const bg_compiler *compiler);
+BG_API const bg_compiler *bg_compiler_find(const char *name);
+
+/* ---- a forward pass that compiles itself ------------------------------------------------------------------------- */
+
+/* A pass and its compiled graph, which bg_compiled_run makes at its first use. */
+typedef struct bg_compiled bg_compiled;
+
+/* Makes *compiled of forward(user); user must outlive it. options: of the capture; NULL: the defaults, at level 3. They
+ * are copied, without what their pointers name. Nothing is captured yet.
+ * Errors: INVALID_ARGUMENT (a NULL, an invalid option), OUT_OF_MEMORY. */
+BG_API bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, const bg_capture_options *options);
+
+/* A bg_forward, whose user is a bg_compiled: where the calling thread's flag is off, and inside any capture or eager
+ * pass, it runs forward(user, stream) itself; else it replays the graph on stream. Its first replay captures, which is
+ * a run of the pass with launch_segments; where the capture fails, so does this run, and the next one tries again. One
+ * thread at a time. Errors: those of forward, or of bg_capture_forward and bg_replay. */
+BG_API bg_status bg_compiled_run(void *compiled, cudaStream_t stream);
+
+/* Returns its graph, or NULL before the first replay. compiled keeps it. */
+BG_API bg_graph *bg_compiled_graph(const bg_compiled *compiled);
+
+/* Destroys it and its graph. NULL does nothing. */
+BG_API void bg_compiled_destroy(bg_compiled *compiled);
+
+/* Sets the calling thread's flag, off at the start, and returns what it was. */
+BG_API bool bg_compiled_set(bool on);
+
+/* BG_COMPILED(true) { ... } runs the block with the flag set, and sets it back however the block is left. */
+typedef struct bg_compiled_scope_ {
+    bool before, once;
+} bg_compiled_scope_;
+static inline void bg_compiled_leave_(const bg_compiled_scope_ *scope)
+{
+    (void)bg_compiled_set(scope->before);
+}
+#define BG_COMPILED(on)                                                                                                \
+    for (bg_compiled_scope_ bg_scope_ __attribute__((cleanup(bg_compiled_leave_))) = {bg_compiled_set(on), true};      \
+         bg_scope_.once; bg_scope_.once = false)
 
 BG_END_C_
 

@@ -67,14 +67,16 @@ typedef struct bg__compiled {
     int prove;          /* a choice of BG_COMPILE_PROVE */
     void *room;         /* device memory of proofs: a bgk_difference, then copies of tensors */
     size_t room_bytes;
-    double began_ms;
+    const bg_compiler *compiler;
 } bg__compiled;
 
 /* A segment that has just ended. */
-typedef struct bg__piece {
+struct bg_piece {
     bg_capture *capture;
     bg__compiled *compiled;
     bg__segment *segment;
+    char name[160];
+    bool read; /* what follows is there */
     cudaGraphNode_t *nodes;
     size_t count;
     struct bg__piece_handle {
@@ -83,16 +85,20 @@ typedef struct bg__piece {
     } * handles;             /* by address */
     size_t *before, *after;  /* of each node: how many nodes it waits for, and how many wait for it */
     size_t *previous, *next; /* the one that it waits for, or that waits for it; of several the last one listed */
+    bool *no_op;             /* nodes that are to go */
     bg__edges edges;
-    bool memory;   /* it has allocation nodes, which forbid to remove nodes */
-    int first_run; /* of the segment, in compiled->runs */
-} bg__piece;
-/* Starts zeroed but for its first three members. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA.
- */
+    bool memory;    /* it has allocation nodes, which forbid to remove nodes */
+    int first_run;  /* of the segment, in compiled->runs */
+    bool *launched; /* the segment, as it was captured */
+};
+typedef struct bg_piece bg__piece;
+/* Reads the graph, once. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__piece_read(bg__piece *piece);
 /* The place of a node; count: it is none of them. */
 size_t bg__piece_find(const bg__piece *piece, cudaGraphNode_t node);
 void bg__piece_free(bg__piece *piece);
+/* The first dimension of the first output of a captured call; 1: it has none. */
+int bg__rows_of(const bg__call *call);
 
 /* Adds the segment's runs to compiled->runs, in order of the pass. Errors: OUT_OF_MEMORY. */
 bg_status bg__runs_find(const bg__piece *piece);
@@ -117,16 +123,22 @@ bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes);
 /* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
 
 /* Launches the segment as it was captured, part by part, and proves runs between them, each at its place.
- * *launched: there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
-bg_status bg__referee_prove(const bg__piece *piece, bool *launched);
+ * *piece->launched: there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
+bg_status bg__referee_prove(const bg__piece *piece);
 /* Proves one run from the memory that there is now, which is then as it was. Errors: those of the calls' bodies,
  * OUT_OF_MEMORY, CUDA. */
 bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__finding *finding);
 
 /* ---- the splice (splice.c) -------------------------------------------------------------------------------------- */
 
-/* Puts the ops of the applied runs into the segment's graph, in place of the nodes of their calls. */
+/* Puts the ops of the applied runs into the segment's graph, in place of the nodes of their calls, and removes no-ops.
+ */
 bg_status bg__splice(const bg__piece *piece);
+
+/* ---- passes and compilers (passes.c, compilers.c) --------------------------------------------------------------- */
+
+/* The compiler of captures that begin now. */
+const bg_compiler *bg__compiler_get(void);
 
 /* ---- the table for captures (table.c) --------------------------------------------------------------------------- */
 

@@ -29,8 +29,9 @@ static bg_status allocate(bg__piece *piece)
     piece->after = calloc(room, sizeof *piece->after);
     piece->previous = calloc(room, sizeof *piece->previous);
     piece->next = calloc(room, sizeof *piece->next);
+    piece->no_op = calloc(room, sizeof *piece->no_op);
     if (piece->nodes == NULL || piece->handles == NULL || piece->before == NULL || piece->after == NULL ||
-        piece->previous == NULL || piece->next == NULL)
+        piece->previous == NULL || piece->next == NULL || piece->no_op == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", piece->count);
     return BG_OK;
 }
@@ -65,6 +66,9 @@ bg_status bg__piece_read(bg__piece *piece)
 {
     bg_status status;
 
+    if (piece->read)
+        return BG_OK;
+    piece->read = true;
     piece->count = piece->segment->nodes;
     BG__TRY(allocate(piece));
     if (piece->count > 0)
@@ -88,5 +92,40 @@ void bg__piece_free(bg__piece *piece)
     free(piece->after);
     free(piece->previous);
     free(piece->next);
+    free(piece->no_op);
     bg__edges_free(&piece->edges);
+}
+
+/* ---- what compilers see ---- */
+
+cudaGraph_t bg_piece_graph(const bg_piece *piece)
+{
+    return piece->segment->graph;
+}
+
+const char *bg_piece_name(const bg_piece *piece)
+{
+    return piece->name;
+}
+
+int bg_piece_calls(const bg_piece *piece)
+{
+    return piece->capture->inlined_count;
+}
+
+size_t bg_piece_nodes(const bg_piece *piece)
+{
+    return piece->segment->nodes;
+}
+
+int bg__rows_of(const bg__call *call)
+{
+    bg__output output = {0};
+    const bg_tensor *tensor = bg__output_next(call->op, &output) ? bg__output_tensor(&output, call->kept) : NULL;
+    return tensor != NULL && tensor->rank > 0 ? (int)tensor->dim[0] : 1;
+}
+
+int bg_piece_rows(const bg_piece *piece)
+{
+    return piece->capture->inlined_count > 0 ? bg__rows_of(piece->capture->inlined[0]) : 1;
 }

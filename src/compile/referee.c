@@ -220,7 +220,7 @@ done:
     return status;
 }
 
-bg_status bg__referee_prove(const bg__piece *piece, bool *launched)
+bg_status bg__referee_prove(const bg__piece *piece)
 {
     double began = bg__now_ms();
     bg__run **list = NULL;
@@ -232,7 +232,7 @@ bg_status bg__referee_prove(const bg__piece *piece, bool *launched)
     BG__TRY(agree_on_runs(piece, list, count));
     if (count == 0)
         goto done;
-    *launched = true;
+    *piece->launched = true;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
     status = prove_each(piece, list, count);
     bg__relax_end(relaxed);

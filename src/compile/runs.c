@@ -102,13 +102,9 @@ static bg_status check_chain(const bg__piece *piece, bg__run *run)
 static bg_status check_arguments(bg__run *run)
 {
     const void *args[BG_RULE_CALLS];
-    bg__output output = {0};
     char why[400];
 
-    if (bg__output_next(run->calls[0]->op, &output)) {
-        const bg_tensor *tensor = bg__output_tensor(&output, run->calls[0]->kept);
-        run->rows = tensor->rank > 0 ? (int)tensor->dim[0] : 1;
-    }
+    run->rows = bg__rows_of(run->calls[0]);
     run->args = calloc(1, run->rule->op->args_size);
     if (run->args == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", run->name);

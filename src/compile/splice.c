@@ -248,6 +248,73 @@ done:
     return status;
 }
 
+/* ---- no-ops ---- */
+
+typedef cudaError_t (*neighbours)(cudaGraphNode_t node, cudaGraphNode_t *list, cudaGraphEdgeData *data, size_t *count);
+
+static bg_status read_neighbours(neighbours read, const char *call, cudaGraphNode_t node, nodes *found)
+{
+    cudaGraphEdgeData *data = NULL; /* as above */
+    cudaError_t error = read(node, NULL, NULL, &found->count);
+    bg_status status = BG_OK;
+
+    if (error != cudaSuccess)
+        BG__TRY(bg__fail_cuda(error, call));
+    found->list = calloc(found->count + 1, sizeof(cudaGraphNode_t));
+    data = calloc(found->count + 1, sizeof *data);
+    if (found->list == NULL || data == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", found->count);
+    error = found->count > 0 ? read(node, found->list, data, &found->count) : cudaSuccess;
+    if (error != cudaSuccess)
+        status = bg__fail_cuda(error, call);
+done:
+    free(data);
+    return status;
+}
+
+static bg_status add_edge_once(const splice *s, cudaGraphNode_t from, cudaGraphNode_t to)
+{
+    nodes before = {NULL, 0, 0};
+    bg_status status;
+
+    BG__TRY(read_neighbours(cudaGraphNodeGetDependencies, "cudaGraphNodeGetDependencies", to, &before));
+    if (!has_node(&before, from))
+        BG__TRY_CUDA(cudaGraphAddDependencies(s->piece->segment->graph, &from, &to, NULL, 1));
+done:
+    free(before.list);
+    return status;
+}
+
+/* What waits for it waits for what it waits for. Where both are several, it stays: it saves edges. */
+static bg_status remove_no_op(const splice *s, cudaGraphNode_t node)
+{
+    nodes before = {NULL, 0, 0}, after = {NULL, 0, 0};
+    bg_status status;
+
+    BG__TRY(read_neighbours(cudaGraphNodeGetDependencies, "cudaGraphNodeGetDependencies", node, &before));
+    BG__TRY(read_neighbours(cudaGraphNodeGetDependentNodes, "cudaGraphNodeGetDependentNodes", node, &after));
+    if (before.count > 1 && after.count > 1)
+        goto done;
+    for (size_t i = 0; i < before.count; i++)
+        for (size_t k = 0; k < after.count; k++)
+            BG__TRY(add_edge_once(s, before.list[i], after.list[k]));
+    BG__TRY_CUDA(cudaGraphDestroyNode(node));
+done:
+    free(before.list);
+    free(after.list);
+    return status;
+}
+
+static bg_status remove_no_ops(const splice *s)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < s->piece->count; i++)
+        if (s->piece->no_op[i] && s->placed_at[i] == 0)
+            BG__TRY(remove_no_op(s, s->piece->nodes[i]));
+done:
+    return status;
+}
+
 /* ---- where each node comes from ---- */
 
 static int compare_made(const void *a, const void *b)
@@ -319,15 +386,20 @@ static bg_status list_applied(splice *s)
 bg_status bg__splice(const bg__piece *piece)
 {
     splice s = {.piece = piece};
+    bool any = false;
     bg_status status;
 
+    for (size_t i = 0; i < piece->count && !any; i++)
+        any = piece->no_op[i];
     BG__TRY(list_applied(&s));
-    if (s.count == 0)
+    if (s.count == 0 && !any)
         goto done;
-    BG__TRY(capture_ops(&s));
+    if (s.count > 0)
+        BG__TRY(capture_ops(&s));
     for (size_t i = 0; i < s.count; i++)
         BG__TRY(join_rest(&s, &s.list[i]));
     BG__TRY(remove_runs(&s));
+    BG__TRY(remove_no_ops(&s));
     BG__TRY(note_origins(&s));
 done:
     for (size_t i = 0; i < s.count; i++)

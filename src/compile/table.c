@@ -32,6 +32,7 @@ static bg_status begin_compiling(bg_capture *capture)
     compiled->info.level = capture->level;
     BG__TRY(bg__env_choice("BG_COMPILE_PROVE", &compiled->prove));
     BG__TRY(read_wanted(compiled));
+    compiled->compiler = bg__compiler_get();
     BG__TRY(bg__rules_list(&compiled->rules, &compiled->rule_count));
     compiled->numbers = calloc((size_t)compiled->rule_count + 1, sizeof *compiled->numbers);
     if (compiled->numbers == NULL)
@@ -52,72 +53,20 @@ static void forget_arguments(const bg__piece *piece)
     }
 }
 
-static void print_applied(const bg__piece *piece, FILE *out)
-{
-    const bg__compiled *compiled = piece->compiled;
-    fprintf(out, "level %d", compiled->info.level);
-    for (int i = piece->first_run; i < compiled->run_count; i++)
-        if (compiled->runs[i].state == BG_FUSION_APPLIED)
-            fprintf(out, ", %s", compiled->runs[i].name);
-}
-
-/* Ranks whose segments compute differently would not fail, and drift apart. */
-static bg_status agree_on_applied(const bg__piece *piece)
-{
-    bg__ranks *ranks = &piece->capture->graph->ranks;
-    char brief[600], *text = NULL;
-    size_t bytes;
-    bg_status status;
-    FILE *out;
-
-    if (!ranks->there)
-        return BG_OK;
-    out = open_memstream(&text, &bytes);
-    if (out != NULL)
-        print_applied(piece, out);
-    if (out == NULL || fclose(out) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rules of a segment");
-        goto done;
-    }
-    bg__ranks_shorten(text, brief, sizeof brief);
-    status = bg__ranks_agree(ranks, "the rules of a segment", brief);
-done:
-    free(text);
-    return status;
-}
-
-static bg_status compile_piece(bg__piece *piece, bool *launched)
-{
-    const bg_capture *capture = piece->capture;
-    const bg__compiled *compiled = piece->compiled;
-    bg_status status;
-
-    BG__TRY(bg__runs_find(piece));
-    if (compiled->run_count == piece->first_run)
-        goto done;
-    BG__TRY(bg__piece_read(piece));
-    BG__TRY(bg__runs_check(piece));
-    if (capture->level == BG_LEVEL_AS_IS)
-        goto done;
-    if (compiled->prove != BG__PROVE_OFF && capture->options.launch_segments)
-        BG__TRY(bg__referee_prove(piece, launched));
-    BG__TRY(bg__runs_choose(piece));
-    BG__TRY(agree_on_applied(piece));
-    BG__TRY(bg__splice(piece));
-done:
-    return status;
-}
-
 static bg_status compile_segment(bg_capture *capture, bg__segment *segment, bool *launched)
 {
     bg__compiled *compiled = capture->graph->compiled;
-    bg__piece piece = {.capture = capture, .compiled = compiled, .segment = segment};
+    bg__piece piece = {.capture = capture, .compiled = compiled, .segment = segment, .launched = launched};
     bg_status status;
 
+    snprintf(piece.name, sizeof piece.name, "segment %d of %.120s", capture->graph->segment_count,
+             capture->graph->name);
     piece.first_run = compiled->run_count;
     compiled->info.pieces++;
     compiled->info.nodes_before += segment->nodes;
-    status = compile_piece(&piece, launched);
+    status = compiled->compiler->compile(compiled->compiler->user, &piece);
+    if (status == BG_OK)
+        status = bg__splice(&piece);
     compiled->info.nodes_after += segment->nodes;
     forget_arguments(&piece);
     bg__piece_free(&piece);

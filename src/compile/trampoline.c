@@ -1,0 +1,95 @@
+/* A forward pass that runs as its compiled graph, or itself, as the calling thread says. */
+#include "compile/compile.h"
+
+#include <stdlib.h>
+
+struct bg_compiled {
+    bg_forward forward;
+    void *user;
+    bg_capture_options options;
+    bg_graph *graph;
+};
+
+static _Thread_local bool is_on;
+
+bool bg_compiled_set(bool on)
+{
+    bool before = is_on;
+    is_on = on;
+    return before;
+}
+
+bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    bg_compiled *made;
+    bg_status status;
+
+    BG__NEED(compiled);
+    *compiled = NULL;
+    BG__NEED(forward);
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a compiled pass");
+    made->forward = forward;
+    made->user = user;
+    BG__TRY(bg__capture_options_take(&made->options, options));
+    BG__TRY(bg__capture_options_check(&made->options));
+    if (options == NULL)
+        made->options.level = BG_LEVEL_PIECEWISE;
+    *compiled = made;
+    made = NULL;
+done:
+    free(made);
+    return status;
+}
+
+/* In a capture or an eager pass, of this library or of others, the calls of the pass are part of that. */
+static bg_status is_inside(cudaStream_t stream, bool *inside)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+
+    *inside = bg_current_phase() != BG_PHASE_PLAIN || bg__thread_self()->pass != NULL;
+    if (*inside || stream == cudaStreamLegacy)
+        return BG_OK;
+    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    *inside = capturing != cudaStreamCaptureStatusNone;
+done:
+    return status;
+}
+
+bg_status bg_compiled_run(void *user, cudaStream_t stream)
+{
+    bg_compiled *compiled = user;
+    bool inside = true;
+    bg_status status;
+
+    BG__NEED(compiled);
+    if (is_on) {
+        bg__pending_note();
+        BG__TRY(is_inside(stream, &inside));
+    }
+    if (inside)
+        return compiled->forward(compiled->user, stream);
+    if (compiled->graph == NULL) {
+        BG__TRY(bg_capture_forward(&compiled->graph, compiled->forward, compiled->user, stream, &compiled->options));
+        if (compiled->options.launch_segments) /* the capture was a run */
+            return BG_OK;
+    }
+    return bg_replay(compiled->graph, stream);
+done:
+    return status;
+}
+
+bg_graph *bg_compiled_graph(const bg_compiled *compiled)
+{
+    return compiled != NULL ? compiled->graph : NULL;
+}
+
+void bg_compiled_destroy(bg_compiled *compiled)
+{
+    if (compiled == NULL)
+        return;
+    bg_graph_destroy(compiled->graph);
+    free(compiled);
+}
