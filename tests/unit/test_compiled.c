@@ -1,0 +1,232 @@
+/* Passes that compile themselves (bg_compile), compilers of the program's own, and the removal of no-ops. */
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
+{
+    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream));
+    return status != BG_OK ? status
+                           : from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
+}
+
+BG_RULE(times_twice, times, times)
+{
+    if (a1->x.data != a0->y.data)
+        return false;
+    *args = (times_twice_args){.x = a0->x, .y = a0->y, .z = a1->y, .first = a0->factor, .second = a1->factor};
+    return true;
+}
+
+static int forwards; /* how often forward has run */
+static bool fails;
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    forwards++;
+    if (fails)
+        return BG_ERROR_OP;
+    BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+static float run(fixture *f, bg_compiled *compiled, float x)
+{
+    put(&f->x, x);
+    EXPECT_OK(bg_compiled_run(compiled, f->stream));
+    return get(&f->z);
+}
+
+/* ---- bg_compile ---- */
+
+static void test_flag(void **state)
+{
+    fixture *f = *state;
+    bg_compiled *compiled;
+    bg_compile_info info = BG_COMPILE_INFO_INIT;
+    forwards = 0;
+    EXPECT_OK(bg_compile(&compiled, forward, f, NULL));
+    assert_null(bg_compiled_graph(compiled));
+    assert_true(run(f, compiled, 1) == 6); /* off: forward itself */
+    assert_null(bg_compiled_graph(compiled));
+    BG_COMPILED(true)
+    {
+        assert_true(run(f, compiled, 2) == 12); /* the capture is a run */
+        assert_true(run(f, compiled, 3) == 18);
+        assert_int_equal(forwards, 2);
+        BG_COMPILED(false)
+        {
+            assert_true(run(f, compiled, 4) == 24);
+            break;
+        }
+        assert_int_equal(forwards, 3);
+        assert_true(run(f, compiled, 5) == 30);
+        assert_int_equal(forwards, 3);
+    }
+    assert_false(bg_compiled_set(true));
+    assert_true(bg_compiled_set(false));
+    assert_non_null(bg_compiled_graph(compiled));
+    EXPECT_OK(bg_graph_get_compile_info(bg_compiled_graph(compiled), &info));
+    assert_int_equal(info.level, BG_LEVEL_PIECEWISE);
+    assert_int_equal(info.applied, 1);
+    bg_compiled_destroy(compiled);
+    bg_compiled_destroy(NULL);
+}
+
+/* Inside a capture it is forward, and its calls are the capture's. */
+static void test_inside_captures(void **state)
+{
+    fixture *f = *state;
+    bg_compiled *compiled;
+    bg_graph *graph;
+    cudaGraph_t cuda;
+    size_t nodes = 0;
+    EXPECT_OK(bg_compile(&compiled, forward, f, NULL));
+    BG_COMPILED(true)
+    {
+        EXPECT_OK(bg_capture_forward(&graph, bg_compiled_run, compiled, f->stream, NULL));
+        assert_null(bg_compiled_graph(compiled));
+        assert_int_equal(info_of(graph).calls, 2);
+        EXPECT_OK(bg_forward_run(bg_compiled_run, compiled, f->stream, NULL));
+        assert_null(bg_compiled_graph(compiled));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+        EXPECT_OK(bg_compiled_run(compiled, f->stream));
+        EXPECT_CUDA(cudaStreamEndCapture(f->stream, &cuda));
+        assert_null(bg_compiled_graph(compiled));
+        EXPECT_CUDA(cudaGraphGetNodes(cuda, NULL, &nodes));
+        assert_int_equal(nodes, 2);
+        EXPECT_CUDA(cudaGraphDestroy(cuda));
+    }
+    bg_graph_destroy(graph);
+    bg_compiled_destroy(compiled);
+}
+
+static void test_failures(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_compiled *compiled = NULL;
+    EXPECT_STATUS(bg_compile(NULL, forward, f, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_compile(&compiled, NULL, f, NULL), BG_ERROR_INVALID_ARGUMENT);
+    options.level = -2;
+    EXPECT_STATUS(bg_compile(&compiled, forward, f, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_compiled_run(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    options.level = BG_LEVEL_NONE;
+    options.launch_segments = false;
+    EXPECT_OK(bg_compile(&compiled, forward, f, &options));
+    BG_COMPILED(true)
+    {
+        fails = true;
+        EXPECT_STATUS(bg_compiled_run(compiled, f->stream), BG_ERROR_OP);
+        fails = false;
+        assert_null(bg_compiled_graph(compiled));
+        assert_true(run(f, compiled, 2) == 12); /* captured, and then replayed */
+        assert_true(run(f, compiled, 3) == 18);
+    }
+    expect_usable(f, f->stream);
+    bg_compiled_destroy(compiled);
+}
+
+/* ---- compilers ---- */
+
+typedef struct seen {
+    int pieces, calls, rows;
+    size_t nodes;
+    bool fails;
+} seen;
+
+static bg_status look(void *user, bg_piece *piece)
+{
+    static const bg_pass *const passes[] = {&bg_pass_rules};
+    seen *s = user;
+    s->pieces++;
+    s->calls = bg_piece_calls(piece);
+    s->nodes = bg_piece_nodes(piece);
+    s->rows = bg_piece_rows(piece);
+    assert_non_null(strstr(bg_piece_name(piece), "segment 0 of"));
+    assert_non_null(bg_piece_graph(piece));
+    return s->fails ? BG_ERROR_OP : bg_passes_run(passes, 1, piece);
+}
+
+static bg_graph *capture(fixture *f, bg_status expected)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+    options.level = BG_LEVEL_ONCE;
+    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, &options), expected);
+    return graph;
+}
+
+static void test_compilers(void **state)
+{
+    fixture *f = *state;
+    seen s = {0};
+    bg_compiler own = {sizeof own, "own", look, &s}, bad = own;
+    bg_graph *graph;
+    assert_null(bg_compiler_find("nvrtc"));
+    assert_null(bg_compiler_find(NULL));
+    EXPECT_OK(bg_compiler_set(bg_compiler_find("none")));
+    graph = capture(f, BG_OK);
+    assert_int_equal(info_of(graph).nodes, 2);
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_compiler_set(&own));
+    graph = capture(f, BG_OK);
+    assert_int_equal(info_of(graph).nodes, 2); /* the op launches two kernels */
+    assert_int_equal(s.pieces, 1);
+    assert_int_equal(s.calls, 2);
+    assert_int_equal(s.nodes, 2);
+    assert_int_equal(s.rows, N);
+    bg_graph_destroy(graph);
+    s.fails = true;
+    assert_null(capture(f, BG_ERROR_OP));
+    expect_usable(f, f->stream);
+    bad.compile = NULL;
+    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    bad.struct_size = 1;
+    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_OK(bg_compiler_set(NULL));
+}
+
+/* ---- no-ops ---- */
+
+static bg_status forward_with_no_op(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
+    EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->y.data, bg_tensor_bytes(&f->y), cudaMemcpyDeviceToDevice, stream));
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
+}
+
+static void test_no_ops(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    for (int level = BG_LEVEL_NONE; level <= BG_LEVEL_ONCE; level++) {
+        bg_graph *graph;
+        options.level = level;
+        EXPECT_OK(bg_capture_forward(&graph, forward_with_no_op, f, f->stream, &options));
+        assert_int_equal(info_of(graph).nodes, level == BG_LEVEL_ONCE ? 2 : 3);
+        put(&f->x, 3);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 30);
+        bg_graph_destroy(graph);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_flag),      TEST(test_inside_captures), TEST(test_failures),
+        TEST(test_compilers), TEST(test_no_ops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
