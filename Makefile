@@ -162,7 +162,7 @@ LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 # Linked with libhostcuda.so, so that another library can stand in front of the driver.
 SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/adopt/plain examples/hostcuda/missing_join llama_faults))
-CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/mix $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
+CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/mix $(OUT)/tests/cli/rules $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 # The compiler of the host device's kernels.
 HOSTCUDA_CC := $(if $(filter host,$(DEVICE)),$(OUT)/hostcuda-cc)

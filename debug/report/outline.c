@@ -1,5 +1,8 @@
 #include "outline.h"
 
+#include <breakgraph/compile.h>
+#include <stdio.h>
+
 #include "json.h"
 #include "debug/graph/lanes.h"
 #include "debug/graph/nodes.h"
@@ -42,6 +45,42 @@ static bool add_call(cJSON *list, const bg__call *call)
            cJSON_AddNumberToObject(item, "line", call->site.line) &&
            cJSON_AddBoolToObject(item, "eager", call->eager) &&
            (call->eager || cJSON_AddNumberToObject(item, "segment", call->segment));
+}
+
+static const char *const fusion_states[] = {"applied", "fits",     "refused", "off",
+                                            "covered", "unproven", "differs", "slower"};
+
+static bool add_fusion(cJSON *list, const bg_fusion *fusion)
+{
+    char name[200];
+    cJSON *item = bg__json_add_object(list);
+    snprintf(name, sizeof name, "%s#%d", fusion->op, fusion->number);
+    return item != NULL && cJSON_AddStringToObject(item, "name", name) &&
+           cJSON_AddStringToObject(item, "run", fusion->name) && cJSON_AddStringToObject(item, "op", fusion->op) &&
+           cJSON_AddStringToObject(item, "file", fusion->file) && cJSON_AddNumberToObject(item, "line", fusion->line) &&
+           cJSON_AddNumberToObject(item, "segment", fusion->segment) &&
+           cJSON_AddStringToObject(item, "state", fusion_states[fusion->state]) &&
+           (fusion->why[0] == '\0' || cJSON_AddStringToObject(item, "why", fusion->why)) &&
+           (fusion->calls_us == 0 || (cJSON_AddNumberToObject(item, "calls_us", fusion->calls_us) &&
+                                      cJSON_AddNumberToObject(item, "op_us", fusion->op_us)));
+}
+
+/* What rules have done; a graph at level 0 has no such members. */
+static bool add_compilation(cJSON *outline, const bg_graph *graph)
+{
+    bg_compile_info info = BG_COMPILE_INFO_INIT;
+    bg_fusion fusion = BG_FUSION_INIT;
+    cJSON *list;
+
+    if (bg_graph_get_compile_info(graph, &info) != BG_OK || info.level == 0)
+        return true;
+    list = cJSON_AddArrayToObject(outline, "fusions");
+    if (!cJSON_AddNumberToObject(outline, "level", info.level) || list == NULL)
+        return false;
+    for (int i = 0; i < info.fusions && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
+        if (!add_fusion(list, &fusion))
+            return false;
+    return true;
 }
 
 static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
@@ -148,7 +187,7 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
         !cJSON_AddNumberToObject(made, "capture_ms", bg__graph_get_facts(graph).capture_ms) ||
         !cJSON_AddNumberToObject(made, "instantiate_ms", bg__graph_get_facts(graph).instantiate_ms) ||
         !cJSON_AddArrayToObject(made, "segments") || !add_steps_and_calls(made, graph) ||
-        !cJSON_AddArrayToObject(made, "nodes")) {
+        !add_compilation(made, graph) || !cJSON_AddArrayToObject(made, "nodes")) {
         status = outline_out_of_memory(graph);
         goto done;
     }

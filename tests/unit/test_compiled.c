@@ -225,8 +225,7 @@ static void test_no_ops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_flag),      TEST(test_inside_captures), TEST(test_failures),
-        TEST(test_compilers), TEST(test_no_ops),
+        TEST(test_flag), TEST(test_inside_captures), TEST(test_failures), TEST(test_compilers), TEST(test_no_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,13 @@ static cli_status ask_all_eager(cli_bisection *b)
     if (status != CLI_OK || verdict == BG_GOOD)
         return status;
     if (verdict == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
-                              b->argv[0]);
+        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu %s %s, '%s' cannot be judged", b->name_count,
+                              b->compiled ? "runs of calls" : "calls", cli_bisect_off(b), b->argv[0]);
+    if (b->compiled)
+        return cli_bisect_end(b, CLI_STAYS,
+                              "the fault remains with none of the %zu runs of calls fused: no rule is to blame; "
+                              "breakgraph bisect without --compiled looks for the call",
+                              b->name_count);
     return cli_bisect_end(b, CLI_STAYS,
                           "the fault remains with all %zu calls eager: it is in captured work outside these ops, or in "
                           "frozen arguments; breakgraph report and breakgraph check --what=recapture look for it",
@@ -87,13 +92,13 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
     if (!bad)
         return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
                               b->argv[0]);
-    if (find_series(b))
+    if (!b->compiled && find_series(b))
         status = ask_series(b);
-    if (status == CLI_OK && !b->shadow)
+    if (status == CLI_OK && !b->shadow && !b->compiled)
         status = cli_trial_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
-    if (!b->shadow && bad) {
+    if (!b->shadow && !b->compiled && bad) {
         cli_trial_show_check(b);
         b->without_graph = true;
         return cli_bisect_end(
@@ -188,21 +193,20 @@ static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
         return CLI_FAILED;
     name_culprits(b, names, sizeof names);
     if (captured < 0 || eager < 0)
-        return cli_bisect_end(
-            b, CLI_UNJUDGED,
-            "not confirmed: good with %s eager; with only %s %s, the program crashes, hangs or cannot "
-            "be judged",
-            names, only, captured < 0 ? "captured" : "eager");
+        return cli_bisect_end(b, CLI_UNJUDGED,
+                              "not confirmed: good with %s %s; with only %s %s, the program crashes, hangs or cannot "
+                              "be judged",
+                              names, cli_bisect_off(b), only, captured < 0 ? cli_bisect_on(b) : cli_bisect_off(b));
     if (captured == 0)
         return cli_bisect_end(b, CLI_FAILED,
-                              "not confirmed: good with %s eager, but good with only %s captured, too: the fault needs "
-                              "other captured calls, as one of order does",
-                              names, only);
+                              "not confirmed: good with %s %s, but good with only %s %s, too: the fault needs "
+                              "other %s calls, as one of order does",
+                              names, cli_bisect_off(b), only, cli_bisect_on(b), cli_bisect_on(b));
     b->order = true;
     return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                          "not confirmed: bad in %d of %d trials with only %s captured, and in %d of %d with only %s "
-                          "eager: a fault of order comes and goes like that",
-                          captured, TIMES, names, eager, TIMES, only);
+                          "not confirmed: bad in %d of %d trials with only %s %s, and in %d of %d with only %s "
+                          "%s: a fault of order comes and goes like that",
+                          captured, TIMES, names, cli_bisect_on(b), eager, TIMES, only, cli_bisect_off(b));
 }
 
 /* Only what holds each time is a culprit: bad with only them captured, good with only them eager. */
@@ -262,14 +266,14 @@ static cli_status read_only(const char *only)
 /* Reads the ops that the environment makes eager already. */
 static cli_status read_base(cli_bisection *b)
 {
-    const char *value = getenv("BG_EAGER_OPS");
+    const char *name = b->compiled ? "BG_COMPILE_OPS" : "BG_EAGER_OPS", *value = getenv(name);
     size_t bytes = 0;
     if (value != NULL && value[0] == '@')
         b->base = cli_file_read(value + 1, true, &bytes);
     else
         b->base = strdup(value != NULL ? value : "");
     if (b->base == NULL)
-        return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
+        return cli_say(CLI_USAGE, "%s=%s cannot be read: %s", name, value, strerror(errno));
     cli_patterns_join(b->base);
     return CLI_OK;
 }
@@ -285,9 +289,21 @@ static cli_status refuse_environment(void)
     return CLI_OK;
 }
 
+static cli_status refuse_level(void)
+{
+    static const char *const unfit[] = {"0", "none", "1", "as-is"};
+    const char *level = getenv("BG_COMPILE");
+    for (size_t i = 0; level != NULL && i < sizeof unfit / sizeof *unfit; i++)
+        if (strcmp(level, unfit[i]) == 0)
+            return cli_say(CLI_USAGE,
+                           "BG_COMPILE=%s fuses nothing: there is nothing to search for; unset it, or set 2 or 3",
+                           level);
+    return CLI_OK;
+}
+
 static cli_status refuse_flags(const cli_arguments *arguments)
 {
-    static const char *const of_library[] = {"--shadow", "--tolerance", "--only", "--html"};
+    static const char *const of_library[] = {"--shadow", "--tolerance", "--only", "--html", "--compiled"};
     for (size_t i = 0; i < sizeof of_library / sizeof *of_library; i++)
         if (cli_value(arguments, of_library[i]) != NULL)
             return cli_say(CLI_USAGE, "%s is for programs that use libbreakgraph, and cannot be used with --attach",
@@ -307,6 +323,7 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->only = cli_value(arguments, "--only");
     b->html = cli_value(arguments, "--html");
     b->attached = cli_value(arguments, "--attach") != NULL;
+    b->compiled = cli_value(arguments, "--compiled") != NULL;
     b->shadow = cli_value(arguments, "--shadow") != NULL;
     b->fresh = cli_value(arguments, "--fresh") != NULL;
     b->json = cli_value(arguments, "--json") != NULL;
@@ -329,8 +346,10 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = cli_job_read(arguments, &b->ranks);
     if (status == CLI_OK)
         status = read_only(b->only);
-    if (status == CLI_OK && !b->attached)
+    if (status == CLI_OK && !b->attached && !b->compiled)
         status = refuse_environment();
+    if (status == CLI_OK && b->compiled)
+        status = refuse_level();
     if (status == CLI_OK)
         status = cli_attach(arguments);
     return status == CLI_OK ? read_base(b) : status;
@@ -408,6 +427,8 @@ static const cli_flag flags[] = {
      "status decides"},
     {"--shadow", NULL, NULL, NULL,
      "a run is bad if a replay differs from the eager pass, in its outputs or in those of an op call (BG_SHADOW)"},
+    {"--compiled", NULL, NULL, NULL,
+     "search for the runs of calls that must not be fused by rules (BG_COMPILE, 3 where it is not set)"},
     {"--tolerance", "SPEC", NULL, NULL, "differences that --shadow accepts (BG_TOLERANCE)"},
     {"--only", "PATTERNS", NULL, NULL, "search only the calls that match; patterns as for run --eager-ops"},
     {"--count", "N", NULL, NULL, "run the program N times for each verdict; one bad run makes the verdict bad"},
@@ -431,6 +452,10 @@ static const char more[] =
     "that the run cannot be judged, any other is bad. A crash or a "
     "timeout is not judged: before the search it ends the command, and during the search that set is skipped. To count "
     "a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "With --compiled the search is for runs of calls that rules have fused, such as add_rms_norm#3, and the sets are "
+    "of "
+    "runs that are left out (BG_COMPILE_OPS). The program is run twice as it is, and with nothing fused; nothing runs "
+    "eagerly. A rule that its proof has refused is not fused: BG_COMPILE_PROVE=off fuses without proofs.\n\n"
     "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
     "another status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in the order of "
     "the ranks.\n\n"

@@ -15,6 +15,16 @@ cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *forma
     return status;
 }
 
+const char *cli_bisect_off(const cli_bisection *b)
+{
+    return b->compiled ? "not fused" : "eager";
+}
+
+const char *cli_bisect_on(const cli_bisection *b)
+{
+    return b->compiled ? "fused" : "captured";
+}
+
 int cli_bisect_log2(size_t n)
 {
     int steps = 0;

@@ -13,11 +13,12 @@ typedef struct cli_bisection {
     const cli_arguments *arguments;
     const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
     bool attached; /* calls are nodes of a program that does not use the library; eager: outside of their graph */
+    bool compiled; /* calls are runs of calls that rules have fused; eager: not fused */
     bool shadow, fresh, json, keep;
     int count, ranks;
     bool oversubscribe;
     double timeout;
-    char *place, *base; /* the program's own BG_EAGER_OPS, without "@" */
+    char *place, *base; /* the program's own BG_EAGER_OPS or BG_COMPILE_OPS, without "@" */
 
     cJSON *root;           /* the contents of the state file */
     cJSON *calls, *trials; /* in it: candidates, {name, op, file, line}; verdicts */
@@ -50,6 +51,10 @@ extern const char *const cli_why_names[];
 
 /* How often n can be halved. */
 int cli_bisect_log2(size_t n);
+
+/* "eager", "captured": what a call is where the fault is gone, and where it is there. */
+const char *cli_bisect_off(const cli_bisection *b);
+const char *cli_bisect_on(const cli_bisection *b);
 
 /* BG_EAGER_OPS that makes these calls eager; the caller frees it. NULL: out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);

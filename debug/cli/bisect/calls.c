@@ -64,7 +64,7 @@ static bool pattern_matches(const char *pattern, size_t length, const char *call
 }
 
 /* The last pattern that matches decides. */
-static bool list_matches(const char *list, const char *call)
+bool cli_calls_match(const char *list, const char *call)
 {
     bool matches = false;
     while (*list != '\0') {
@@ -200,7 +200,7 @@ static cli_status refuse_only(const char *only, const call_list *all)
 static cli_status choose_calls(const call_list *all, const char *only, cJSON *calls)
 {
     for (size_t i = 0; i < all->count; i++)
-        if ((only == NULL || list_matches(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
+        if ((only == NULL || cli_calls_match(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
             return cli_say(CLI_FAILED, "out of host memory");
     if (all->count == 0)
         return cli_say(CLI_NO_MATCH, "the program's graphs hold no op call: mark captured functions with BG_OP");

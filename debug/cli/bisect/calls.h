@@ -9,4 +9,7 @@
  * CLI_NO_MATCH lists similar names. */
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls);
 
+/* Whether the last pattern of the list that matches a call's name is one without '!'. */
+bool cli_calls_match(const char *list, const char *call);
+
 #endif

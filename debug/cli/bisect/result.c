@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attached_result.h"
+#include "fusions.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
@@ -18,7 +19,8 @@ enum { RESULT_VERSION = 1 };
 /* The program with these calls eager; the caller frees it. NULL: out of host memory. */
 static char *make_line(const cli_bisection *b, const bool *eager)
 {
-    char *line = NULL, *list = cli_eager_list(b, eager);
+    char *line = NULL, *list = b->compiled ? cli_fusions_list(b, eager) : cli_eager_list(b, eager);
+    const char *level = getenv("BG_COMPILE"), *prove = getenv("BG_COMPILE_PROVE");
     size_t bytes = 0;
     FILE *out = list != NULL ? open_memstream(&line, &bytes) : NULL;
 
@@ -33,8 +35,12 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         cli_shell_word(out, b->tolerance);
         fputc(' ', out);
     }
+    if (b->compiled)
+        fprintf(out, "BG_COMPILE=%s ", level != NULL ? level : "3");
+    if (b->compiled && prove != NULL)
+        fprintf(out, "BG_COMPILE_PROVE=%s ", prove);
     if (list[0] != '\0') {
-        fprintf(out, "BG_EAGER_OPS=");
+        fputs(b->compiled ? "BG_COMPILE_OPS=" : "BG_EAGER_OPS=", out);
         cli_shell_word(out, list);
         fputc(' ', out);
     }
@@ -68,6 +74,8 @@ static char *make_good_line(const cli_bisection *b)
 /* What to do with this result; NULL: nothing that this command knows. */
 static const char *next_of(const cli_bisection *b, cli_status status)
 {
+    if (b->compiled)
+        return status == CLI_STAYS ? "bisect" : NULL;
     if (b->attached)
         return status == CLI_STAYS ? "check --attach --what=recapture" : NULL;
     switch (status) {
@@ -90,7 +98,8 @@ static char *make_next(const cli_bisection *b, cli_status status)
 
 static void print_culprits(const cli_bisection *b, double seconds)
 {
-    const char *calls = b->found == 1 ? "this call" : "these calls";
+    const char *calls =
+        b->compiled ? (b->found == 1 ? "this run" : "these runs") : (b->found == 1 ? "this call" : "these calls");
     char *good = make_good_line(b), *bad = make_run_line(b, NULL);
     if (b->attached) {
         cli_attached_print_culprits(b, good != NULL ? good : "", bad != NULL ? bad : "", seconds);
@@ -99,14 +108,14 @@ static void print_culprits(const cli_bisection *b, double seconds)
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
         printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
-        cli_print(stdout, "%s (op %s) at %s:%d", cli_text(call, "name"), cli_text(call, "op"), cli_text(call, "file"),
-                  (int)cli_number(call, "line"));
+        cli_print(stdout, "%s (%s%s) at %s:%d", cli_text(call, "name"), b->compiled ? "" : "op ",
+                  cli_text(call, b->compiled ? "run" : "op"), cli_text(call, "file"), (int)cli_number(call, "line"));
         fputs("\n", stdout);
     }
-    printf("%zu of %zu captured calls, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
-    printf(
-        "confirmed: with only %s captured, the program is bad in %d of %d trials, and with only %s eager it is good\n",
-        calls, CLI_CONFIRMATIONS, CLI_CONFIRMATIONS, calls);
+    printf("%zu of %zu %s, %zu trials, %.1f s\n", b->found, b->name_count,
+           b->compiled ? "fused runs of calls" : "captured calls", b->next, seconds);
+    printf("confirmed: with only %s %s, the program is bad in %d of %d trials, and with only %s %s it is good\n", calls,
+           cli_bisect_on(b), CLI_CONFIRMATIONS, CLI_CONFIRMATIONS, calls, cli_bisect_off(b));
     cli_print(stdout, "good: %s", good != NULL ? good : "");
     fputs("\n", stdout);
     cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
@@ -167,6 +176,9 @@ static const char *sentence_of(const cli_bisection *b, cli_status status)
     if (status == CLI_FAILED && b->confirmed && b->attached)
         return b->found == 1 ? "the program is good if the culprit runs outside of its graph"
                              : "the program is good if all culprits run outside of their graphs";
+    if (status == CLI_FAILED && b->confirmed && b->compiled)
+        return b->found == 1 ? "the program is good if the culprit is not fused"
+                             : "the program is good if all culprits are not fused";
     if (status == CLI_FAILED && b->confirmed)
         return b->found == 1 ? "the program is good if the culprit is eager"
                              : "the program is good if all culprits are eager";

@@ -64,8 +64,8 @@ static void add_text(cJSON *command, const char *name, const char *text)
 /* The library's variables that are set, but for those that only write, and those that are in another member. */
 static void add_environment(cJSON *command)
 {
-    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",      "BG_ATTACH_BREAK",
-                                         "BG_NVTX",      "BG_RANKS_SOCKET", "BG_RANKS_TOKEN"};
+    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",       "BG_ATTACH_BREAK",
+                                         "BG_NVTX",      "BG_RANKS_SOCKET", "BG_RANKS_TOKEN", "BG_COMPILE_OPS"};
     cJSON *environment = cJSON_AddObjectToObject(command, "environment");
     for (size_t i = 0; i < bg__variables_count; i++) {
         const char *name = bg__variables[i].name;
@@ -100,7 +100,7 @@ static cJSON *describe_state(const cli_bisection *b)
     add_text(command, "check", b->check);
     add_text(command, "tolerance", b->tolerance);
     add_text(command, "only", b->only);
-    add_text(command, "eager_ops", b->base);
+    add_text(command, b->compiled ? "compile_ops" : "eager_ops", b->base);
     add_environment(command);
     add_assignments(command, b->arguments);
     if (b->attached)

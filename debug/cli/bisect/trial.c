@@ -10,6 +10,7 @@
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "calls.h"
+#include "fusions.h"
 #include "nodes.h"
 #include "progress.h"
 #include "state.h"
@@ -29,6 +30,8 @@ static char *marked_list(const cli_bisection *b, marked calls)
 {
     if (calls.first != NULL)
         return cli_nodes_list_first(b, calls.first, false);
+    if (b->compiled)
+        return cli_fusions_list(b, calls.eager);
     return b->attached ? cli_nodes_list(b, calls.eager, false) : cli_eager_list(b, calls.eager);
 }
 
@@ -176,7 +179,9 @@ static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_
         return CLI_OK;
     status = cli_observed_judge(o, gathered);
     if (status == CLI_OK)
-        status = b->attached ? cli_nodes_collect(gathered, b->calls) : cli_calls_collect(gathered, b->only, b->calls);
+        status = b->compiled   ? cli_fusions_collect(gathered, b->only, b->calls)
+                 : b->attached ? cli_nodes_collect(gathered, b->calls)
+                               : cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
         keep_outlines(b, gathered);
     return status == CLI_OK ? cli_state_name(b) : status;
@@ -196,8 +201,13 @@ static cli_status note_nodes(cli_bisection *b, cli_why why, const cli_gathered *
 
 static cli_status start_trial(cli_bisection *b, cli_why why, marked calls, const char *eager, bg_verdict *verdict)
 {
-    const char *set[] = {b->attached ? "BG_ATTACH_BREAK" : "BG_EAGER_OPS",
+    const char *level = getenv("BG_COMPILE");
+    const char *set[] = {b->compiled   ? "BG_COMPILE_OPS"
+                         : b->attached ? "BG_ATTACH_BREAK"
+                                       : "BG_EAGER_OPS",
                          eager[0] != '\0' ? eager : NULL,
+                         "BG_COMPILE",
+                         b->compiled && level == NULL ? "3" : level,
                          "BG_DEBUG",
                          why == CLI_FORWARD                ? "forward"
                          : why == CLI_SERIAL && !b->shadow ? "step"
@@ -245,7 +255,9 @@ static cli_status start_all(cli_bisection *b, cli_why why, marked calls, bg_verd
         return cli_say(CLI_FAILED,
                        "the list of %s cannot be kept: out of host memory, or the directory for temporary files cannot "
                        "be written; set TMPDIR",
-                       b->attached ? "nodes" : "eager ops");
+                       b->compiled   ? "rules"
+                       : b->attached ? "nodes"
+                                     : "eager ops");
     *verdict = BG_GOOD;
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {

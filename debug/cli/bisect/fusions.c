@@ -1,0 +1,86 @@
+#include "fusions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "debug/cli/output/json.h"
+
+static bool is_listed(const cJSON *calls, const char *name)
+{
+    const cJSON *call;
+    cJSON_ArrayForEach(call, calls)
+    {
+        if (strcmp(cli_text(call, "name"), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool add_run(cJSON *calls, const cJSON *fusion)
+{
+    cJSON *copy = cJSON_CreateObject();
+    if (copy != NULL && cJSON_AddStringToObject(copy, "name", cli_text(fusion, "name")) &&
+        cJSON_AddStringToObject(copy, "op", cli_text(fusion, "op")) &&
+        cJSON_AddStringToObject(copy, "run", cli_text(fusion, "run")) &&
+        cJSON_AddStringToObject(copy, "file", cli_text(fusion, "file")) &&
+        cJSON_AddNumberToObject(copy, "line", cli_number(fusion, "line")) && cJSON_AddItemToArray(calls, copy))
+        return true;
+    cJSON_Delete(copy);
+    return false;
+}
+
+static cli_status add_runs(const cJSON *graph, const char *only, cJSON *calls)
+{
+    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline"), *fusion;
+    cJSON_ArrayForEach(fusion, cJSON_GetObjectItemCaseSensitive(outline, "fusions"))
+    {
+        const char *name = cli_text(fusion, "name");
+        if (strcmp(cli_text(fusion, "state"), "applied") != 0 || is_listed(calls, name) ||
+            (only != NULL && !cli_calls_match(only, name)))
+            continue;
+        if (!add_run(calls, fusion))
+            return cli_say(CLI_FAILED, "out of host memory");
+    }
+    return CLI_OK;
+}
+
+cli_status cli_fusions_collect(const cli_gathered *gathered, const char *only, cJSON *calls)
+{
+    const cJSON *graph;
+    cli_status status = CLI_OK;
+
+    cJSON_ArrayForEach(graph, gathered->captured)
+    {
+        if (status == CLI_OK)
+            status = add_runs(graph, only, calls);
+    }
+    if (status == CLI_OK && cJSON_GetArraySize(calls) == 0)
+        status = only != NULL
+                     ? cli_say(CLI_NO_MATCH, "--only=%s matches no run of calls that a rule has fused", only)
+                     : cli_say(CLI_NO_MATCH, "no rule has fused anything in the program's graphs; declare rules with "
+                                             "BG_RULE, and see the fusions in breakgraph report for what forbids them");
+    return status;
+}
+
+char *cli_fusions_list(const cli_bisection *b, const bool *unfused)
+{
+    char *list = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&list, &bytes);
+    const char *comma = b->base[0] != '\0' ? "," : "";
+
+    if (out == NULL)
+        return NULL;
+    fputs(b->base, out);
+    for (size_t i = 0; unfused != NULL && i < b->name_count; i++)
+        if (unfused[i]) {
+            fprintf(out, "%s!%s", comma, b->names[i]);
+            comma = ",";
+        }
+    if (fclose(out) == 0)
+        return list;
+    free(list);
+    return NULL;
+}
