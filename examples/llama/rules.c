@@ -215,6 +215,54 @@ BG_RULE(matmul_few, matmul)
     return true;
 }
 
+/* Attention breaks segments, and is captured only in one graph: a rule for it has no other call. */
+BG_DEFINE_OP(attention_few)
+{
+    const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 1), args->group, args->first};
+    return launched(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
+                                      args->position.data, NULL, dim(&args->q, 0), heads, dim(&args->q, 2),
+                                      dim(&args->keys, 0), 0, stream),
+                    "bgk_attention_few");
+}
+
+BG_RULE(attention_few, attention)
+{
+    if (dim(&a0->q, 0) > BGK_FEW_ROWS || dim(&a0->keys, 0) > 8192)
+        return false;
+    *args = (attention_few_args){.q = a0->q,
+                                 .keys = a0->keys,
+                                 .values = a0->values,
+                                 .position = a0->position,
+                                 .y = a0->y,
+                                 .group = a0->group,
+                                 .first = a0->first};
+    return true;
+}
+
+BG_DEFINE_OP(attention_rows_few)
+{
+    const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 2), args->group, args->first};
+    return launched(bgk_attention_few(args->y.data, args->q.data, args->keys.data, args->values.data,
+                                      args->position.data, args->slot.data, dim(&args->q, 0), heads, dim(&args->q, 2),
+                                      dim(&args->keys, 1), dim(&args->keys, 0), stream),
+                    "bgk_attention_few");
+}
+
+BG_RULE(attention_rows_few, attention_rows)
+{
+    if (dim(&a0->q, 0) > BGK_FEW_ROWS || dim(&a0->keys, 1) > 8192)
+        return false;
+    *args = (attention_rows_few_args){.q = a0->q,
+                                      .keys = a0->keys,
+                                      .values = a0->values,
+                                      .position = a0->position,
+                                      .slot = a0->slot,
+                                      .y = a0->y,
+                                      .group = a0->group,
+                                      .first = a0->first};
+    return true;
+}
+
 static bool has_few_rows(int rows)
 {
     return rows <= BGK_FEW_ROWS;
@@ -225,7 +273,8 @@ static bool has_few_rows(int rows)
  * sum is small and only the absolute limit helps. */
 bg_status llama_set_rules(void)
 {
-    static const char *const few[] = {"norm_qkv", "norm_gate_up", "matmul_add", "matmul_few"};
+    static const char *const few[] = {"norm_qkv",   "norm_gate_up",  "matmul_add",
+                                      "matmul_few", "attention_few", "attention_rows_few"};
     bg_rule_attributes attributes = BG_RULE_ATTRIBUTES_INIT;
     attributes.in_place = true; /* y and n may be one block of memory (batch.c) */
     TRY(bg_rule_set_attributes("add_rms_norm", &attributes));

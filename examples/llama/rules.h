@@ -19,6 +19,10 @@ BG_DECLARE_OP(norm_gate_up, BG_IN(x), BG_IN(norm), BG_IN(gate_weight), BG_IN(up_
               BG_OUT(up), BG_OUT(y), BG_VALUE(float, epsilon))
 BG_DECLARE_OP(matmul_add, BG_IN(weight), BG_IN(x), BG_OUT(y), BG_INOUT(sum))
 BG_DECLARE_OP(matmul_few, BG_IN(weight), BG_IN(x), BG_OUT(y))
+BG_DECLARE_OP(attention_few, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_OUT(y), BG_VALUE(int, group),
+              BG_VALUE(int, first))
+BG_DECLARE_OP(attention_rows_few, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_IN(slot), BG_OUT(y),
+              BG_VALUE(int, group), BG_VALUE(int, first))
 
 /* Sets what BG_RULE cannot say of the rules: for which rows they are, and their tolerance. */
 bg_status llama_set_rules(void);

@@ -117,6 +117,12 @@ cudaError_t bgk_norm_gate_up(float *n, const float *x, const float *norm, float 
 cudaError_t bgk_product_add(const bgk_product *product, const float *x, float *sum, int rows, int inputs,
                             cudaStream_t stream);
 
+/* Attention as bgk_attention, or bgk_attention_rows where slot is not NULL, but for rounding; capacity is at most 8192.
+ */
+cudaError_t bgk_attention_few(float *y, const float *q, const float *keys, const float *values, const int *position,
+                              const int *slot, int rows, bgk_heads heads, int head_dim, int capacity, int slots,
+                              cudaStream_t stream);
+
 /* y = silu(gate) * up, silu(g) = g / (1 + exp(-g)); n elements each. y may be gate or up. Shazeer 2020, "GLU Variants
  * Improve Transformer". */
 cudaError_t bgk_silu_gate(float *y, const float *gate, const float *up, size_t n, cudaStream_t stream);

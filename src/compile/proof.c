@@ -261,7 +261,7 @@ done:
 
 /* ---- time ---- */
 
-enum { REPEATS = 4, ROUNDS = 4 };
+enum { REPEATS = 4, ROUNDS = 3 };
 
 static bg_status capture_repeated(proof *p, bool op, cudaGraphExec_t *exec)
 {

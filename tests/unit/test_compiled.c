@@ -75,7 +75,7 @@ static void test_flag(void **state)
     assert_non_null(bg_compiled_graph(compiled));
     EXPECT_OK(bg_graph_get_compile_info(bg_compiled_graph(compiled), &info));
     assert_int_equal(info.level, BG_LEVEL_PIECEWISE);
-    assert_int_equal(info.applied, 1);
+    assert_int_equal(info.fusions, 1); /* a GPU may find it slower */
     bg_compiled_destroy(compiled);
     bg_compiled_destroy(NULL);
 }
