@@ -6,77 +6,96 @@
 
 namespace
 {
-using bgk::max_warps;
 constexpr int threads = 256, max_head_dim = 256, most_entries = 8192; /* their scores: 32 KiB of shared memory */
+constexpr int lanes = 8, keys_at_once = threads / lanes;              /* so many lanes score a key */
 
-__device__ float block_max(float value, float (&of_warp)[max_warps])
+__device__ float4 load4(const float *p, int four)
 {
-    for (int offset = 16; offset; offset /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
-    __syncthreads(); /* of_warp is free */
-    if (threadIdx.x % 32 == 0)
-        of_warp[threadIdx.x / 32] = value;
-    __syncthreads();
-    for (int i = 0; i < threads / 32; i++)
-        value = fmaxf(value, of_warp[i]);
-    return value;
+    return reinterpret_cast<const float4 *>(p)[four];
 }
 
-/* scores[i] = scale * q . keys[i]; each warp scores every eighth key, four of them at a time. */
+/* scores[i] = q . keys[i] / sqrt(head_dim) */
 __device__ void score(float *scores, const float *q, const float *keys, int length, size_t stride, int head_dim)
 {
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int lane = (int)threadIdx.x % lanes, fours = head_dim / 4;
     const float scale = 1.0f / sqrtf((float)head_dim);
-#pragma unroll 4
-    for (int i = warp; i < length; i += threads / 32) {
+    for (int start = 0; start < length; start += keys_at_once) {
+        const int i = start + (int)threadIdx.x / lanes;
         float sum = 0.0f;
-        for (int d = lane; d < head_dim; d += 32)
-            sum += q[d] * keys[i * stride + d];
-        sum = bgk::warp_sum(sum);
-        if (lane == 0)
+        if (i < length)
+#pragma unroll 2
+            for (int f = lane; f < fours; f += lanes) {
+                const float4 a = load4(q, f), b = load4(keys + i * stride, f);
+                sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+            }
+        for (int offset = lanes / 2; offset; offset /= 2)
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        if (lane == 0 && i < length)
             scores[i] = scale * sum;
     }
 }
 
-/* The scores become exp(score - the largest). Returns their sum. */
-__device__ float weigh(float *scores, int length)
+/* In each warp by itself, so that no barrier is needed. */
+__device__ float largest_score(const float *scores, int length)
 {
-    __shared__ float of_warp[max_warps];
-    float largest = -INFINITY, sum = 0.0f;
-    for (int i = (int)threadIdx.x; i < length; i += threads)
+    float largest = -INFINITY;
+    for (int i = (int)threadIdx.x % 32; i < length; i += 32)
         largest = fmaxf(largest, scores[i]);
-    largest = block_max(largest, of_warp);
-    for (int i = (int)threadIdx.x; i < length; i += threads) {
-        scores[i] = expf(scores[i] - largest);
-        sum += scores[i];
-    }
-    __syncthreads(); /* of_warp is free */
-    return bgk::block_sum(sum, of_warp);
+    for (int offset = 16; offset; offset /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+    return largest;
+}
+
+__device__ float sum_of(const float *weights, int length)
+{
+    float sum = 0.0f;
+    for (int i = (int)threadIdx.x % 32; i < length; i += 32)
+        sum += weights[i];
+    return bgk::warp_sum(sum);
+}
+
+/* Part p of the threads sums every parts-th entry, four columns a thread. */
+__device__ void add_values(float4 *out, const float *weights, const float *values, int length, size_t stride,
+                           int head_dim)
+{
+    const int fours = head_dim / 4, parts = threads / fours, four = (int)threadIdx.x % fours;
+    const int part = (int)threadIdx.x / fours;
+    float4 sum = make_float4(0, 0, 0, 0);
+    if (part < parts)
+#pragma unroll 4
+        for (int i = part; i < length; i += parts) {
+            const float4 v = load4(values + i * stride, four);
+            const float w = weights[i];
+            sum = make_float4(sum.x + w * v.x, sum.y + w * v.y, sum.z + w * v.z, sum.w + w * v.w);
+        }
+    out[threadIdx.x] = sum;
 }
 
 __device__ void attend(float *y, const float *q, const float *keys, const float *values, int length, float nothing,
                        bgk_heads of, int head_dim)
 {
     BG_DYNAMIC_SHARED(float, scores);
-    __shared__ float parts[threads];
+    __shared__ float4 parts[threads];
     const size_t row = ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * head_dim, stride = (size_t)of.key * head_dim;
     const size_t head = (size_t)((of.first + (int)blockIdx.x) / of.group) * head_dim;
-    const int column = (int)threadIdx.x % head_dim, part = (int)threadIdx.x / head_dim, count = threads / head_dim;
-    float total, out = 0.0f;
+    const int fours = head_dim / 4, thread = (int)threadIdx.x;
 
     score(scores, q + row, keys + head, length, stride, head_dim);
     __syncthreads();
-    total = weigh(scores, length);
-#pragma unroll 4
-    for (int i = part; i < length && part < count; i += count)
-        out += scores[i] * values[i * stride + head + column];
-    parts[threadIdx.x] = out;
+    const float largest = largest_score(scores, length);
+    __syncthreads(); /* all have read the scores */
+    for (int i = thread; i < length; i += threads)
+        scores[i] = expf(scores[i] - largest);
     __syncthreads();
-    if (part > 0)
+    add_values(parts, scores, values + head, length, stride, head_dim);
+    const float total = sum_of(scores, length);
+    __syncthreads();
+    if (thread >= head_dim)
         return;
-    for (int i = 1; i < count; i++)
-        out += parts[i * head_dim + column];
-    y[row + column] = length ? out / total : nothing;
+    float sum = 0.0f;
+    for (int i = 0; i < threads / fours; i++)
+        sum += reinterpret_cast<const float *>(parts + i * fours)[thread];
+    y[row + thread] = length ? sum / total : nothing;
 }
 
 /* Block (h, r): query head h of row r. */
@@ -106,7 +125,7 @@ extern "C" cudaError_t bgk_attention_few(float *y, const float *q, const float *
     const size_t shared = (size_t)capacity * sizeof(float);
     if (rows < 1 || rows > BGK_FEW_ROWS || heads.query < 1 || heads.group < 1 || heads.first < 0 ||
         heads.first >= heads.group || (heads.first + heads.query - 1) / heads.group + 1 != heads.key || capacity < 1 ||
-        capacity > most_entries || head_dim < 1 || head_dim > max_head_dim || (slot && slots < 1))
+        capacity > most_entries || head_dim < 4 || head_dim % 4 || head_dim > max_head_dim || (slot && slots < 1))
         return cudaErrorInvalidValue;
     if (slot)
         return bgk::launch(attention_rows_few, grid, dim3(threads), shared, stream, y, q, keys, values, position, slot,

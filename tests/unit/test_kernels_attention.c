@@ -63,6 +63,11 @@ static void check_heads(int rows, bgk_heads heads, int head_dim, int capacity, i
     kernel_ok(bgk_attention(y->device, q->device, keys->device, values->device, buffer_make_ints(&position, 1), rows,
                             heads, head_dim, capacity, kernel_stream));
     buffer_expect_close(y, expected, 2e-5 * fmax(1, scale), 1);
+    if (rows <= BGK_FEW_ROWS) {
+        kernel_ok(bgk_attention_few(y->device, q->device, keys->device, values->device, buffer_make_ints(&position, 1),
+                                    NULL, rows, heads, head_dim, capacity, 0, kernel_stream));
+        buffer_expect_close(y, expected, 2e-5 * fmax(1, scale), 1);
+    }
     free(expected);
     buffers_release();
 }
