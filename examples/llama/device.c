@@ -1,6 +1,7 @@
 #include "device.h"
 #include "ops.h"
 #include <breakgraph/cublas.h>
+#include "kernels/model/kernels.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,36 +62,61 @@ void llama_memory_free(llama_memory *m)
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
-static bg_status make_matrix(llama_memory *m, bg_tensor *tensor, const float *values, int rows, int columns)
+/* Where matrices go, and as what. */
+typedef struct upload {
+    llama_memory *memory;
+    bg_dtype dtype; /* BG_F32 or BG_BF16 */
+} upload;
+
+/* Some columns of a matrix of `all` columns, one after the other. */
+static bg_status copy_columns(void *to, const float *values, int rows, int all, llama_range columns,
+                              cudaStream_t stream)
 {
-    TRY(llama_memory_make(m, tensor, bg_tensor_2d(NULL, BG_F32, rows, columns)));
-    return llama_check_cuda(
-        cudaMemcpyAsync(tensor->data, values, bg_tensor_bytes(tensor), cudaMemcpyHostToDevice, m->stream),
-        "cudaMemcpyAsync");
+    size_t width = (size_t)columns.count * sizeof *values;
+    return llama_check_cuda(cudaMemcpy2DAsync(to, width, values + columns.first, (size_t)all * sizeof *values, width,
+                                              (size_t)rows, cudaMemcpyHostToDevice, stream),
+                            "cudaMemcpy2DAsync");
+}
+
+static bg_status copy_rounded(void *to, const float *values, int rows, int all, llama_range columns,
+                              cudaStream_t stream)
+{
+    size_t count = (size_t)rows * (size_t)columns.count;
+    void *exact = NULL;
+    bg_status status, freed;
+    TRY(llama_check_cuda(cudaMallocAsync(&exact, count * sizeof *values, stream), "cudaMallocAsync"));
+    status = copy_columns(exact, values, rows, all, columns, stream);
+    if (status == BG_OK)
+        status = llama_check_cuda(bgk_to_bf16(to, exact, count, stream), "bgk_to_bf16");
+    freed = llama_check_cuda(cudaFreeAsync(exact, stream), "cudaFreeAsync");
+    return status != BG_OK ? status : freed;
+}
+
+/* Some inputs of a matrix of `all` inputs. */
+static bg_status make_columns(const upload *u, bg_tensor *tensor, const float *values, int rows, int all,
+                              llama_range columns)
+{
+    TRY(llama_memory_make(u->memory, tensor, bg_tensor_2d(NULL, u->dtype, rows, columns.count)));
+    return (u->dtype == BG_BF16 ? copy_rounded : copy_columns)(tensor->data, values, rows, all, columns,
+                                                               u->memory->stream);
+}
+
+static bg_status make_matrix(const upload *u, bg_tensor *tensor, const float *values, int rows, int columns)
+{
+    return make_columns(u, tensor, values, rows, columns, (llama_range){0, columns});
+}
+
+/* Some outputs of a matrix. */
+static bg_status make_rows(const upload *u, bg_tensor *tensor, const float *values, llama_range rows, int columns)
+{
+    return make_matrix(u, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
 }
 
 static bg_status make_vector(llama_memory *m, bg_tensor *tensor, const float *values, int length)
 {
-    TRY(make_matrix(m, tensor, values, 1, length));
+    TRY(make_matrix(&(upload){m, BG_F32}, tensor, values, 1, length));
     *tensor = bg_tensor_1d(tensor->data, BG_F32, length);
     return BG_OK;
-}
-
-/* Some outputs of a matrix. */
-static bg_status make_rows(llama_memory *m, bg_tensor *tensor, const float *values, llama_range rows, int columns)
-{
-    return make_matrix(m, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
-}
-
-/* Some inputs of a matrix of `all` inputs. */
-static bg_status make_columns(llama_memory *m, bg_tensor *tensor, const float *values, int rows, int all,
-                              llama_range columns)
-{
-    size_t width = (size_t)columns.count * sizeof *values;
-    TRY(llama_memory_make(m, tensor, bg_tensor_2d(NULL, BG_F32, rows, columns.count)));
-    return llama_check_cuda(cudaMemcpy2DAsync(tensor->data, width, values + columns.first, (size_t)all * sizeof *values,
-                                              width, (size_t)rows, cudaMemcpyHostToDevice, m->stream),
-                            "cudaMemcpy2DAsync");
 }
 
 /* The elements of a range of heads. */
@@ -100,19 +126,19 @@ static llama_range elements(llama_range heads, int head_dim)
 }
 
 /* What makes a part of the hidden activations takes some outputs of a matrix, what reads it as many inputs. */
-static bg_status make_layer(llama_memory *m, const llama_config *c, const llama_part *part, llama_device_layer *l,
+static bg_status make_layer(const upload *u, const llama_config *c, const llama_part *part, llama_device_layer *l,
                             const llama_layer_weights *w)
 {
     llama_range query = elements(part->heads, c->head_dim), kv = elements(part->kv_heads, c->head_dim);
-    TRY(make_vector(m, &l->attention_norm, w->attention_norm, c->width));
-    TRY(make_rows(m, &l->query, w->query, query, c->width));
-    TRY(make_rows(m, &l->key, w->key, kv, c->width));
-    TRY(make_rows(m, &l->value, w->value, kv, c->width));
-    TRY(make_columns(m, &l->attention_out, w->attention_out, c->width, c->heads * c->head_dim, query));
-    TRY(make_vector(m, &l->mlp_norm, w->mlp_norm, c->width));
-    TRY(make_rows(m, &l->gate, w->gate, part->hidden, c->width));
-    TRY(make_rows(m, &l->up, w->up, part->hidden, c->width));
-    return make_columns(m, &l->down, w->down, c->width, c->hidden, part->hidden);
+    TRY(make_vector(u->memory, &l->attention_norm, w->attention_norm, c->width));
+    TRY(make_rows(u, &l->query, w->query, query, c->width));
+    TRY(make_rows(u, &l->key, w->key, kv, c->width));
+    TRY(make_rows(u, &l->value, w->value, kv, c->width));
+    TRY(make_columns(u, &l->attention_out, w->attention_out, c->width, c->heads * c->head_dim, query));
+    TRY(make_vector(u->memory, &l->mlp_norm, w->mlp_norm, c->width));
+    TRY(make_rows(u, &l->gate, w->gate, part->hidden, c->width));
+    TRY(make_rows(u, &l->up, w->up, part->hidden, c->width));
+    return make_columns(u, &l->down, w->down, c->width, c->hidden, part->hidden);
 }
 
 bg_status llama_device_weights_create(llama_device_weights *d, const llama_weights *w, cudaStream_t stream)
@@ -127,6 +153,7 @@ bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_
                                            const struct llama_ranks *ranks, cudaStream_t stream)
 {
     const llama_config *c = &w->config;
+    const upload matrices = {&d->memory, w->bf16 ? BG_BF16 : BG_F32}, table = {&d->memory, BG_F32};
     memset(d, 0, sizeof *d);
     d->config = llama_part_config(c, part);
     d->part = *part;
@@ -135,13 +162,13 @@ bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_
     d->layer = calloc((size_t)c->layers, sizeof *d->layer);
     if (!d->layer)
         return no_memory("calloc");
-    TRY(make_matrix(&d->memory, &d->embedding, w->embedding, c->vocabulary, c->width));
+    TRY(make_matrix(&table, &d->embedding, w->embedding, c->vocabulary, c->width));
     TRY(make_vector(&d->memory, &d->final_norm, w->final_norm, c->width));
     d->output = d->embedding;
-    if (w->output != w->embedding)
-        TRY(make_matrix(&d->memory, &d->output, w->output, c->vocabulary, c->width));
+    if (w->output != w->embedding || w->bf16)
+        TRY(make_matrix(&matrices, &d->output, w->output, c->vocabulary, c->width));
     for (int i = 0; i < c->layers; i++)
-        TRY(make_layer(&d->memory, c, part, &d->layer[i], &w->layer[i]));
+        TRY(make_layer(&matrices, c, part, &d->layer[i], &w->layer[i]));
     return llama_check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 

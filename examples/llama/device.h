@@ -20,7 +20,7 @@ bg_status llama_memory_make(llama_memory *memory, bg_tensor *tensor, bg_tensor s
 /* Waits for the stream, and frees all. */
 void llama_memory_free(llama_memory *memory);
 
-/* Matrices are row-major, one row an output. */
+/* Matrices are row-major, one row an output; fp32, or bf16 where the weights say so. */
 typedef struct llama_device_layer {
     bg_tensor attention_norm;    /* width */
     bg_tensor query, key, value; /* heads or kv_heads * head_dim, each x width */
@@ -39,7 +39,7 @@ typedef struct llama_device_weights {
     const struct llama_ranks *ranks; /* that sums go over; NULL: nothing is summed */
     bg_tensor embedding;             /* vocabulary x width */
     bg_tensor final_norm;            /* width */
-    bg_tensor output;                /* vocabulary x width; the embedding where the model ties them */
+    bg_tensor output;                /* vocabulary x width; the embedding where the model ties them in fp32 */
     llama_device_layer *layer;
     llama_memory memory;
 } llama_device_weights;

@@ -120,6 +120,7 @@ static const llama_ranks *ranks_of_sums(const program *p)
 static bg_status make_part(program *p)
 {
     llama_part part;
+    p->weights.bf16 = p->options.bf16;
     TRY(llama_split(&part, &p->weights.config, p->ranks.rank, p->ranks.size));
     TRY(llama_create_part(&p->model, &p->weights, &part, ranks_of_sums(p), p->options.context, p->stream));
     llama_set_ranks(p->model, p->ranks.table);

@@ -59,6 +59,24 @@ BG_DEFINE_OP(rms_norm)
                     "bgk_rms_norm");
 }
 
+/* Products of bf16 numbers, whose sums are fp32: x is rounded to bf16. */
+static bg_status matmul_bf16(matmul_args *args, cudaStream_t stream)
+{
+    const float one = 1.0f, zero = 0.0f;
+    int rows = dim(&args->x, 0), inputs = dim(&args->weight, 1), outputs = dim(&args->weight, 0);
+    void *rounded = NULL;
+    bg_status status = bg_scratch(args, elements(&args->x) * 2, &rounded);
+    if (status == BG_OK)
+        status = launched(bgk_to_bf16(rounded, args->x.data, elements(&args->x), stream), "bgk_to_bf16");
+    if (status != BG_OK)
+        return status;
+    llama_count_launch();
+    return llama_check_cublas(cublasGemmEx(args->blas, CUBLAS_OP_T, CUBLAS_OP_N, outputs, rows, inputs, &one,
+                                           args->weight.data, CUDA_R_16BF, inputs, rounded, CUDA_R_16BF, inputs, &zero,
+                                           args->y.data, CUDA_R_32F, outputs, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                              "cublasGemmEx");
+}
+
 /* cuBLAS is column-major: to it the row-major weight (outputs x inputs) is its transpose. The handle follows the stream
  * that the body gets, which in a replay need not be the one of the capture. */
 BG_DEFINE_OP(matmul)
@@ -71,6 +89,8 @@ BG_DEFINE_OP(matmul)
         status = bg_cublas_bind(args->blas, stream, NULL);
     if (status != BG_OK)
         return status;
+    if (args->weight.dtype == BG_BF16)
+        return matmul_bf16(args, stream);
     llama_count_launch();
     return llama_check_cublas(cublasSgemm(args->blas, CUBLAS_OP_T, CUBLAS_OP_N, outputs, rows, inputs, &one,
                                           args->weight.data, inputs, args->x.data, inputs, &zero, args->y.data,

@@ -12,7 +12,8 @@ struct llama_ranks; /* ranks.h */
 
 BG_DECLARE_OP(embedding, BG_IN(table), BG_IN(token), BG_OUT(y))
 BG_DECLARE_OP(rms_norm, BG_IN(x), BG_IN(weight), BG_OUT(y), BG_VALUE(float, epsilon))
-/* y = x weight^T in fp32 (no TF32); weight: outputs x inputs, x: rows x inputs, y: rows x outputs */
+/* y = x weight^T in fp32 (no TF32), or of bf16 numbers where weight is bf16; weight: outputs x inputs, x: rows x
+ * inputs, y: rows x outputs */
 BG_DECLARE_OP(matmul, BG_IN(weight), BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, blas))
 /* x: rows x heads x head_dim, turned in place */
 BG_DECLARE_OP(rope, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))

@@ -9,6 +9,8 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "\n"
                           "  --model FILE           a GGUF file; without it a small random model runs, whose\n"
                           "                         text is token numbers\n"
+                          "  --weights DTYPE        fp32, or bf16: matrices of half the bytes, whose products\n"
+                          "                         round both factors to bf16 and sum in fp32 (fp32)\n"
                           "  --prompt TEXT          the text to continue; for the random model numbers from 0 to 511\n"
                           "  --tokens N             how many tokens to generate at most (32)\n"
                           "  --context N            positions that the cache holds (1024, or the model's own if less)\n"
@@ -34,8 +36,8 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "launcher that sets WORLD_SIZE, OMPI_COMM_WORLD_SIZE or SLURM_NTASKS. For tests: with\n"
                           "LLAMA_ALL_REDUCE=0 the ranks do not sum their partial results, and the text is wrong.\n";
 
-static const char allowed[] = "--model, --prompt, --tokens, --context, --seed, --mode, --debug-cuda-graph, --demo, "
-                              "--serve, --rate, --plant-frozen-scalar, --help";
+static const char allowed[] = "--model, --weights, --prompt, --tokens, --context, --seed, --mode, "
+                              "--debug-cuda-graph, --demo, --serve, --rate, --plant-frozen-scalar, --help";
 
 static int fail(char *error, const char *what, const char *given, const char *expected)
 {
@@ -70,6 +72,12 @@ static int read_int(const char *flag, const char *text, int *number, char *error
     return result;
 }
 
+static int read_weights(const char *text, bool *bf16, char *error)
+{
+    *bf16 = strcmp(text, "bf16") == 0;
+    return *bf16 || strcmp(text, "fp32") == 0 ? 0 : fail(error, "--weights", text, "fp32, bf16");
+}
+
 static int read_mode(const char *text, llama_mode *mode, char *error)
 {
     for (llama_mode m = LLAMA_EAGER; m <= LLAMA_BREAKABLE; m++)
@@ -102,6 +110,8 @@ static int read_value(llama_options *o, const char *flag, const char *value, cha
 {
     if (strcmp(flag, "--model") == 0)
         o->model = value;
+    else if (strcmp(flag, "--weights") == 0)
+        return read_weights(value, &o->bf16, error);
     else if (strcmp(flag, "--prompt") == 0)
         o->prompt = value;
     else if (strcmp(flag, "--tokens") == 0)
@@ -123,8 +133,8 @@ static int read_value(llama_options *o, const char *flag, const char *value, cha
 
 static bool takes_value(const char *flag)
 {
-    static const char *const flags[] = {"--model", "--prompt", "--tokens", "--context",
-                                        "--seed",  "--mode",   "--serve",  "--rate"};
+    static const char *const flags[] = {"--model", "--weights", "--prompt", "--tokens", "--context",
+                                        "--seed",  "--mode",    "--serve",  "--rate"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(flag, flags[i]) == 0)
             return true;
@@ -150,6 +160,6 @@ int llama_options_read(llama_options *o, int argc, char **argv, char *error)
                     o->demo               ? "--demo"
                     : o->debug_cuda_graph ? "--debug-cuda-graph"
                                           : "--plant-frozen-scalar",
-                    "--model, --tokens, --context, --seed, --mode, --rate");
+                    "--model, --weights, --tokens, --context, --seed, --mode, --rate");
     return 0;
 }

@@ -5,7 +5,7 @@
 
 typedef struct llama_options {
     llama_mode mode;
-    bool debug_cuda_graph, demo, plant_frozen_scalar, help;
+    bool debug_cuda_graph, demo, plant_frozen_scalar, help, bf16;
     const char *model;  /* NULL: a random model */
     const char *prompt; /* NULL: a default */
     int tokens, context;

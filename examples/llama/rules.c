@@ -117,13 +117,14 @@ BG_RULE(rope_append_rows, rope_rows, rope_rows, kv_append_rows)
 
 static bgk_product product_of(const bg_tensor *weight, const bg_tensor *y)
 {
-    return (bgk_product){y->data, weight->data, dim(weight, 0)};
+    return (bgk_product){y->data, weight->data, dim(weight, 0), weight->dtype == BG_BF16};
 }
 
 /* Whether the kernels take a product: weight outputs x inputs, x rows x inputs. */
 static bool is_few(const bg_tensor *weight, const bg_tensor *x)
 {
-    return weight->dtype == BG_F32 && x->dtype == BG_F32 && dim(x, 0) <= BGK_FEW_ROWS && dim(weight, 1) % 4 == 0;
+    return (weight->dtype == BG_F32 || weight->dtype == BG_BF16) && x->dtype == BG_F32 && dim(x, 0) <= BGK_FEW_ROWS &&
+           dim(weight, 1) % 4 == 0;
 }
 
 static bool fits_norm(const bg_tensor *x)

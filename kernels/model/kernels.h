@@ -97,11 +97,12 @@ cudaError_t bgk_launch_rope_append(const bgk_rope_append *a, int rows, cudaStrea
 
 enum { BGK_FEW_ROWS = 8 }; /* rows are 1 to 8; inputs (the inner size) are a multiple of 4 */
 
-/* A product with a matrix: y = x weight^T; weight: outputs x inputs, y: rows x outputs. */
+/* A product with a matrix: y = x weight^T; weight: outputs x inputs, y: rows x outputs. The weights of one kernel are
+ * all fp32 or all bf16; with bf16, x is rounded to bf16, too, and sums are fp32. */
 typedef struct bgk_product {
     float *y;
-    const float *weight;
-    int outputs;
+    const void *weight;
+    int outputs, bf16;
 } bgk_product;
 
 /* n = rms_norm(x), and 1 to 3 products with n; x, n: rows x inputs, which fit into shared memory: rows x inputs is at
@@ -129,6 +130,9 @@ cudaError_t bgk_silu_gate(float *y, const float *gate, const float *up, size_t n
 
 /* y = a + b; n elements each. y may be a or b. */
 cudaError_t bgk_add(float *y, const float *a, const float *b, size_t n, cudaStream_t stream);
+
+/* y = x, rounded to the nearest bf16 number; n elements, y of 2 bytes each, aligned to 2 bytes. */
+cudaError_t bgk_to_bf16(void *y, const float *x, size_t n, cudaStream_t stream);
 
 /* y = x * factor; n elements each. y may be x. */
 cudaError_t bgk_scale(float *y, const float *x, float factor, size_t n, cudaStream_t stream);

@@ -21,6 +21,7 @@ typedef struct step {
     llama_batch *batch;
     llama_batch_io io;
     int rows;
+    const char *weights; /* their dtype */
     cudaStream_t stream;
     void *memory;
 } step;
@@ -84,15 +85,16 @@ done:
 
 /* ---- what the rules have done ---- */
 
-static bg_status print_rules(const bg_graph *graph, int rows)
+static bg_status print_rules(const bg_graph *graph, const step *s)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
     bg_status status;
 
     BG__TRY(bg_graph_get_compile_info(graph, &info));
-    printf("%d rows: %zu nodes become %zu; %d runs of %d applied, %d dropped; %d proofs in %.1f ms\n", rows,
-           info.nodes_before, info.nodes_after, info.applied, info.fusions, info.dropped, info.proofs, info.proof_ms);
+    printf("%d rows, %s: %zu nodes become %zu; %d runs of %d applied, %d dropped; %d proofs in %.1f ms\n", s->rows,
+           s->weights, info.nodes_before, info.nodes_after, info.applied, info.fusions, info.dropped, info.proofs,
+           info.proof_ms);
     for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
         if (fusion.number <= 1 && fusion.state != BG_FUSION_COVERED)
             printf("  %s#%d: %s%s%s, calls %.2f us, op %.2f us\n", fusion.op, fusion.number,
@@ -131,16 +133,16 @@ static bg_status report_replays(bench *b, step *s, double full_target, double se
         contenders[i] = (contender){replay, NULL, &ways[i]};
         BG__TRY(capture(&ways[i]));
     }
-    BG__TRY(print_rules(ways[FULL_COMPILED].graph, s->rows));
-    BG__TRY(print_rules(ways[SEGMENTS_COMPILED].graph, s->rows));
-    BG__TRY(print_rules(ways[GLUE].graph, s->rows));
+    BG__TRY(print_rules(ways[FULL_COMPILED].graph, s));
+    BG__TRY(print_rules(ways[SEGMENTS_COMPILED].graph, s));
+    BG__TRY(print_rules(ways[GLUE].graph, s));
     BG__TRY(bench_measure(contenders, REPLAYS, &plan, timings));
-    snprintf(row.what, sizeof row.what, "%d rows, one graph, level 3", s->rows);
+    snprintf(row.what, sizeof row.what, "%d rows, %s, one graph, level 3", s->rows, s->weights);
     BG__TRY(report_timings(&b->report, row, &timings[FULL_COMPILED], &timings[FULL_PLAIN], 1.05, full_target));
-    snprintf(row.what, sizeof row.what, "%d rows, segments, level 3", s->rows);
+    snprintf(row.what, sizeof row.what, "%d rows, %s, segments, level 3", s->rows, s->weights);
     BG__TRY(
         report_timings(&b->report, row, &timings[SEGMENTS_COMPILED], &timings[SEGMENTS_PLAIN], 1.05, segments_target));
-    snprintf(row.what, sizeof row.what, "%d rows, one graph, level 2", s->rows);
+    snprintf(row.what, sizeof row.what, "%d rows, %s, one graph, level 2", s->rows, s->weights);
     BG__TRY(report_timings(&b->report, row, &timings[GLUE], &timings[FULL_PLAIN], 1.05, 1.0));
 done:
     for (int i = 0; i < REPLAYS; i++)
@@ -191,14 +193,36 @@ done:
     return status;
 }
 
+static bg_status report_steps(bench *b, const llama_weights *weights, const int *rows, int count)
+{
+    llama_device_weights device = {.layer = NULL};
+    step s = {.stream = b->stream, .weights = weights->bf16 ? "bf16" : "fp32"};
+    bg_status status;
+
+    BG__TRY(llama_device_weights_create(&device, weights, b->stream));
+    BG__TRY(llama_batch_create(&s.batch, &device, MOST_ROWS, CAPACITY, MOST_ROWS, NULL, b->stream));
+    BG__TRY(fill(&s, &weights->config));
+    for (int i = 0; i < count; i++) {
+        s.rows = rows[i];
+        BG__TRY(run_eagerly(&(way){.step = &s})); /* libraries load their kernels */
+        BG__TRY(report_replays(b, &s, i == 0 ? 0.5 : 1.0, i == 0 ? 0.55 : 1.0));
+    }
+    s.rows = 1;
+    if (!weights->bf16)
+        BG__TRY(report_captures(b, &s));
+done:
+    bg__device_free(s.memory);
+    llama_batch_destroy(s.batch);
+    llama_device_weights_free(&device);
+    return status;
+}
+
 bg_status bench_compile(bench *b)
 {
     static const int rows[] = {1, 8, 32, MOST_ROWS};
-    enum { SEED = 1 };
+    enum { SEED = 1, COUNT = sizeof rows / sizeof *rows };
     const llama_config *config = b->report.on_gpu ? &llama_smollm2 : &llama_small;
-    llama_device_weights device = {.layer = NULL};
     llama_weights weights = {.layer = NULL};
-    step s = {.stream = b->stream};
     char error[GGUF_ERROR_SIZE];
     bg_status status;
 
@@ -208,20 +232,10 @@ bg_status bench_compile(bench *b)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
         goto done;
     }
-    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
-    BG__TRY(llama_batch_create(&s.batch, &device, MOST_ROWS, CAPACITY, MOST_ROWS, NULL, b->stream));
-    BG__TRY(fill(&s, config));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && (i == 0 || b->report.on_gpu); i++) {
-        s.rows = rows[i];
-        BG__TRY(run_eagerly(&(way){.step = &s})); /* libraries load their kernels */
-        BG__TRY(report_replays(b, &s, i == 0 ? 0.5 : 1.0, i == 0 ? 0.55 : 1.0));
-    }
-    s.rows = 1;
-    BG__TRY(report_captures(b, &s));
+    BG__TRY(report_steps(b, &weights, rows, b->report.on_gpu ? COUNT : 1));
+    weights.bf16 = true;
+    BG__TRY(report_steps(b, &weights, rows, b->report.on_gpu ? 2 : 1));
 done:
-    bg__device_free(s.memory);
-    llama_batch_destroy(s.batch);
-    llama_device_weights_free(&device);
     llama_weights_free(&weights);
     return status;
 }

@@ -10,18 +10,23 @@
 
 enum { SEED = 3, CONTEXT = 16, STEPS = 4 };
 
+/* How far logits may differ, as a part of the largest. */
+#define FP32_TOLERANCE 1e-4
+#define BF16_TOLERANCE 0.03
+
 typedef struct step {
     llama_weights weights;
     llama_model *model;
     cudaStream_t stream;
 } step;
 
-static void open_step(step *s, const llama_config *config)
+static void open_step(step *s, const llama_config *config, bool bf16)
 {
     char error[GGUF_ERROR_SIZE];
     *s = (step){.model = NULL};
     EXPECT_CUDA(cudaStreamCreate(&s->stream));
     assert_int_equal(llama_weights_random(&s->weights, config, SEED, error), 0);
+    s->weights.bf16 = bf16;
     EXPECT_OK(llama_create(&s->model, &s->weights, CONTEXT, s->stream));
     EXPECT_OK(llama_reset(s->model));
     EXPECT_OK(llama_set_token(s->model, 1));
@@ -119,7 +124,7 @@ static void test_nodes(void **state)
     step s;
     (void)state;
     config.layers = llama_smollm2.layers;
-    open_step(&s, &config);
+    open_step(&s, &config, false);
     open_row(&p, &s);
     if (strcmp(bg_device_kind(), "host") == 0) { /* cuBLAS on a GPU may split a product into several kernels */
         expect_nodes(&p, BG_LEVEL_NONE, false, 514);
@@ -166,23 +171,52 @@ static double largest_difference(const float *a, const float *b, size_t count)
     return largest;
 }
 
+static double largest_of(const float *values, size_t count)
+{
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = (double)values[i] > largest ? (double)values[i] : largest;
+    return largest;
+}
+
+/* Returns the logits of plain calls; those of the rules are the same, or differ by less than `allowed` of the largest.
+ */
+static float *expect_same_logits(bool bf16, bool segments, double allowed)
+{
+    size_t count = STEPS * (size_t)llama_small.vocabulary;
+    float *plain, *glue, *all;
+    step s;
+    open_step(&s, &llama_small, bf16);
+    plain = run_steps(&s, BG_LEVEL_NONE, segments);
+    glue = run_steps(&s, BG_LEVEL_ONCE, segments);
+    all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
+    assert_memory_equal(plain, glue, count * sizeof *plain);
+    assert_true(largest_difference(plain, all, count) < allowed * largest_of(plain, count));
+    free(glue);
+    free(all);
+    close_step(&s);
+    return plain;
+}
+
 static void test_logits(void **state)
 {
-    size_t count;
-    step s;
     (void)state;
-    open_step(&s, &llama_small);
-    count = STEPS * (size_t)llama_small.vocabulary;
-    for (int segments = 0; segments <= 1; segments++) {
-        float *plain = run_steps(&s, BG_LEVEL_NONE, segments), *glue = run_steps(&s, BG_LEVEL_ONCE, segments),
-              *all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
-        assert_memory_equal(plain, glue, count * sizeof *plain);
-        assert_true(largest_difference(plain, all, count) < 1e-3);
-        free(plain);
-        free(glue);
-        free(all);
-    }
-    close_step(&s);
+    for (int segments = 0; segments <= 1; segments++)
+        free(expect_same_logits(false, segments, FP32_TOLERANCE));
+}
+
+/* bf16 keeps 8 bits of a factor. A difference of one bit in fp32 can round to the other neighbour, so that the rules
+ * differ from plain calls by as much as bf16 from fp32. */
+static void test_bf16_weights(void **state)
+{
+    size_t count = STEPS * (size_t)llama_small.vocabulary;
+    float *exact = expect_same_logits(false, false, FP32_TOLERANCE),
+          *rounded = expect_same_logits(true, false, BF16_TOLERANCE);
+    double apart = largest_difference(exact, rounded, count);
+    (void)state;
+    assert_true(apart > 0 && apart < BF16_TOLERANCE * largest_of(exact, count));
+    free(exact);
+    free(rounded);
 }
 
 int main(void)
@@ -190,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_bf16_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

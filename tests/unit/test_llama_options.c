@@ -46,8 +46,9 @@ static void test_every_flag(void **state)
     assert_int_equal(o.tokens, 7);
     assert_int_equal(o.context, 99);
     assert_true(o.seed == UINT64_MAX);
-    assert_int_equal(read_line(&o, "--debug-cuda-graph|--demo|--plant-frozen-scalar|--help|--mode|eager"), 0);
-    assert_true(o.debug_cuda_graph && o.demo && o.plant_frozen_scalar && o.help);
+    assert_int_equal(
+        read_line(&o, "--debug-cuda-graph|--demo|--plant-frozen-scalar|--help|--mode|eager|--weights|bf16"), 0);
+    assert_true(o.debug_cuda_graph && o.demo && o.plant_frozen_scalar && o.help && o.bf16);
     assert_int_equal(o.mode, LLAMA_EAGER);
     assert_true(o.mode_given);
     assert_int_equal(read_line(&o, "--serve|64|--rate|1000"), 0);
@@ -68,9 +69,10 @@ static void test_errors_list_what_is_allowed(void **state)
 {
     (void)state;
     expect_refused("--serve|4|--demo", "--serve with \"--demo\"; allowed: --model");
-    expect_refused("--modes|full", "unknown flag \"--modes\"; allowed: --model, --prompt");
+    expect_refused("--modes|full", "unknown flag \"--modes\"; allowed: --model, --weights");
     expect_refused("full", "unknown flag \"full\"");
     expect_refused("--mode|fast", "--mode \"fast\"; allowed: eager, full, breakable");
+    expect_refused("--weights|int8", "--weights \"int8\"; allowed: fp32, bf16");
     expect_refused("--mode", "the flag \"--mode\" needs a value");
     expect_refused("--tokens|0", "--tokens \"0\"; allowed: a whole number from 1 to");
     expect_refused("--tokens|9x", "--tokens \"9x\"");
@@ -82,16 +84,10 @@ static void test_errors_list_what_is_allowed(void **state)
 
 static void test_help_names_every_flag(void **state)
 {
-    static const char *const flags[] = {"--model",
-                                        "--prompt",
-                                        "--tokens",
-                                        "--context",
-                                        "--seed",
-                                        "--mode",
-                                        "--debug-cuda-graph",
-                                        "--demo",
-                                        "--plant-frozen-scalar",
-                                        "--help"};
+    static const char *const flags[] = {
+        "--model", "--weights", "--prompt",           "--tokens", "--context",
+        "--seed",  "--mode",    "--debug-cuda-graph", "--demo",   "--plant-frozen-scalar",
+        "--help"};
     (void)state;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         assert_non_null(strstr(llama_help, flags[i]));

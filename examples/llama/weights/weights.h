@@ -31,6 +31,7 @@ typedef struct llama_weights {
     float *final_norm; /* width */
     float *output;     /* vocabulary x width; equal to embedding where the model ties them */
     llama_layer_weights *layer;
+    bool bf16; /* to set before they are copied to a device: its matrices are bf16, all but the embedding's table */
     float **owned;
     int owned_count;
 } llama_weights;
