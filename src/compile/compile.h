@@ -135,11 +135,6 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__
  */
 bg_status bg__splice(const bg__piece *piece);
 
-/* ---- passes and compilers (passes.c, compilers.c) --------------------------------------------------------------- */
-
-/* The compiler of captures that begin now. */
-const bg_compiler *bg__compiler_get(void);
-
 /* ---- the table for captures (table.c) --------------------------------------------------------------------------- */
 
 extern const bg__compile_table bg__compile_functions;

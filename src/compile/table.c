@@ -1,9 +1,20 @@
 /* What captures call: the level's work on each segment, and what a graph keeps of it. */
 #include "compile/compile.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the compiler ---- */
+
+static _Atomic(const bg_compiler *) chosen;
+
+static const bg_compiler *get_compiler(void)
+{
+    const bg_compiler *compiler = atomic_load(&chosen);
+    return compiler != NULL ? compiler : bg_compiler_find("rules");
+}
 
 /* ---- begin ---- */
 
@@ -32,7 +43,7 @@ static bg_status begin_compiling(bg_capture *capture)
     compiled->info.level = capture->level;
     BG__TRY(bg__env_choice("BG_COMPILE_PROVE", &compiled->prove));
     BG__TRY(read_wanted(compiled));
-    compiled->compiler = bg__compiler_get();
+    compiled->compiler = get_compiler();
     BG__TRY(bg__rules_list(&compiled->rules, &compiled->rule_count));
     compiled->numbers = calloc((size_t)compiled->rule_count + 1, sizeof *compiled->numbers);
     if (compiled->numbers == NULL)
@@ -119,7 +130,21 @@ static void free_compiled(bg_graph *graph)
 
 const bg__compile_table bg__compile_functions = {begin_compiling, compile_segment, end_compiling, free_compiled};
 
-/* ---- asking ---- */
+/* ---- choosing, and asking ---- */
+
+bg_status bg_compiler_set(const bg_compiler *compiler)
+{
+    if (compiler != NULL && compiler->struct_size < sizeof *compiler)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_compiler_set: compiler->struct_size is %zu; set it to sizeof(bg_compiler)",
+                        compiler->struct_size);
+    if (compiler != NULL && (compiler->name == NULL || compiler->compile == NULL))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_compiler_set: compiler->%s is NULL",
+                        compiler->name == NULL ? "name" : "compile");
+    atomic_store(&chosen, compiler);
+    bg__compile_set_table(&bg__compile_functions);
+    return BG_OK;
+}
 
 bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info)
 {

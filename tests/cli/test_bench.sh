@@ -23,7 +23,7 @@ elif python3 - "$work/figures.json" >"$work/log" 2>&1 <<'PYTHON'; then pass json
 import json, sys
 figures = json.load(open(sys.argv[1]))
 rows = figures["rows"]
-assert {row["section"] for row in rows} == {"replay", "breaks", "write-back", "capture", "memory", "runner", "start", "model", "batches", "growth"}
+assert {row["section"] for row in rows} == {"replay", "breaks", "write-back", "capture", "memory", "runner", "start", "model", "batches", "compile", "growth"}
 for row in rows:
     assert row["breakgraph"]["p10"] <= row["breakgraph"]["median"] <= row["breakgraph"]["p90"], row
     assert row["hand_written"]["p10"] <= row["hand_written"]["median"] <= row["hand_written"]["p90"], row
