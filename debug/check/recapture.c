@@ -83,12 +83,30 @@ static int compare_call_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What a rule has put in place of a run of calls, beside them in the same body. */
+static void list_runs(bg__side *side)
+{
+    size_t tree = side->call_count;
+
+    for (const bg__call *run = bg__graph_root(side->graph)->runs; run != NULL; run = run->last_run) {
+        size_t at = side->call_count++, parent = 0;
+        while (parent + 1 < tree && side->calls[parent].call != run->parent)
+            parent++;
+        if (side->calls[parent].call != run->parent)
+            parent = 0; /* the pass itself */
+        side->calls[at] = (bg__side_call){.call = run, .args = run->kept, .parent = parent, .pair = -1};
+        side->by_call[at] = (struct bg__call_place){run, at};
+    }
+}
+
 static bg_status list_calls(bg__side *side)
 {
     size_t count = 1;
     bg_status status;
 
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
+        count++;
+    for (const bg__call *run = bg__graph_root(side->graph)->runs; run != NULL; run = run->last_run)
         count++;
     BG__TRY(BG__ALLOCATE(side->calls, count, "calls"));
     side->calls[side->call_count++].pair = 0;
@@ -101,6 +119,7 @@ static bg_status list_calls(bg__side *side)
         side->by_call[at] = (struct bg__call_place){call, at};
         side->call_count++;
     }
+    list_runs(side);
     qsort(side->by_call, side->call_count, sizeof *side->by_call, compare_call_places);
 done:
     return status;

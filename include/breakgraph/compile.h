@@ -17,12 +17,12 @@
  * must write all that the calls of the run write, so that memory after a pass is what it was. Nothing changes on the
  * path of replays. docs/compile.md has a rule written from scratch, and says where rules do not pay.
  *
- * The referee: where a rule is first used with calls of certain shapes and of a certain sharing of memory, the capture
- * runs both, the calls and the op, from the same memory at that place of the pass, and compares all that they write. A
- * rule whose result differs beyond its tolerance is not used there, and "fusion-differs" is printed with the rule, the
- * calls, the field and the difference. On a GPU it also measures both: a rule that is slower is not used. Without
- * launch_segments there is no data to prove with: rules are used only where they were proven before in this process, or
- * with BG_COMPILE_PROVE=off.
+ * The referee: where a rule is first used with calls of certain shapes and values (BG_VALUE) and of a certain sharing
+ * of memory, the capture runs both, the calls and the op, from the same memory at that place of the pass, and compares
+ * all that they write. A rule whose result differs beyond its tolerance is not used there, and "fusion-differs" is
+ * printed with the rule, the calls, the field and the difference. On a GPU it also measures both: a rule that is slower
+ * is not used. Without launch_segments there is no data to prove with: rules are used only where they were proven
+ * before in this process, or with BG_COMPILE_PROVE=off.
  *
  * Threads: rules may be set at any time, and are used by captures that begin afterwards. */
 #ifndef BREAKGRAPH_COMPILE_H
@@ -66,12 +66,13 @@ typedef struct bg_rule {
     /* Fills args, which is zeroed, from those of the calls. false: not for these calls. */
     bool (*match)(const void *const *calls, void *args, int rows);
     bg_site defined_at;
-    /* Internal to the registry. */
+    /* Internal to the library. */
     struct bg_rule *next_;
     bg_rule_attributes attributes_;
 } bg_rule;
 
-/* Registers or unregisters a rule. BG_RULE calls these when the program, or a shared object, is loaded and unloaded. */
+/* Registers or unregisters a rule, which must stay valid between. BG_RULE calls these when the program, or a shared
+ * object, is loaded and unloaded. A rule that is malformed is not used, and a line on standard error says why. */
 BG_API void bg_rule_register(bg_rule *rule);
 BG_API void bg_rule_unregister(bg_rule *rule);
 
@@ -143,7 +144,7 @@ typedef enum bg_fusion_state {
     BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but something forbids it; why says what */
     BG_FUSION_OFF,      /* BG_COMPILE_OPS, or the rule's shapes, leave it out */
     BG_FUSION_COVERED,  /* a rule of more calls has taken some of its calls */
-    BG_FUSION_UNPROVEN, /* the referee could not run: nothing is launched at capture */
+    BG_FUSION_UNPROVEN, /* the referee could not run, for instance since nothing is launched at capture */
     BG_FUSION_DIFFERS,  /* the referee found another result */
     BG_FUSION_SLOWER    /* the referee measured a longer time */
 } bg_fusion_state;
@@ -156,7 +157,7 @@ typedef struct bg_fusion {
     const char *file;   /* of its first call; "" where unknown */
     int line;
     bg_fusion_state state;
-    const char *why; /* REFUSED, DIFFERS, SLOWER: a sentence; else "" */
+    const char *why; /* of what is not applied: a sentence; else "" */
     int segment;
     bool proven;            /* in this process, for these shapes */
     double calls_us, op_us; /* what the referee measured, microseconds; 0: it has not */
@@ -217,7 +218,7 @@ typedef struct bg_pass {
 /* The passes that there are.
  *   PRINT:  writes the piece's calls to standard error, where BG_COMPILE_PRINT=1
  *   NO_OPS: removes empty nodes and copies of memory to itself, at levels 2 and 3
- *   RULES:  finds runs of calls, proves rules and applies them, as the level says */
+ *   RULES:  finds runs of calls, proves rules and applies them, as the level says; a second one does nothing */
 BG_API extern const bg_pass bg_pass_print, bg_pass_no_ops, bg_pass_rules;
 
 /* Compiles the pieces of captures with a level. "none" leaves them as they are; "rules", the default, runs PRINT,
@@ -229,7 +230,8 @@ typedef struct bg_compiler {
     void *user;
 } bg_compiler;
 
-/* Runs passes over a piece, in order, for a compiler of the program's own. Returns the first error. */
+/* Runs passes over a piece, in order, for a compiler of the program's own. Returns the first error; INVALID_ARGUMENT: a
+ * NULL. */
 BG_API bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece);
 
 /* Sets the compiler of captures that begin afterwards; *compiler must stay valid. NULL: "rules". bg_compiler_find
@@ -243,8 +245,8 @@ BG_API const bg_compiler *bg_compiler_find(const char *name);
 /* A pass and its compiled graph, which bg_compiled_run makes at its first use. */
 typedef struct bg_compiled bg_compiled;
 
-/* Makes *compiled of forward(user); user must outlive it. options: of the capture; NULL: the defaults, at level 3. They
- * are copied, without what their pointers name. Nothing is captured yet.
+/* Makes *compiled of forward(user); user must outlive it. options: of the capture; NULL: the defaults, at level 3 where
+ * BG_COMPILE is not set. They are copied, without what their pointers name. Nothing is captured yet.
  * Errors: INVALID_ARGUMENT (a NULL, an invalid option), OUT_OF_MEMORY. */
 BG_API bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, const bg_capture_options *options);
 
@@ -271,9 +273,12 @@ static inline void bg_compiled_leave_(const bg_compiled_scope_ *scope)
 {
     (void)bg_compiled_set(scope->before);
 }
-#define BG_COMPILED(on)                                                                                                \
-    for (bg_compiled_scope_ bg_scope_ __attribute__((cleanup(bg_compiled_leave_))) = {bg_compiled_set(on), true};      \
-         bg_scope_.once; bg_scope_.once = false)
+#define BG_COMPILED(on)             BG_COMPILED_LINE_(on, __LINE__)
+#define BG_COMPILED_LINE_(on, line) BG_COMPILED_NAMED_(on, line)
+#define BG_COMPILED_NAMED_(on, line)                                                                                   \
+    for (bg_compiled_scope_ bg_scope_##line                                                                            \
+         __attribute__((cleanup(bg_compiled_leave_))) = {bg_compiled_set(on), true};                                   \
+         bg_scope_##line.once; bg_scope_##line.once = false)
 
 BG_END_C_
 

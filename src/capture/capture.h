@@ -219,6 +219,7 @@ struct bg_capture {
     int opened;       /* segments, empty ones too */
     int part;         /* of the pass: each begins where all streams were joined and forked again */
     bool eager;       /* nothing is captured: segments neither open nor close, and all that is queued runs */
+    bool compiling;   /* a segment that has ended: bodies may not change the pass */
     bool unseen_body; /* the body of some break did not run at capture: it may record events */
     bg__state state;
     bg__source source;         /* the pool's */

@@ -73,8 +73,15 @@ bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *l
     bg_status status = BG_OK;
 
     *launched = false;
-    if (capture->level > 0)
-        status = bg__compile_get_table()->segment(capture, segment, launched);
+    if (capture->level == 0)
+        return BG_OK;
+    capture->compiling = true;
+    if (capture->holds_pool)
+        bg__pool_set_fresh(capture->graph->pool, true);
+    status = bg__compile_get_table()->segment(capture, segment, launched);
+    if (capture->holds_pool)
+        bg__pool_set_fresh(capture->graph->pool, false);
+    capture->compiling = false;
     if (status != BG_OK)
         bg__fail_where("compilation");
     return status;

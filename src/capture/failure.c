@@ -99,5 +99,7 @@ bg_status bg__capture_refuse(const bg_capture *capture)
         bg__fail_restore(capture->message);
         return capture->status;
     }
+    if (capture->compiling)
+        return bg__fail(BG_ERROR_BUSY, "the op of a rule must not call ops, break or wait on streams of the capture");
     return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
 }

@@ -8,26 +8,28 @@
 
 /* ---- rules (rules.c) ------------------------------------------------------------------------------------------- */
 
-/* All rules, those of more calls first, of equal ones those for shapes first, then by the name of the op. The list is
- * the caller's to free; the rules stay valid while their libraries are loaded. Errors: OUT_OF_MEMORY. */
-bg_status bg__rules_list(const bg_rule ***rules, int *count);
+/* Copies of all rules, with their attributes as they are now; next_ is the rule itself. Those of more calls are first,
+ * of equal ones those for shapes, then by the name of the op. The list is the caller's to free. Errors: OUT_OF_MEMORY.
+ */
+bg_status bg__rules_list(bg_rule **rules, int *count);
 
 /* ---- verdicts (verdicts.c) ------------------------------------------------------------------------------------- */
 
 /* What the referee found for a rule. */
 typedef struct bg__finding {
     bool known;
-    bg_fusion_state state; /* APPLIED, DIFFERS or SLOWER */
-    char why[400];         /* of the two last */
+    bg_fusion_state state; /* APPLIED, DIFFERS or SLOWER; UNPROVEN, of one that is not known */
+    char why[400];         /* of the last three */
     double calls_us, op_us;
 } bg__finding;
 
-/* Of a rule, for calls of certain shapes that share memory in a certain way. Kept for the process. */
+/* Of a rule, for calls of certain shapes and values that share memory in a certain way. Kept for the process. */
 typedef struct bg__verdict bg__verdict;
-/* The verdict for a rule on these calls; made, and unknown, where there is none yet. Errors: OUT_OF_MEMORY. */
+/* The verdict for a rule, a copy of bg__rules_list, on these calls; made, and unknown, where there is none yet. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdict **verdict);
 bg__finding bg__verdict_read(bg__verdict *verdict);
-/* Makes it known. */
+/* Makes it known, but for UNPROVEN. */
 void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
 /* The rule's attributes have changed, or it is gone, and another one may take its address. */
 void bg__verdicts_forget(const bg_rule *rule);
@@ -36,11 +38,11 @@ void bg__verdicts_forget(const bg_rule *rule);
 
 /* A place where the calls are those of a rule. */
 typedef struct bg__run {
-    const bg_rule *rule;
+    const bg_rule *rule;    /* during the capture */
     bg__call *const *calls; /* while its segment is compiled */
     void *args;             /* of the op; likewise */
-    char *name;
-    bg_site site; /* of its first call */
+    char *name, *op;        /* op: the name of the rule's */
+    bg_site site;           /* of its first call */
     int number, segment, rows;
     size_t first, end; /* its nodes, as they were captured */
     bg_fusion_state state;
@@ -59,7 +61,7 @@ typedef struct bg__compiled {
     size_t run_capacity;
 
     /* During the capture. */
-    const bg_rule **rules;
+    bg_rule *rules;
     int rule_count;
     int *numbers;       /* of each rule: how many runs of its op have been found; the first rule of an op counts */
     const char *wanted; /* BG_COMPILE_OPS; NULL: all */
@@ -88,6 +90,8 @@ struct bg_piece {
     bool *no_op;             /* nodes that are to go */
     bg__edges edges;
     bool memory;    /* it has allocation nodes, which forbid to remove nodes */
+    bool *kept;     /* nodes that do what an op would not: neither kernels, nor copies, nor empty */
+    bool ruled;     /* rules have been applied */
     int first_run;  /* of the segment, in compiled->runs */
     bool *launched; /* the segment, as it was captured */
 };
@@ -119,6 +123,8 @@ bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, .
 /* Whether run->args, as the rule has set them, are right for these calls: the op writes what they write, and nothing
  * else. why: a sentence, where not. */
 bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes);
+bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);
+bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 
 /* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
 

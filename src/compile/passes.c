@@ -9,7 +9,9 @@ bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece
     bg_status status = BG_OK;
 
     BG__NEED(piece);
+    BG__NEED(passes);
     for (int i = 0; i < count; i++) {
+        BG__NEED(passes[i]);
         if (passes[i]->applies != NULL && !passes[i]->applies(bg_piece_rows(piece)))
             continue;
         status = passes[i]->run(piece);
@@ -137,6 +139,9 @@ static bg_status apply_rules(bg_piece *piece)
     const bg__compiled *compiled = piece->compiled;
     bg_status status;
 
+    if (piece->ruled)
+        return BG_OK;
+    piece->ruled = true;
     BG__TRY(bg__runs_find(piece));
     if (compiled->run_count == piece->first_run)
         goto done;

@@ -30,8 +30,9 @@ static bg_status allocate(bg__piece *piece)
     piece->previous = calloc(room, sizeof *piece->previous);
     piece->next = calloc(room, sizeof *piece->next);
     piece->no_op = calloc(room, sizeof *piece->no_op);
+    piece->kept = calloc(room, sizeof *piece->kept);
     if (piece->nodes == NULL || piece->handles == NULL || piece->before == NULL || piece->after == NULL ||
-        piece->previous == NULL || piece->next == NULL || piece->no_op == NULL)
+        piece->previous == NULL || piece->next == NULL || piece->no_op == NULL || piece->kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", piece->count);
     return BG_OK;
 }
@@ -50,12 +51,14 @@ static void count_edge(bg__piece *piece, size_t edge)
     piece->next[from] = to;
 }
 
-static bg_status find_memory(bg__piece *piece)
+static bg_status read_types(bg__piece *piece)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < piece->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(piece->nodes[i], &type));
+        piece->kept[i] = type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy &&
+                         type != cudaGraphNodeTypeMemset && type != cudaGraphNodeTypeEmpty;
         piece->memory |= type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree;
     }
 done:
@@ -79,7 +82,7 @@ bg_status bg__piece_read(bg__piece *piece)
     BG__TRY(bg__edges_list(&piece->edges, piece->segment->graph, piece->nodes, piece->count));
     for (size_t i = 0; i < piece->edges.count; i++)
         count_edge(piece, i);
-    BG__TRY(find_memory(piece));
+    BG__TRY(read_types(piece));
 done:
     return status;
 }
@@ -93,6 +96,7 @@ void bg__piece_free(bg__piece *piece)
     free(piece->previous);
     free(piece->next);
     free(piece->no_op);
+    free(piece->kept);
     bg__edges_free(&piece->edges);
 }
 

@@ -7,14 +7,16 @@
 
 #include "kernels/library/compare.h"
 
-/* A tensor that a run writes, or whose padding rows are set: what it held before, and what the calls make of it. */
+/* A tensor that a run writes: what it held before, and what the calls make of it. Or one that it only reads and that
+ * may have padding: others may read it meanwhile, so that a copy of it is padded. */
 typedef struct held {
     const bg_tensor *tensor;
     const bg__call *call;
     const bg_field *field;
     size_t bytes;
     bool written;
-    char *before, *expected; /* in compiled->room */
+    bool shared; /* only read: another tensor of the run overlaps it in part, so that no copy can stand for it */
+    char *before, *expected; /* in compiled->room; before: or the copy */
 } held;
 
 typedef struct proof {
@@ -24,6 +26,7 @@ typedef struct proof {
     held *list;
     int count;
     size_t capacity;
+    bool padded;
     bg__call op; /* the op's call, which is in no graph */
     bg__finding *finding;
 } proof;
@@ -88,6 +91,20 @@ done:
     return status;
 }
 
+/* Of those that are only read. */
+static void find_shared(const proof *p)
+{
+    for (int i = 0; i < p->run->rule->count; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (uint32_t f = 0; f < call->op->field_count; f++) {
+            const bg_tensor *at = bg__tensors_of(&call->op->fields[f], call->kept);
+            for (int k = 0; k < bg__tensors_in(&call->op->fields[f]); k++)
+                for (int h = 0; h < p->count; h++)
+                    p->list[h].shared |= bg__tensors_overlap_in_part(&at[k], p->list[h].tensor);
+        }
+    }
+}
+
 static size_t aligned_bytes(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
@@ -101,7 +118,7 @@ static bg_status take_room(proof *p)
     char *at;
 
     for (int i = 0; i < p->count; i++)
-        bytes += 2 * aligned_bytes(p->list[i].bytes);
+        bytes += (p->list[i].written ? 2 : 1) * aligned_bytes(p->list[i].bytes);
     if (bytes > compiled->room_bytes) {
         bg__device_free(compiled->room);
         compiled->room = NULL;
@@ -112,8 +129,11 @@ static bg_status take_room(proof *p)
     at = (char *)compiled->room + aligned_bytes(sizeof(bgk_difference));
     for (int i = 0; i < p->count; i++) {
         p->list[i].before = at;
-        p->list[i].expected = at + aligned_bytes(p->list[i].bytes);
-        at += 2 * aligned_bytes(p->list[i].bytes);
+        at += aligned_bytes(p->list[i].bytes);
+        if (!p->list[i].written)
+            continue;
+        p->list[i].expected = at;
+        at += aligned_bytes(p->list[i].bytes);
     }
 done:
     return status;
@@ -129,25 +149,67 @@ static bg_status copy_all(const proof *p, direction what)
         const held *h = &p->list[i];
         void *to = what == SAVE ? h->before : what == EXPECT ? h->expected : h->tensor->data;
         const void *from = what == RESTORE ? h->before : h->tensor->data;
+        if (!h->written)
+            continue;
         BG__TRY_CUDA(cudaMemcpyAsync(to, from, h->bytes, cudaMemcpyDefault, p->stream));
     }
 done:
     return status;
 }
 
-/* The last half of the rows. */
-static bg_status clear_padding(const proof *p)
+/* The last half of the rows of what is written, or of copies of what is only read. */
+static bg_status clear_padding(const proof *p, bool written)
 {
     bg_status status = BG_OK;
 
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
         size_t row = h->bytes / (size_t)p->run->rows, rows = (size_t)p->run->rows / 2;
-        if (has_padding(p, h->tensor))
-            BG__TRY_CUDA(cudaMemsetAsync((char *)h->tensor->data + h->bytes - rows * row, 0, rows * row, p->stream));
+        char *end = (written ? (char *)h->tensor->data : h->before) + h->bytes;
+        if (h->written == written && has_padding(p, h->tensor))
+            BG__TRY_CUDA(cudaMemsetAsync(end - rows * row, 0, rows * row, p->stream));
     }
 done:
     return status;
+}
+
+static bg_status pad_copies(const proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const held *h = &p->list[i];
+        if (!h->written)
+            BG__TRY_CUDA(cudaMemcpyAsync(h->before, h->tensor->data, h->bytes, cudaMemcpyDefault, p->stream));
+    }
+    BG__TRY(clear_padding(p, false));
+done:
+    return status;
+}
+
+static void use_copy(const proof *p, bg_tensor *tensor)
+{
+    for (int i = 0; i < p->count; i++) {
+        const held *h = &p->list[i];
+        if (h->written || h->shared || !bg__tensor_is_inside(tensor, h->tensor))
+            continue;
+        tensor->data = h->before + ((char *)tensor->data - (char *)h->tensor->data);
+        return;
+    }
+}
+
+static void use_copies(const proof *p, const bg_op *op, void *args)
+{
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        bg_tensor *at = (bg_tensor *)(void *)((char *)args + op->fields[f].offset);
+        for (int k = 0; k < bg__tensors_in(&op->fields[f]); k++)
+            use_copy(p, &at[k]);
+    }
+}
+
+static bool is_open(const proof *p)
+{
+    return p->finding->state == BG_FUSION_APPLIED;
 }
 
 /* ---- bodies ---- */
@@ -157,16 +219,20 @@ static bg_status run_body(const proof *p, bg__call *call, const void *args)
 {
     bg_capture *capture = p->piece->capture;
     cudaStream_t stream = call->stream;
-    void *own = malloc(call->op->args_size);
+    void *own = malloc(call->op->args_size), *want = call->want;
     bg__body_scope scope;
     bg_status status;
 
     if (own == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the arguments of %s", call->name);
     memcpy(own, args, call->op->args_size);
+    if (p->padded)
+        use_copies(p, call->op, own);
     scope = bg__body_enter(BG_PHASE_EAGER, call);
     capture->in_body = true;
+    call->want = NULL; /* what it has captured stays */
     status = bg__call_run(call, call->op->body, own, p->stream);
+    call->want = want;
     capture->in_body = false;
     bg__body_leave(scope);
     if (status == BG_OK)
@@ -179,9 +245,8 @@ static bg_status run_body(const proof *p, bg__call *call, const void *args)
 static bg_status run_calls(const proof *p)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < p->run->rule->count; i++)
-        BG__TRY(run_body(p, p->run->calls[i], p->run->calls[i]->kept));
-done:
+    for (int i = 0; i < p->run->rule->count && status == BG_OK; i++)
+        status = run_body(p, p->run->calls[i], p->run->calls[i]->kept);
     return status;
 }
 
@@ -192,20 +257,36 @@ static bg_status run_op(proof *p)
 
 /* ---- comparing ---- */
 
-/* A body that fails by itself is a finding: the calls stay. */
-static bg_status try_op(proof *p, bool *failed)
+/* A body that fails is a finding, and the calls stay; where memory is short, another capture tries again. */
+static bg_status judge_failure(proof *p, bg_status status, const char *what, bg_fusion_state state)
+{
+    cudaError_t cause = bg__fail_cause();
+
+    if (status == BG_OK || bg__device_is_gone(cause))
+        return status;
+    bg__ignore(cudaPeekAtLastError());
+    p->finding->state = cause == cudaErrorMemoryAllocation ? BG_FUSION_UNPROVEN : state;
+    snprintf(p->finding->why, sizeof p->finding->why, "%s: %s", what, bg_last_error());
+    return BG_OK;
+}
+
+static bg_status try_calls(proof *p)
+{
+    bg__fail_forget_cause();
+    return judge_failure(p, run_calls(p), "the calls cannot run again", BG_FUSION_UNPROVEN);
+}
+
+static bg_status try_op(proof *p)
 {
     bg_status status;
 
     bg__fail_forget_cause();
-    status = run_op(p);
-    *failed = status != BG_OK && bg__fail_cause() == cudaSuccess;
-    if (!*failed)
-        return status;
-    bg__ignore(cudaPeekAtLastError());
-    p->finding->state = BG_FUSION_DIFFERS;
-    snprintf(p->finding->why, sizeof p->finding->why, "its body failed: %s", bg_last_error());
-    return BG_OK;
+    status = judge_failure(p, run_op(p), "its body failed", BG_FUSION_DIFFERS);
+    if (status == BG_OK && p->finding->state == BG_FUSION_APPLIED && p->op.child != NULL) {
+        p->finding->state = BG_FUSION_DIFFERS;
+        snprintf(p->finding->why, sizeof p->finding->why, "its body calls ops, which the op of a rule must not");
+    }
+    return status;
 }
 
 static bg_status compare_all(proof *p, const char *when)
@@ -213,7 +294,7 @@ static bg_status compare_all(proof *p, const char *when)
     char difference[240];
     bg_status status = BG_OK;
 
-    for (int i = 0; i < p->count && p->finding->state == BG_FUSION_APPLIED; i++) {
+    for (int i = 0; i < p->count && is_open(p); i++) {
         const held *h = &p->list[i];
         if (!h->written)
             continue;
@@ -231,17 +312,18 @@ done:
 
 static bg_status try_once(proof *p, const char *when)
 {
-    bool failed;
     bg_status status;
 
-    BG__TRY(run_calls(p));
+    if (p->padded)
+        BG__TRY(clear_padding(p, true));
+    BG__TRY(try_calls(p));
     BG__TRY(copy_all(p, EXPECT));
     BG__TRY(copy_all(p, RESTORE));
-    if (when[0] != '\0')
-        BG__TRY(clear_padding(p));
-    BG__TRY(try_op(p, &failed));
-    if (!failed)
-        BG__TRY(compare_all(p, when));
+    if (p->padded)
+        BG__TRY(clear_padding(p, true));
+    if (is_open(p))
+        BG__TRY(try_op(p));
+    BG__TRY(compare_all(p, when));
     BG__TRY(copy_all(p, RESTORE));
 done:
     return status;
@@ -251,10 +333,12 @@ static bg_status try_padded(proof *p)
 {
     bg_status status = BG_OK;
 
-    if (p->run->rows < 2 || p->finding->state != BG_FUSION_APPLIED)
+    if (p->run->rows < 2 || !is_open(p))
         return BG_OK;
-    BG__TRY(clear_padding(p));
-    BG__TRY(try_once(p, " where the last rows are zero, as padding may be"));
+    BG__TRY(pad_copies(p));
+    p->padded = true;
+    status = try_once(p, " where the last rows are zero, as padding may be");
+    p->padded = false;
 done:
     return status;
 }
@@ -332,16 +416,21 @@ done:
 /* What one launch may vary from the next, of the time. */
 static const double noise = 1.02;
 
-/* The times of the host device say nothing about a GPU. */
+/* Whether the op can be captured, and how long it takes. The times of the host device say nothing about a GPU. */
 static bg_status compare_times(proof *p)
 {
     cudaGraphExec_t calls = NULL, op = NULL;
     bg_status status = BG_OK;
 
-    if (p->finding->state != BG_FUSION_APPLIED || strcmp(bg_device_kind(), "host") == 0)
+    if (!is_open(p))
         return BG_OK;
+    bg__fail_forget_cause();
+    status = capture_repeated(p, true, &op);
+    if (status != BG_OK)
+        BG__TRY(judge_failure(p, status, "it cannot be captured", BG_FUSION_DIFFERS));
+    if (!is_open(p) || strcmp(bg_device_kind(), "host") == 0)
+        goto done;
     BG__TRY(capture_repeated(p, false, &calls));
-    BG__TRY(capture_repeated(p, true, &op));
     BG__TRY(measure(p, calls, op));
     if (p->finding->op_us > p->finding->calls_us * noise) {
         p->finding->state = BG_FUSION_SLOWER;
@@ -364,7 +453,9 @@ static void restore_anyway(const proof *p)
 {
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
-        cudaError_t error = cudaMemcpyAsync(h->tensor->data, h->before, h->bytes, cudaMemcpyDefault, p->stream);
+        cudaError_t error = h->written
+                                ? cudaMemcpyAsync(h->tensor->data, h->before, h->bytes, cudaMemcpyDefault, p->stream)
+                                : cudaSuccess;
         bg__ignore(error);
         if (error != cudaSuccess && !bg__device_is_gone(error))
             bg__warn("%s of %s could not be restored after a proof of %s: %s", h->field->name, h->call->name,
@@ -378,7 +469,13 @@ static bg_status prove(proof *p)
     bg_status status;
 
     BG__TRY(hold_all(p));
-    BG__TRY(take_room(p));
+    find_shared(p);
+    status = take_room(p);
+    if (status == BG_ERROR_OUT_OF_MEMORY) { /* a pass that fits without its proofs is not to fail */
+        bg__fail_forget_cause();
+        return judge_failure(p, status, "the proof needs more memory", BG_FUSION_UNPROVEN);
+    }
+    BG__TRY(status);
     BG__TRY(copy_all(p, SAVE));
     saved = true;
     BG__TRY(try_once(p, ""));
@@ -411,9 +508,7 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__
         bg__ignore(cudaStreamSynchronize(p.stream));
     else
         bg__fail_unhide(hidden);
-    bg__memory_free(&p.op.own);
-    free(p.op.counts);
-    free(p.op.shaped);
+    bg__call_clear(&p.op);
     free(p.list);
     return status;
 }

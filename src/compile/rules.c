@@ -8,11 +8,40 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_rule *first;
 
+/* What is wrong with it; NULL: nothing. */
+static const char *find_fault(const bg_rule *rule)
+{
+    if (rule->struct_size < sizeof *rule)
+        return "its struct_size is not sizeof(bg_rule)";
+    if (rule->count < 1 || rule->count > BG_RULE_CALLS)
+        return "its count is not 1 to 8 calls";
+    for (int i = 0; i < rule->count; i++)
+        if (rule->calls[i] == NULL)
+            return "one of its calls is NULL";
+    return rule->op == NULL ? "its op is NULL" : rule->match == NULL ? "its match is NULL" : NULL;
+}
+
+static bool is_known_locked(const bg_rule *rule)
+{
+    const bg_rule *known = first;
+    while (known != NULL && known != rule)
+        known = known->next_;
+    return known != NULL;
+}
+
 void bg_rule_register(bg_rule *rule)
 {
+    const char *fault = rule != NULL ? find_fault(rule) : "it is NULL";
+
+    if (fault != NULL) {
+        bg__warn("bg_rule_register: a rule is not used: %s", fault);
+        return;
+    }
     pthread_mutex_lock(&mutex);
-    rule->next_ = first;
-    first = rule;
+    if (!is_known_locked(rule)) {
+        rule->next_ = first;
+        first = rule;
+    }
     pthread_mutex_unlock(&mutex);
     bg__compile_set_table(&bg__compile_functions);
 }
@@ -50,6 +79,16 @@ static bool are_same(const bg_rule_attributes *a, const bg_rule_attributes *b)
             (a->tolerance != NULL && b->tolerance != NULL && strcmp(a->tolerance, b->tolerance) == 0));
 }
 
+static bg_status check_tolerance(const char *text)
+{
+    if (strpbrk(text, ":;") != NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_rule_set_attributes: attributes->tolerance \"%s\" has a name or several items; write the "
+                        "limits alone, as \"rel=1e-5,abs=1e-6\"",
+                        text);
+    return bg__debug_hooks.check_tolerance(text, "attributes->tolerance");
+}
+
 bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes *attributes)
 {
     bg_rule_attributes taken = BG_RULE_ATTRIBUTES_INIT;
@@ -61,7 +100,7 @@ bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes *attri
         BG__TRY(
             bg__sized_take(&taken, attributes, sizeof taken, sizeof(size_t), "attributes", "BG_RULE_ATTRIBUTES_INIT"));
     if (taken.tolerance != NULL)
-        BG__TRY(bg__debug_hooks.check_tolerance(taken.tolerance, "attributes->tolerance"));
+        BG__TRY(check_tolerance(taken.tolerance));
     taken.struct_size = sizeof taken;
     pthread_mutex_lock(&mutex);
     for (bg_rule *rule = first; rule != NULL; rule = rule->next_) {
@@ -81,7 +120,7 @@ done:
 
 static int compare_rules(const void *a, const void *b)
 {
-    const bg_rule *x = *(const bg_rule *const *)a, *y = *(const bg_rule *const *)b;
+    const bg_rule *x = a, *y = b;
     bool x_shaped = x->attributes_.applies != NULL, y_shaped = y->attributes_.applies != NULL;
     int order;
 
@@ -95,7 +134,7 @@ static int compare_rules(const void *a, const void *b)
     return order != 0 ? order : (x->defined_at.line > y->defined_at.line) - (x->defined_at.line < y->defined_at.line);
 }
 
-bg_status bg__rules_list(const bg_rule ***rules, int *count)
+bg_status bg__rules_list(bg_rule **rules, int *count)
 {
     int number = 0;
     bg_status status = BG_OK;
@@ -103,15 +142,17 @@ bg_status bg__rules_list(const bg_rule ***rules, int *count)
     pthread_mutex_lock(&mutex);
     for (const bg_rule *rule = first; rule != NULL; rule = rule->next_)
         number++;
-    *rules = calloc((size_t)number + 1, sizeof *rules);
+    *rules = calloc((size_t)number + 1, sizeof **rules);
     if (*rules == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rules", number);
     number = 0;
-    for (const bg_rule *rule = first; rule != NULL && *rules != NULL; rule = rule->next_)
-        (*rules)[number++] = rule;
+    for (bg_rule *rule = first; rule != NULL && *rules != NULL; rule = rule->next_) {
+        (*rules)[number] = *rule;
+        (*rules)[number++].next_ = rule;
+    }
     pthread_mutex_unlock(&mutex);
     if (*rules != NULL)
-        qsort(*rules, (size_t)number, sizeof *rules, compare_rules);
+        qsort(*rules, (size_t)number, sizeof **rules, compare_rules);
     *count = number;
     return status;
 }

@@ -43,7 +43,7 @@ static char *make_name(const bg_rule *rule, bg__call *const *calls)
 static int *number_of(bg__compiled *compiled, const bg_rule *rule)
 {
     int i = 0;
-    while (compiled->rules[i]->op != rule->op)
+    while (compiled->rules[i].op != rule->op)
         i++;
     return &compiled->numbers[i];
 }
@@ -90,6 +90,11 @@ static bg_status check_chain(const bg__piece *piece, bg__run *run)
 {
     if (run->end > piece->count)
         return bg__run_set(run, BG_FUSION_REFUSED, "its nodes are not known");
+    for (size_t i = run->first; i < run->end; i++)
+        if (piece->kept[i])
+            return bg__run_set(run, BG_FUSION_REFUSED,
+                               "%s has a node that is neither a kernel nor a copy, which would be lost",
+                               call_of(run, i)->name);
     for (size_t i = run->first + 1; i < run->end; i++) {
         if (piece->before[i] == 1 && piece->previous[i] == i - 1 && piece->after[i - 1] == 1)
             continue;
@@ -110,6 +115,8 @@ static bg_status check_arguments(bg__run *run)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", run->name);
     for (int i = 0; i < run->rule->count; i++)
         args[i] = run->calls[i]->kept;
+    if (run->rule->op->eager)
+        return bg__run_set(run, BG_FUSION_REFUSED, "%s is an eager op, which a graph cannot have", run->op);
     if (!run->rule->match(args, run->args, run->rows))
         return bg__run_set(run, BG_FUSION_REFUSED, "the rule at %s:%d declines these arguments",
                            run->rule->defined_at.file, run->rule->defined_at.line);
@@ -193,10 +200,11 @@ static bg_status add_run(const bg__piece *piece, const bg_rule *rule, bg__call *
                      .site = calls[0]->site,
                      .state = BG_FUSION_FITS,
                      .segment = piece->capture->graph->segment_count,
-                     .name = make_name(rule, calls)};
-    if (run->name == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for runs of calls");
+                     .name = make_name(rule, calls),
+                     .op = strdup(rule->op->name)};
     compiled->run_count++;
+    if (run->name == NULL || run->op == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for runs of calls");
     run->number = (*number_of(compiled, rule))++;
 done:
     return status;
@@ -210,8 +218,8 @@ bg_status bg__runs_find(const bg__piece *piece)
 
     for (int i = 0; i < capture->inlined_count; i++)
         for (int r = 0; r < compiled->rule_count; r++)
-            if (has_calls(compiled->rules[r], capture->inlined + i, capture->inlined_count - i))
-                BG__TRY(add_run(piece, compiled->rules[r], capture->inlined + i));
+            if (has_calls(&compiled->rules[r], capture->inlined + i, capture->inlined_count - i))
+                BG__TRY(add_run(piece, &compiled->rules[r], capture->inlined + i));
 done:
     return status;
 }
@@ -259,9 +267,10 @@ static bg_status judge(const bg__compiled *compiled, bg__run *run)
     if (compiled->prove == BG__PROVE_OFF || run->proven)
         return BG_OK;
     if (!finding.known)
-        return bg__run_set(run, BG_FUSION_UNPROVEN,
-                           "nothing was launched at capture, so that there was no data to "
-                           "prove it with");
+        return bg__run_set(run, BG_FUSION_UNPROVEN, "%s",
+                           finding.why[0] != '\0' ? finding.why
+                                                  : "nothing was launched at capture, so that there was no data to "
+                                                    "prove it with");
     return bg__run_set(run, finding.state, "%s", finding.why);
 }
 
@@ -287,7 +296,7 @@ bg_status bg__runs_choose(const bg__piece *piece)
     for (int r = 0; r < compiled->rule_count; r++)
         for (int i = piece->first_run; i < compiled->run_count; i++) {
             bg__run *run = &compiled->runs[i];
-            if (run->rule != compiled->rules[r] || !bg__run_is_open(run))
+            if (run->rule != &compiled->rules[r] || !bg__run_is_open(run))
                 continue;
             BG__TRY(judge(compiled, run));
             if (bg__run_is_open(run))

@@ -179,7 +179,7 @@ done:
     return status;
 }
 
-/* CUDA may refuse the call at once; then a second one ends the capture. The graph stays the segment's. */
+/* CUDA may refuse the call at once; then a second one ends the capture. */
 static cudaError_t end_capture(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -203,6 +203,8 @@ static bg_status capture_ops(splice *s)
     for (size_t i = 0; i < s->count && status == BG_OK; i++)
         status = capture_op(s, &s->list[i]);
     error = end_capture(capture->origin);
+    if (error != cudaSuccess)
+        s->piece->segment->graph = NULL; /* CUDA has destroyed it */
     if (status != BG_OK)
         bg__ignore(error);
     else if (error != cudaSuccess)

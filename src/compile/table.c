@@ -121,6 +121,7 @@ static void free_compiled(bg_graph *graph)
     free_capturing(compiled);
     for (int i = 0; i < compiled->run_count; i++) {
         free(compiled->runs[i].name);
+        free(compiled->runs[i].op);
         free(compiled->runs[i].why);
     }
     free(compiled->runs);
@@ -171,7 +172,7 @@ bg_status bg_graph_get_fusion(const bg_graph *graph, int index, bg_fusion *fusio
                         index, count);
     run = &graph->compiled->runs[index];
     full.name = run->name;
-    full.op = run->rule->op->name;
+    full.op = run->op;
     full.number = run->number;
     full.file = run->site.file != NULL ? run->site.file : "";
     full.line = run->site.line;

@@ -34,7 +34,7 @@ static bool is_same_memory(const bg_tensor *a, const bg_tensor *b)
     return a->data == b->data && bg_tensor_bytes(a) == bg_tensor_bytes(b);
 }
 
-static bool is_inside(const bg_tensor *a, const bg_tensor *outer)
+bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer)
 {
     uintptr_t begin = (uintptr_t)a->data, around = (uintptr_t)outer->data;
     return begin >= around && begin + bg_tensor_bytes(a) <= around + bg_tensor_bytes(outer);
@@ -44,6 +44,11 @@ static bool overlaps(const bg_tensor *a, const bg_tensor *b)
 {
     uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
     return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+}
+
+bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b)
+{
+    return overlaps(a, b) && !is_same_memory(a, b);
 }
 
 /* ---- is all there, and nothing else ---- */
@@ -70,7 +75,7 @@ static bool calls_have(const bg__run *run, const bg_tensor *tensor)
     for (int i = 0; i < run->rule->count; i++) {
         each_tensor at = {0};
         while (next_tensor(run->calls[i]->op, run->calls[i]->kept, &at))
-            if (is_inside(tensor, at.tensor))
+            if (bg__tensor_is_inside(tensor, at.tensor))
                 return true;
     }
     return false;
@@ -148,8 +153,7 @@ static bool check_calls_overlap(const bg__run *run, char *why, size_t bytes)
             for (int k = i; k < run->rule->count; k++) {
                 each_tensor b = {0};
                 while (next_tensor(run->calls[k]->op, run->calls[k]->kept, &b)) {
-                    if ((!is_written(a.of) && !is_written(b.of)) || !overlaps(a.tensor, b.tensor) ||
-                        is_same_memory(a.tensor, b.tensor))
+                    if ((!is_written(a.of) && !is_written(b.of)) || !bg__tensors_overlap_in_part(a.tensor, b.tensor))
                         continue;
                     snprintf(why, bytes, "%s of %s and %s of %s overlap in part", a.of->name, run->calls[i]->name,
                              b.of->name, run->calls[k]->name);

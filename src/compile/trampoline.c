@@ -34,7 +34,7 @@ bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, con
     made->user = user;
     BG__TRY(bg__capture_options_take(&made->options, options));
     BG__TRY(bg__capture_options_check(&made->options));
-    if (options == NULL)
+    if (options == NULL && bg__env("BG_COMPILE") == NULL)
         made->options.level = BG_LEVEL_PIECEWISE;
     *compiled = made;
     made = NULL;

@@ -16,7 +16,7 @@ struct bg__verdict {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg__verdict *first;
 
-/* ---- keys: shapes, and which tensors share memory; no addresses ---- */
+/* ---- keys: shapes, which tensors share memory, values, and the tolerance; no addresses of tensors ---- */
 
 typedef struct key {
     int64_t *words;
@@ -51,20 +51,39 @@ static bg_status add_tensor(key *k, const bg_tensor *tensor)
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
-    BG__TRY(add_word(k, find_same(k, tensor)));
+    BG__TRY(add_word(k, tensor->data == NULL ? -1 : find_same(k, tensor)));
     BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
     k->tensors[k->tensor_count++] = tensor;
 done:
     return status;
 }
 
-static bg_status make_key(key *k, bg__call *const *calls, int count)
+static bg_status add_bytes(key *k, const void *bytes, size_t count)
 {
     bg_status status = BG_OK;
 
-    for (int i = 0; i < count; i++) {
+    for (size_t at = 0; at < count; at += sizeof(int64_t)) {
+        int64_t word = 0;
+        memcpy(&word, (const char *)bytes + at, count - at < sizeof word ? count - at : sizeof word);
+        BG__TRY(add_word(k, word));
+    }
+done:
+    return status;
+}
+
+static bg_status make_key(key *k, const bg_rule *rule, bg__call *const *calls)
+{
+    const char *tolerance = rule->attributes_.tolerance;
+    bg_status status = BG_OK;
+
+    if (tolerance != NULL)
+        BG__TRY(add_bytes(k, tolerance, strlen(tolerance)));
+    for (int i = 0; i < rule->count; i++) {
         const bg_op *op = calls[i]->op;
         for (uint32_t f = 0; f < op->field_count; f++) {
+            const bg_field *field = &op->fields[f];
+            if (bg__tensors_in(field) == 0)
+                BG__TRY(add_bytes(k, (const char *)calls[i]->kept + field->offset, field->size));
             const bg_tensor *at = bg__tensors_of(&op->fields[f], calls[i]->kept);
             for (int n = 0; n < bg__tensors_in(&op->fields[f]); n++)
                 BG__TRY(add_tensor(k, &at[n]));
@@ -103,11 +122,11 @@ bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdi
     bg_status status;
 
     *result = NULL;
-    BG__TRY(make_key(&k, calls, rule->count));
+    BG__TRY(make_key(&k, rule, calls));
     pthread_mutex_lock(&mutex);
-    verdict = find_locked(rule, &k);
+    verdict = find_locked(rule->next_, &k);
     if (verdict == NULL)
-        verdict = add_locked(rule, &k);
+        verdict = add_locked(rule->next_, &k);
     pthread_mutex_unlock(&mutex);
     if (verdict == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of a rule");
@@ -131,7 +150,7 @@ void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding)
 {
     pthread_mutex_lock(&mutex);
     verdict->finding = *finding;
-    verdict->finding.known = true;
+    verdict->finding.known = finding->state != BG_FUSION_UNPROVEN;
     pthread_mutex_unlock(&mutex);
 }
 

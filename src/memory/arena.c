@@ -21,6 +21,8 @@ static bool is_usable(const bg__arena *arena, const bg__extent *extent)
 bg__extent *bg__arena_fit(const bg__arena *arena, size_t bytes)
 {
     bg__extent *best = NULL;
+    if (arena->fresh)
+        return NULL;
     for (bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
         if (is_usable(arena, extent) && extent->bytes >= bytes && (best == NULL || extent->bytes < best->bytes))
             best = extent;

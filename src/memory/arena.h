@@ -22,6 +22,7 @@ typedef struct bg__arena {
     bg__extent *first, *last;
     uint64_t epoch;
     bool defers; /* what is released waits for the next epoch */
+    bool fresh;  /* what is released is not used at all */
 } bg__arena;
 
 /* Where the last block ends: so much has to be mapped. */

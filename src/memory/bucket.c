@@ -94,6 +94,13 @@ void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)
     bg__ledger_unlock();
 }
 
+void bg__pool_set_fresh(bg_pool *pool, bool fresh)
+{
+    bg__ledger_lock();
+    pool->arenas[BG__LOW].fresh = pool->arenas[BG__HIGH].fresh = fresh;
+    bg__ledger_unlock();
+}
+
 void bg__pool_break(bg_pool *pool)
 {
     bg__ledger_lock();

@@ -86,6 +86,9 @@ void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures);
 
 /* Whether work in the bucket may run on several streams: released blocks are then reused only after the next break. */
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent);
+/* For work that is put between what has been captured: blocks that have been released may still be in use there, and
+ * are not used again meanwhile. */
+void bg__pool_set_fresh(bg_pool *pool, bool fresh);
 /* At a point where all later work waits for all earlier work. */
 void bg__pool_break(bg_pool *pool);
 
