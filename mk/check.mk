@@ -78,6 +78,8 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(run) --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
 	$(if $(filter host,$(DEVICE)),@tests/zoo/run --symptoms --seeds $(SEEDS) $(OUT))
 	@$(OUT)/tests/random/test_random --programs 20000
+	@for seed in $$(seq $(SEEDS)); do for prove in once off; do \
+	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$seed || exit 1; done; done
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/test_attach_random.sh)
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))

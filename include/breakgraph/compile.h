@@ -43,7 +43,7 @@ typedef struct bg_rule_attributes {
      * rows of bg_capture_options.compile_sizes. NULL: it holds for any number of rows. */
     bool (*applies)(int rows);
     /* What the referee accepts, in the form of BG_TOLERANCE without names: "rel=1e-5,abs=1e-6". NULL: the same bits.
-     * BG_TOLERANCE, by the name of the op, is applied instead where it has an item for it. The string must live as long
+     * An item of BG_TOLERANCE that begins with the name of the op is applied instead. The string must live as long
      * as the rule. */
     const char *tolerance;
     /* true: the op may read and write one tensor through two of its fields that name the same memory (as BG_IN and

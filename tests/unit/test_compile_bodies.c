@@ -1,0 +1,414 @@
+/* Compile levels and what bodies do beside kernels: their memory, their values, what they may not do in the place of
+ * calls; rules and passes that are given wrongly. */
+#include "tests/support/support.h"
+
+#include <breakgraph/check.h>
+#include <breakgraph/report.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    const char *op; /* whose rule may be used */
+    float *seen;    /* device memory: N floats, to which each body of `times` adds what x holds */
+    const float *x;
+    bg_pool *pool;
+    int host_calls;
+} now;
+
+BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    if (status == BG_OK && now.seen != NULL)
+        status = from_cuda(bgk_add(now.seen, now.seen, now.x, N, stream));
+    return status;
+}
+
+static void CUDART_CB count_call(void *user)
+{
+    (void)user;
+    now.host_calls++;
+}
+
+BG_OP(times_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    return status != BG_OK ? status : from_cuda(cudaLaunchHostFunc(stream, count_call, NULL));
+}
+
+/* ---- ops that stand for two of them ---- */
+
+#define TWICE BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second)
+
+static bg_status run_both(const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first, float second,
+                          cudaStream_t stream)
+{
+    bg_status status = from_cuda(bgk_scale(y->data, x->data, first, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(z->data, y->data, second, N, stream));
+}
+
+BG_OP(plain, TWICE)
+{
+    return run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
+}
+
+/* Right for one value. */
+BG_OP(by_three, TWICE)
+{
+    return run_both(&args->x, &args->y, &args->z, args->first, 3, stream);
+}
+
+static bg_status run_through(float *memory, const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first,
+                             float second, cudaStream_t stream)
+{
+    bg_status status = from_cuda(bgk_scale(memory, x->data, first, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(y->data, memory, 1, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(z->data, memory, second, N, stream));
+}
+
+BG_OP(with_scratch, TWICE)
+{
+    void *memory;
+    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
+    return status != BG_OK ? status
+                           : run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
+}
+
+BG_OP(with_pool, TWICE)
+{
+    void *memory;
+    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
+    if (status != BG_OK)
+        return status;
+    status = run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
+    bg_pool_release(now.pool, memory);
+    return status;
+}
+
+BG_OP(with_calls, TWICE)
+{
+    bg_status status = BG_CALL(times, stream, .x = args->x, .y = args->y, .factor = args->first);
+    return status != BG_OK ? status : BG_CALL(times, stream, .x = args->y, .y = args->z, .factor = args->second);
+}
+
+BG_OP(with_wait, TWICE)
+{
+    bg_status status = run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
+    return status != BG_OK ? status : from_cuda(cudaStreamSynchronize(stream));
+}
+
+BG_EAGER_OP(eager, TWICE)
+{
+    return run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
+}
+
+#define TWICE_RULE(name, call)                                                                                         \
+    BG_RULE(name, call, times)                                                                                         \
+    {                                                                                                                  \
+        if (strcmp(now.op, #name) != 0 || a1->x.data != a0->y.data)                                                    \
+            return false;                                                                                              \
+        *args = (name##_args){.x = a0->x, .y = a0->y, .z = a1->y, .first = a0->factor, .second = a1->factor};          \
+        return true;                                                                                                   \
+    }
+TWICE_RULE(plain, times)
+TWICE_RULE(plain, times_and_tell)
+TWICE_RULE(by_three, times)
+TWICE_RULE(with_scratch, times)
+TWICE_RULE(with_pool, times)
+TWICE_RULE(with_calls, times)
+TWICE_RULE(with_wait, times)
+TWICE_RULE(eager, times)
+
+/* ---- passes: z = 6 x, y = 2 x ---- */
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status = BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
+    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+static bg_status forward_and_tell(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status = BG_CALL(times_and_tell, stream, .x = f->x, .y = f->y, .factor = 2);
+    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+/* z = 10 x at last */
+static bg_status forward_values(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status = forward(user, stream);
+    if (status == BG_OK)
+        status = BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
+    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
+}
+
+/* A block of the pool is in use over the run, and released behind it: y = 10 x at last. */
+static bg_status forward_pool(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    void *memory;
+    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
+    if (status != BG_OK)
+        return status;
+    status = from_cuda(bgk_scale(memory, f->x.data, 10, N, stream));
+    if (status == BG_OK)
+        status = forward(user, stream);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(f->y.data, memory, 1, N, stream));
+    bg_pool_release(now.pool, memory);
+    return status;
+}
+
+static void fill(fixture *f, const bg_tensor *tensor, float value)
+{
+    EXPECT_CUDA(bgk_fill(tensor->data, value, N, f->stream));
+}
+
+static void expect_all(fixture *f, const void *memory, float value)
+{
+    float host[N];
+    EXPECT_CUDA(cudaMemcpyAsync(host, memory, sizeof host, cudaMemcpyDefault, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    for (int i = 0; i < N; i++)
+        if (host[i] != value)
+            fail_msg("element %d is %g, and should be %g", i, (double)host[i], (double)value);
+}
+
+static bg_graph *capture(fixture *f, bg_forward pass, const char *op)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+
+    now.op = op;
+    options.level = BG_LEVEL_ONCE;
+    options.pool = now.pool;
+    fill(f, &f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    return graph;
+}
+
+/* A replay with x = 2 leaves these. */
+static void expect_replay(fixture *f, bg_graph *graph, float y, float z)
+{
+    fill(f, &f->x, 2);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    expect_all(f, f->y.data, y);
+    expect_all(f, f->z.data, z);
+}
+
+static int count_applied(const bg_graph *graph)
+{
+    bg_compile_info info = BG_COMPILE_INFO_INIT;
+    EXPECT_OK(bg_graph_get_compile_info(graph, &info));
+    return info.applied;
+}
+
+/* Of the first run of that op. */
+static bg_fusion find_fusion(const bg_graph *graph, const char *op)
+{
+    bg_fusion fusion = BG_FUSION_INIT;
+    for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
+        if (strcmp(fusion.op, op) == 0)
+            return fusion;
+    fail_msg("there is no run of %s", op);
+    return fusion;
+}
+
+/* ---- memory ---- */
+
+static void expect_pool(fixture *f, const char *op)
+{
+    bg_graph *graph = capture(f, forward_pool, op);
+
+    assert_int_equal(count_applied(graph), 1);
+    expect_all(f, f->y.data, 10);
+    expect_replay(f, graph, 20, 12);
+    bg_graph_destroy(graph);
+}
+
+static void test_pool(void **state)
+{
+    EXPECT_OK(bg_pool_create(&now.pool, NULL));
+    expect_pool(*state, "with_scratch");
+    expect_pool(*state, "with_pool");
+    bg_pool_destroy(now.pool);
+    now.pool = NULL;
+}
+
+/* Another stream may read what a pass only reads, such as weights, while the pass is proven. */
+static void test_inputs_stay(void **state)
+{
+    fixture *f = *state;
+    float seen[N];
+    bg_graph *graph;
+
+    EXPECT_CUDA(cudaMalloc((void **)&now.seen, N * sizeof *now.seen));
+    EXPECT_CUDA(bgk_fill(now.seen, 0, N, f->stream));
+    now.x = f->x.data;
+    graph = capture(f, forward, "plain");
+    EXPECT_CUDA(cudaMemcpyAsync(seen, now.seen, sizeof seen, cudaMemcpyDefault, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_true(seen[0] > 2); /* bodies have run for the proof */
+    expect_all(f, now.seen, seen[0]);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(now.seen));
+    now.seen = NULL;
+}
+
+static void test_recapture(void **state)
+{
+    fixture *f = *state;
+    bg_report *report;
+
+    bg_graph_destroy(capture(f, forward, "with_scratch")); /* proven from now on */
+    assert_int_equal(setenv("BG_COMPILE", "once", 1), 0);
+    EXPECT_OK(bg_check_recapture(forward, f, NULL, f->stream, &report));
+    assert_int_equal(unsetenv("BG_COMPILE"), 0);
+    assert_int_equal(bg_report_count(report), 0);
+    bg_report_destroy(report);
+}
+
+/* ---- values ---- */
+
+static void test_values(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, forward_values, "by_three");
+
+    assert_int_equal(count_applied(graph), 1);
+    expect_replay(f, graph, 4, 20);
+    bg_graph_destroy(graph);
+}
+
+/* ---- what may not stand for calls ---- */
+
+static void expect_unused(fixture *f, const char *op, bg_fusion_state state, const char *why)
+{
+    bg_graph *graph = capture(f, forward, op);
+    bg_fusion fusion = find_fusion(graph, op);
+
+    assert_int_equal(fusion.state, state);
+    if (strstr(fusion.why, why) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", why, fusion.why);
+    assert_int_equal(count_applied(graph), 0);
+    expect_replay(f, graph, 4, 12);
+    bg_graph_destroy(graph);
+}
+
+static void test_bodies(void **state)
+{
+    expect_unused(*state, "eager", BG_FUSION_REFUSED, "is an eager op");
+    expect_unused(*state, "with_calls", BG_FUSION_DIFFERS, "its body calls ops");
+    expect_unused(*state, "with_wait", BG_FUSION_DIFFERS, "it cannot be captured");
+}
+
+/* Without a proof, such an op fails the capture; the stream stays usable. */
+static void test_bodies_unproven(void **state)
+{
+    static const char *const ops[] = {"with_calls", "with_wait"};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    fixture *f = *state;
+    bg_graph *graph;
+
+    assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        now.op = ops[i];
+        options.level = BG_LEVEL_ONCE;
+        assert_int_not_equal(bg_capture_forward(&graph, forward, f, f->stream, &options), BG_OK);
+        EXPECT_ERROR(ops[i]);
+    }
+    assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
+    graph = capture(f, forward, "plain");
+    expect_replay(f, graph, 4, 12);
+    bg_graph_destroy(graph);
+}
+
+static void test_host_nodes_stay(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, forward_and_tell, "plain");
+    bg_fusion fusion = find_fusion(graph, "plain");
+
+    assert_int_equal(fusion.state, BG_FUSION_REFUSED);
+    assert_non_null(strstr(fusion.why, "times_and_tell#0 has a node"));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    now.host_calls = 0;
+    expect_replay(f, graph, 4, 12);
+    assert_int_equal(now.host_calls, 1);
+    bg_graph_destroy(graph);
+}
+
+/* ---- passes and rules ---- */
+
+static bg_status run_twice(void *user, bg_piece *piece)
+{
+    static const bg_pass *const passes[] = {&bg_pass_rules, &bg_pass_rules}, *const none[] = {NULL};
+    (void)user;
+    EXPECT_STATUS(bg_passes_run(NULL, 1, piece), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_passes_run(none, 1, piece), BG_ERROR_INVALID_ARGUMENT);
+    return bg_passes_run(passes, 2, piece);
+}
+
+static void test_rules_twice(void **state)
+{
+    static const bg_compiler compiler = {sizeof compiler, "twice", run_twice, NULL};
+    fixture *f = *state;
+    bg_graph *graph;
+
+    EXPECT_OK(bg_compiler_set(&compiler));
+    graph = capture(f, forward, "plain");
+    EXPECT_OK(bg_compiler_set(NULL));
+    assert_int_equal(count_applied(graph), 1);
+    expect_replay(f, graph, 4, 12);
+    bg_graph_destroy(graph);
+}
+
+static bool match_none(const void *const *calls, void *args, int rows)
+{
+    (void)calls;
+    (void)args;
+    (void)rows;
+    return false;
+}
+
+/* Rules that a program registers itself, and that are gone before their graph. */
+static void test_registration(void **state)
+{
+    const bg_rule right = {sizeof right,  &plain_bg_op_, {&times_bg_op_},        1, match_none,
+                           {"here.c", 7}, NULL,          BG_RULE_ATTRIBUTES_INIT};
+    bg_rule *rule = malloc(sizeof *rule), wrong = right;
+    fixture *f = *state;
+    bg_graph *graph;
+
+    assert_non_null(rule);
+    *rule = right;
+    wrong.count = 0;
+    bg_rule_register(&wrong);
+    wrong = right;
+    wrong.match = NULL;
+    bg_rule_register(&wrong);
+    bg_rule_register(rule);
+    bg_rule_register(rule);
+    graph = capture(f, forward, "");
+    bg_rule_unregister(rule);
+    memset(rule, 0xee, sizeof *rule);
+    free(rule);
+    assert_string_equal(find_fusion(graph, "plain").op, "plain");
+    bg_graph_destroy(graph);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_pool),         TEST(test_inputs_stay),     TEST(test_recapture),       TEST(test_values),
+        TEST(test_bodies),       TEST(test_bodies_unproven), TEST(test_host_nodes_stay), TEST(test_rules_twice),
+        TEST(test_registration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
