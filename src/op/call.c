@@ -202,7 +202,7 @@ bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op,
                        .first_node = -1,
                        .end_node = -1,
                        .index = UINT_MAX, /* no pass reaches it */
-                       .name = strcpy((char *)(call + 1), name),
+                       .name = memcpy(call + 1, name, strlen(name) + 1),
                        .want = (char *)call + bytes,
                        .members = (bg__call **)(void *)((char *)call + bytes + aligned(op->args_size)),
                        .member_count = count,

@@ -199,7 +199,7 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
     *sizes = NULL;
     *count = 0;
     BG__TRY(follow_schedule(schedule, max_tokens, NULL, count));
-    *sizes = malloc((size_t)*count * sizeof **sizes);
+    *sizes = calloc((size_t)*count + 1, sizeof **sizes);
     if (*sizes == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule of %d sizes", *count);
     BG__TRY(follow_schedule(schedule, max_tokens, *sizes, count));

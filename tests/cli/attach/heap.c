@@ -59,7 +59,7 @@ EXPORT void free(void *memory)
 
 EXPORT void *calloc(size_t count, size_t size)
 {
-    void *memory = size == 0 || count <= SIZE_MAX / 2 / size ? malloc(count * size) : NULL;
+    void *memory = size == 0 || count <= SIZE_MAX / 2 / size ? malloc(count * size) : NULL; /* NOLINT */
     return memory != NULL ? memset(memory, 0, count * size) : NULL;
 }
 
