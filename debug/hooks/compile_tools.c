@@ -68,7 +68,7 @@ static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
     return false;
 }
 
-static void tell_fusion(bg_report *report, const bg_fusion *fusion)
+static void tell_fusion(bg_report *report, const bg_fusion *fusion, bool tried)
 {
     const bg_op *op = bg_op_find(fusion->op);
     char *name = strdup(fusion->name);
@@ -81,6 +81,10 @@ static void tell_fusion(bg_report *report, const bg_fusion *fusion)
                        "mend the rule or its op; until then the graph has the calls. If the difference is one of "
                        "rounding, give the rule a tolerance (bg_rule_set_attributes)",
                        "the rule for %s is wrong for these calls, and is not used: %s", fusion->op, fusion->why);
+    else if (fusion->state == BG_FUSION_UNPROVEN)
+        bg__report_add(report, "fusion-unproven", tried ? BG_WARNING : BG_NOTE, &call, NULL,
+                       "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
+                       "the rule for %s is not used: it could not be proven: %s", fusion->op, fusion->why);
     else if (fusion->state == BG_FUSION_SLOWER)
         bg__report_add(report, "fusion-slower", BG_NOTE, &call, NULL,
                        "let the rule leave these shapes out (applies in bg_rule_attributes)",
@@ -91,21 +95,23 @@ done:
 
 void bg__compile_tell(const bg_graph *graph)
 {
+    bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
     char hidden = bg__fail_hide();
-    bool any_differs = false;
+    bool tried = bg_graph_get_compile_info(graph, &info) == BG_OK && info.proofs > 0;
+    bool any_loud = false; /* what is slower, or has no data as the program chose, harms nothing: reports list it */
     bg_report *report = NULL;
     bg_status status = bg__report_create(&report, "compile", bg__graph_name(graph));
 
     for (int i = 0; status == BG_OK && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
-        if ((fusion.state == BG_FUSION_DIFFERS || fusion.state == BG_FUSION_SLOWER) && !is_told(graph, i, &fusion)) {
-            tell_fusion(report, &fusion);
-            any_differs |= fusion.state == BG_FUSION_DIFFERS;
+        if (fusion.state >= BG_FUSION_UNPROVEN && !is_told(graph, i, &fusion)) {
+            tell_fusion(report, &fusion, tried);
+            any_loud |= fusion.state == BG_FUSION_DIFFERS || (fusion.state == BG_FUSION_UNPROVEN && tried);
         }
     if (status != BG_OK)
         bg__warn("%s: what compilation has found could not be reported: %s", bg__graph_name(graph), bg_last_error());
-    else if (any_differs)
-        bg__report_print(report, stderr); /* a rule that is slower harms nothing: reports list it */
+    else if (any_loud)
+        bg__report_print(report, stderr);
     if (status == BG_OK && bg_report_count(report) > 0)
         bg__process_report_add(report);
     bg_report_destroy(report);

@@ -58,6 +58,7 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("inputs", ASIDE)                                                                                                 \
     X("attribute-lost", CAUSE)                                                                                         \
     X("fusion-differs", CAUSE)                                                                                         \
+    X("fusion-unproven", ASIDE)                                                                                        \
     X("fusion-slower", ASIDE)
 
 #endif

@@ -229,10 +229,10 @@ struct bg_capture {
     struct bg__survey *survey; /* buffers for the check of segments (unjoined.c) */
     struct bg__marks *marks;   /* of the calls of the open segment */
     cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (marks.c) */
-    int level;                 /* of compilation */
     bg__call **inlined;        /* with a level: the calls that the open segment has captured, without calls inside */
-    int inlined_count;
     size_t inlined_capacity;
+    int inlined_count;
+    int level;                   /* of compilation */
     struct bg__workers *workers; /* NULL: the capturing thread instantiates segments */
     bg__copy *writebacks;        /* of the last break: they become nodes of the segment that follows it */
     bool open;                   /* the origin captures */

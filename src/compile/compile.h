@@ -12,13 +12,15 @@
  * of equal ones those for shapes, then by the name of the op. The list is the caller's to free. Errors: OUT_OF_MEMORY.
  */
 bg_status bg__rules_list(bg_rule **rules, int *count);
+/* Of a rule that cannot be used, or that is there already, nothing is added: the first is told on stderr. */
+void bg__rules_add(bg_rule *rule);
 
 /* ---- verdicts (verdicts.c) ------------------------------------------------------------------------------------- */
 
 /* What the referee found for a rule. */
 typedef struct bg__finding {
-    bool known;
-    bg_fusion_state state; /* APPLIED, DIFFERS or SLOWER; UNPROVEN, of one that is not known */
+    bool known;            /* else the next capture tries again */
+    bg_fusion_state state; /* APPLIED, DIFFERS, SLOWER or UNPROVEN */
     char why[400];         /* of the last three */
     double calls_us, op_us;
 } bg__finding;
@@ -140,9 +142,5 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__
 /* Puts the ops of the applied runs into the segment's graph, in place of the nodes of their calls, and removes no-ops.
  */
 bg_status bg__splice(const bg__piece *piece);
-
-/* ---- the table for captures (table.c) --------------------------------------------------------------------------- */
-
-extern const bg__compile_table bg__compile_functions;
 
 #endif

@@ -354,6 +354,7 @@ static bg_status capture_repeated(proof *p, bool op, cudaGraphExec_t *exec)
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
+    bg__fail_forget_cause();
     for (int i = 0; i < REPEATS && status == BG_OK; i++)
         status = op ? run_op(p) : run_calls(p);
     error = bg__end_capture(p->stream, &graph);
@@ -361,11 +362,13 @@ static bg_status capture_repeated(proof *p, bool op, cudaGraphExec_t *exec)
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
     else
         bg__ignore(error);
-    if (status != BG_OK)
-        goto done;
-    error = bg__instantiate(graph, exec);
-    if (error != cudaSuccess)
-        status = bg__fail_cuda(error, "cudaGraphInstantiate");
+    if (status == BG_OK) {
+        error = bg__instantiate(graph, exec);
+        if (error != cudaSuccess)
+            status = bg__fail_cuda(error, "cudaGraphInstantiate");
+    }
+    status = judge_failure(p, status, op ? "it cannot be captured" : "the calls cannot be captured again",
+                           op ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN);
 done:
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
@@ -424,13 +427,12 @@ static bg_status compare_times(proof *p)
 
     if (!is_open(p))
         return BG_OK;
-    bg__fail_forget_cause();
-    status = capture_repeated(p, true, &op);
-    if (status != BG_OK)
-        BG__TRY(judge_failure(p, status, "it cannot be captured", BG_FUSION_DIFFERS));
+    BG__TRY(capture_repeated(p, true, &op));
     if (!is_open(p) || strcmp(bg_device_kind(), "host") == 0)
         goto done;
     BG__TRY(capture_repeated(p, false, &calls));
+    if (!is_open(p))
+        goto done;
     BG__TRY(measure(p, calls, op));
     if (p->finding->op_us > p->finding->calls_us * noise) {
         p->finding->state = BG_FUSION_SLOWER;

@@ -177,15 +177,17 @@ done:
     return status;
 }
 
-/* A rule that one rank drops is used on none. */
+/* A rule that one rank drops is used on none, and all know the same rules, so that all prove the same ones next. */
 static bg_status share_finding(const bg__piece *piece, const bg__run *run, bg__finding *finding)
 {
+    bg__ranks *ranks = &piece->capture->graph->ranks;
     bool dropped = finding->state != BG_FUSION_APPLIED, own = dropped;
     bg_status status;
 
-    BG__TRY(bg__ranks_any(&piece->capture->graph->ranks, run->name, &dropped));
+    BG__TRY(bg__ranks_any(ranks, run->name, &dropped));
+    finding->known = ranks->there || finding->state != BG_FUSION_UNPROVEN;
     if (dropped && !own) {
-        finding->state = BG_FUSION_DIFFERS;
+        finding->state = BG_FUSION_UNPROVEN;
         snprintf(finding->why, sizeof finding->why, "another rank does not use it");
     }
 done:

@@ -29,7 +29,7 @@ static bool is_known_locked(const bg_rule *rule)
     return known != NULL;
 }
 
-void bg_rule_register(bg_rule *rule)
+void bg__rules_add(bg_rule *rule)
 {
     const char *fault = rule != NULL ? find_fault(rule) : "it is NULL";
 
@@ -43,7 +43,6 @@ void bg_rule_register(bg_rule *rule)
         first = rule;
     }
     pthread_mutex_unlock(&mutex);
-    bg__compile_set_table(&bg__compile_functions);
 }
 
 void bg_rule_unregister(bg_rule *rule)

@@ -82,7 +82,7 @@ static bg_status read_frontier(cudaStream_t stream, nodes *last)
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *list = NULL;
     size_t count = 0;
-    bg_status status;
+    bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &list, NULL, &count));
     if (capturing != cudaStreamCaptureStatusActive)
@@ -179,19 +179,6 @@ done:
     return status;
 }
 
-/* CUDA may refuse the call at once; then a second one ends the capture. */
-static cudaError_t end_capture(cudaStream_t stream)
-{
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    cudaGraph_t same = NULL;
-    cudaError_t error = cudaStreamEndCapture(stream, &same);
-
-    if (error != cudaSuccess && cudaStreamIsCapturing(stream, &capturing) == cudaSuccess &&
-        capturing != cudaStreamCaptureStatusNone)
-        (void)cudaStreamEndCapture(stream, &same);
-    return error;
-}
-
 static bg_status capture_ops(splice *s)
 {
     const bg_capture *capture = s->piece->capture;
@@ -202,9 +189,7 @@ static bg_status capture_ops(splice *s)
         cudaStreamBeginCaptureToGraph(capture->origin, s->piece->segment->graph, NULL, NULL, 0, capture->options.mode));
     for (size_t i = 0; i < s->count && status == BG_OK; i++)
         status = capture_op(s, &s->list[i]);
-    error = end_capture(capture->origin);
-    if (error != cudaSuccess)
-        s->piece->segment->graph = NULL; /* CUDA has destroyed it */
+    error = bg__end_capture(capture->origin, &s->piece->segment->graph); /* the same graph; NULL after an error */
     if (status != BG_OK)
         bg__ignore(error);
     else if (error != cudaSuccess)
@@ -257,18 +242,20 @@ typedef cudaError_t (*neighbours)(cudaGraphNode_t node, cudaGraphNode_t *list, c
 static bg_status read_neighbours(neighbours read, const char *call, cudaGraphNode_t node, nodes *found)
 {
     cudaGraphEdgeData *data = NULL; /* as above */
-    cudaError_t error = read(node, NULL, NULL, &found->count);
+    size_t count = 0;
+    cudaError_t error = read(node, NULL, NULL, &count);
     bg_status status = BG_OK;
 
     if (error != cudaSuccess)
-        BG__TRY(bg__fail_cuda(error, call));
-    found->list = calloc(found->count + 1, sizeof(cudaGraphNode_t));
-    data = calloc(found->count + 1, sizeof *data);
+        return bg__fail_cuda(error, call);
+    found->list = calloc(count + 1, sizeof(cudaGraphNode_t));
+    data = calloc(count + 1, sizeof *data);
     if (found->list == NULL || data == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", found->count);
-    error = found->count > 0 ? read(node, found->list, data, &found->count) : cudaSuccess;
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
+    error = count > 0 ? read(node, found->list, data, &count) : cudaSuccess;
     if (error != cudaSuccess)
         status = bg__fail_cuda(error, call);
+    found->count = count;
 done:
     free(data);
     return status;
@@ -328,7 +315,8 @@ static int compare_made(const void *a, const void *b)
 static bg__origin find_origin(const splice *s, cudaGraphNode_t node)
 {
     const made wanted = {node, NULL};
-    const made *found = bsearch(&wanted, s->made, s->made_count, sizeof wanted, compare_made);
+    const made *found =
+        s->made_count > 0 ? bsearch(&wanted, s->made, s->made_count, sizeof wanted, compare_made) : NULL;
     return found != NULL ? (bg__origin){0, found->run} : (bg__origin){bg__piece_find(s->piece, node), NULL};
 }
 
@@ -337,7 +325,7 @@ static bg_status note_origins(splice *s)
     bg__segment *segment = s->piece->segment;
     cudaGraphNode_t *list = NULL;
     size_t count = 0;
-    bg_status status;
+    bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
     list = calloc(count + 1, sizeof(cudaGraphNode_t));

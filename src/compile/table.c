@@ -129,9 +129,15 @@ static void free_compiled(bg_graph *graph)
     graph->compiled = NULL;
 }
 
-const bg__compile_table bg__compile_functions = {begin_compiling, compile_segment, end_compiling, free_compiled};
+static const bg__compile_table functions = {begin_compiling, compile_segment, end_compiling, free_compiled};
 
-/* ---- choosing, and asking ---- */
+/* ---- rules and a compiler: programs without them do not need this ---- */
+
+void bg_rule_register(bg_rule *rule)
+{
+    bg__rules_add(rule);
+    bg__compile_set_table(&functions);
+}
 
 bg_status bg_compiler_set(const bg_compiler *compiler)
 {
@@ -143,9 +149,11 @@ bg_status bg_compiler_set(const bg_compiler *compiler)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_compiler_set: compiler->%s is NULL",
                         compiler->name == NULL ? "name" : "compile");
     atomic_store(&chosen, compiler);
-    bg__compile_set_table(&bg__compile_functions);
+    bg__compile_set_table(&functions);
     return BG_OK;
 }
+
+/* ---- asking ---- */
 
 bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info)
 {

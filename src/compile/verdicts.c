@@ -98,8 +98,9 @@ done:
 static bg__verdict *find_locked(const bg_rule *rule, const key *k)
 {
     bg__verdict *verdict = first;
-    while (verdict != NULL && (verdict->rule != rule || verdict->words != k->count ||
-                               memcmp(verdict->key, k->words, (size_t)k->count * sizeof *k->words) != 0))
+    while (verdict != NULL &&
+           (verdict->rule != rule || verdict->words != k->count ||
+            (k->count > 0 && memcmp(verdict->key, k->words, (size_t)k->count * sizeof *k->words) != 0)))
         verdict = verdict->next;
     return verdict;
 }
@@ -150,7 +151,6 @@ void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding)
 {
     pthread_mutex_lock(&mutex);
     verdict->finding = *finding;
-    verdict->finding.known = finding->state != BG_FUSION_UNPROVEN;
     pthread_mutex_unlock(&mutex);
 }
 

@@ -3,15 +3,15 @@
 
 #include <breakgraph/compile.h>
 
-BG_OP(sweep_times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return sweep_own(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-/* Where its body fails in a proof, the rule is not used, and that is told: the scenario goes on. */
+/* Where a body fails in a proof, the rule is not used, and that is told: the scenario goes on. */
 static bg_status own_but_in_proofs(cudaError_t error)
 {
     return bg_current_phase() == BG_PHASE_EAGER ? from_cuda(error) : sweep_own(error);
+}
+
+BG_OP(sweep_times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return own_but_in_proofs(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 BG_OP(sweep_times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
