@@ -65,22 +65,27 @@ static bool add_fusion(cJSON *list, const bg_fusion *fusion)
                                       cJSON_AddNumberToObject(item, "op_us", fusion->op_us)));
 }
 
-/* What rules have done; a graph at level 0 has no such members. */
+/* What rules have done; of a graph at level 0 nothing is said. */
 static bool add_compilation(cJSON *outline, const bg_graph *graph)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
-    cJSON *list;
+    cJSON *item, *list;
 
     if (bg_graph_get_compile_info(graph, &info) != BG_OK || info.level == 0)
         return true;
-    list = cJSON_AddArrayToObject(outline, "fusions");
-    if (!cJSON_AddNumberToObject(outline, "level", info.level) || list == NULL)
+    item = cJSON_AddObjectToObject(outline, "compilation");
+    if (item == NULL || !cJSON_AddNumberToObject(item, "level", info.level) ||
+        !cJSON_AddNumberToObject(item, "nodes_before", (double)info.nodes_before) ||
+        !cJSON_AddNumberToObject(item, "nodes_after", (double)info.nodes_after) ||
+        !cJSON_AddNumberToObject(item, "proofs", info.proofs) ||
+        !cJSON_AddNumberToObject(item, "proof_ms", info.proof_ms))
         return false;
-    for (int i = 0; i < info.fusions && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
+    list = cJSON_AddArrayToObject(item, "fusions");
+    for (int i = 0; list != NULL && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
         if (!add_fusion(list, &fusion))
             return false;
-    return true;
+    return list != NULL;
 }
 
 static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow buckets bisect graphs names runner runners clean unlooked looked quiet hostile large huge'
-painted='shadow buckets large huge'
+pages='shadow buckets bisect graphs names runner runners fused clean unlooked looked quiet hostile large huge'
+painted='shadow fused buckets large huge'
 
 chromium=
 for name in chromium chromium-browser google-chrome; do
@@ -16,7 +16,7 @@ why=
 if [ -n "$why" ]; then
     for name in $pages; do for part in written drawn fits; do skip "$name-$part" "$why"; done; done
     for name in $painted; do skip "$name-picture" "$why"; done
-    for name in low sorted apart kernels searched scrolled opens keys broken; do skip $name "$why"; done
+    for name in low ordered sorted apart kernels searched scrolled opens keys broken; do skip $name "$why"; done
     exit 0
 fi
 
@@ -240,6 +240,19 @@ drawn runners <<'TEXT'
 1 schedule of 214 sizes
 1 >config.schedule = "16,1024";</code>
 TEXT
+# A run of calls that one op stands for is one box with its calls. A finding about one of these is there, one about a run
+# that is not fused at its first call.
+drawn fused <<'TEXT'
+1 class="group run"
+1 class="group run marked fault"
+2 class="text">plus_norm</span>
+2 class="text fused">plus#0</span>
+1 class="group marked fault"
+1 aria-label="plus_norm[layer#1/plus#0, layer#1/norm#0], model.c:31 · one op in place of 2 calls · in segment 0 · 1 node: fused(
+2 in plus_norm#1<
+1 level 2, 9 nodes before rules
+1 2 applied; 2 proofs in 6.6 ms
+TEXT
 drawn clean <<'TEXT'
 1 Nothing found.
 0 <section
@@ -296,6 +309,11 @@ drawn huge <<'TEXT'
 200 <td class="mono">
 TEXT
 
+# What rules have put into a graph is last in it, and comes first here.
+after ordered fused 'data-seen="plus_norm,plus_norm,plus#0,no op,norm#0,plus#0,norm#0"' <<'HTML'
+const groups = [...document.querySelectorAll(".group")].sort((a, b) => a.style.gridColumn - b.style.gridColumn);
+document.documentElement.dataset.seen = groups.map(group => group.querySelector(".text").textContent).join();
+HTML
 after sorted shadow 'data-seen="attention#0,gate#2,embed#0,ascending"' <<'HTML'
 const heads = [...document.querySelectorAll("#comparisons th")], seen = [];
 for (const i of [0, 9, 9]) {

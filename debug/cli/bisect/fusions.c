@@ -33,8 +33,9 @@ static bool add_run(cJSON *calls, const cJSON *fusion)
 
 static cli_status add_runs(const cJSON *graph, const char *only, cJSON *calls)
 {
-    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline"), *fusion;
-    cJSON_ArrayForEach(fusion, cJSON_GetObjectItemCaseSensitive(outline, "fusions"))
+    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline");
+    const cJSON *compilation = cJSON_GetObjectItemCaseSensitive(outline, "compilation"), *fusion;
+    cJSON_ArrayForEach(fusion, cJSON_GetObjectItemCaseSensitive(compilation, "fusions"))
     {
         const char *name = cli_text(fusion, "name");
         if (strcmp(cli_text(fusion, "state"), "applied") != 0 || is_listed(calls, name) ||
@@ -60,7 +61,7 @@ cli_status cli_fusions_collect(const cli_gathered *gathered, const char *only, c
         status = only != NULL
                      ? cli_say(CLI_NO_MATCH, "--only=%s matches no run of calls that a rule has fused", only)
                      : cli_say(CLI_NO_MATCH, "no rule has fused anything in the program's graphs; declare rules with "
-                                             "BG_RULE, and see the fusions in breakgraph report for what forbids them");
+                                             "BG_RULE, and BG_COMPILE=1 prints what forbids them");
     return status;
 }
 
