@@ -77,6 +77,7 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(OUT)/tests/soak/soak_ranks)
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(run) --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
 	$(if $(filter host,$(DEVICE)),@tests/zoo/run --symptoms --seeds $(SEEDS) $(OUT))
+	$(if $(filter host,$(DEVICE)),@BG_COMPILE=3 tests/zoo/run --compare docs/records/zoo.md $(OUT) $(wildcard tests/zoo/ops/*.c))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@for seed in $$(seq $(SEEDS)); do for prove in once off; do \
 	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$seed || exit 1; done; done

@@ -284,9 +284,10 @@ void bg__recapture_free(bg__recapture *recapture)
 void bg__recapture_explain(bg__recapture *recapture, const bg__call *call)
 {
     const bg__side *side = &recapture->side[0];
-    size_t at = find_side_call(side, call);
+    const bg__call *with_nodes = call->run != NULL ? call->run : call; /* a rule has put a run in its place */
+    size_t at = find_side_call(side, with_nodes);
 
-    if (side->calls[at].call != call || side->calls[at].pair < 0)
+    if (side->calls[at].call != with_nodes || side->calls[at].pair < 0)
         return;
     report_lone(recapture, 0, at);
     report_lone(recapture, 1, (size_t)side->calls[at].pair);

@@ -7,6 +7,20 @@
 #include <breakgraph/breakgraph.h>
 #include <string.h>
 
+/* At compile levels 2 and 3 each op call is replaced by itself, so that the tools look at graphs that were rewritten.
+ */
+#undef BG_OP
+#define BG_OP(...)                                                                                                     \
+    BG_ARGS_(__VA_ARGS__) ZOO_RULE_(BG_FIRST_(__VA_ARGS__)) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), false)
+#define ZOO_RULE_(name) ZOO_RULE__(name)
+#define ZOO_RULE__(name)                                                                                               \
+    static bg_op name##_bg_op_;                                                                                        \
+    BG_RULE(name, name)                                                                                                \
+    {                                                                                                                  \
+        *args = *a0;                                                                                                   \
+        return true;                                                                                                   \
+    }
+
 /* Ends the program with ZOO_ERROR, and what the library says, if a call of the library fails. */
 #define BG(call)                                                                                                       \
     do {                                                                                                               \
