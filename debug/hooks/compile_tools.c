@@ -57,7 +57,7 @@ done:
 
 /* ---- what the referee has found ---- */
 
-/* The referee judges by shapes: of several places with the same result the first one is told. */
+/* Rules and reasons are the same at many places: the first of them is told. */
 static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
 {
     bg_fusion earlier = BG_FUSION_INIT;
@@ -68,29 +68,70 @@ static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
     return false;
 }
 
-static void tell_fusion(bg_report *report, const bg_fusion *fusion, bool tried)
+static int count_fits(const bg_graph *graph, const char *op)
+{
+    bg_fusion fusion = BG_FUSION_INIT;
+    int count = 0;
+    for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
+        count += fusion.state == BG_FUSION_FITS && strcmp(fusion.op, op) == 0;
+    return count;
+}
+
+static void add_fits(bg_report *report, const bg__call *run, int count)
+{
+    bg__report_add(report, "fusion-fits", BG_NOTE, run, NULL, "use level 2, or 3 for rules that ask for shapes",
+                   "the rule for %s stands for these calls; it fits %d run%s of the pass", run->op->name, count,
+                   count == 1 ? "" : "s");
+}
+
+static void add_unproven(bg_report *report, const bg__call *run, bool tried, const char *why)
+{
+    bg__report_add(report, "fusion-unproven", tried ? BG_WARNING : BG_NOTE, run, NULL,
+                   "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
+                   "the rule for %s is not used: it could not be proven: %s", run->op->name, why);
+}
+
+static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion *fusion, const bg_compile_info *info)
 {
     const bg_op *op = bg_op_find(fusion->op);
     char *name = strdup(fusion->name);
-    bg__call call = {.op = op, .name = name, .site = {fusion->file, fusion->line}};
+    bg__call run = {.op = op, .name = name, .site = {fusion->file, fusion->line}};
 
     if (name == NULL || op == NULL)
         goto done;
-    if (fusion->state == BG_FUSION_DIFFERS)
-        bg__report_add(report, "fusion-differs", BG_FAULT, &call, NULL,
+    switch (fusion->state) {
+    case BG_FUSION_FITS: add_fits(report, &run, count_fits(graph, fusion->op)); break;
+    case BG_FUSION_UNPROVEN: add_unproven(report, &run, info->proofs > 0, fusion->why); break;
+    case BG_FUSION_REFUSED:
+        bg__report_add(report, "fusion-refused", BG_NOTE, &run, NULL,
+                       "docs/compile.md says what each reason means; the calls are right as they are",
+                       "the calls are those of the rule for %s, which is not used: %s", fusion->op, fusion->why);
+        break;
+    case BG_FUSION_DIFFERS:
+        bg__report_add(report, "fusion-differs", BG_FAULT, &run, NULL,
                        "mend the rule or its op; until then the graph has the calls. If the difference is one of "
                        "rounding, give the rule a tolerance (bg_rule_set_attributes)",
                        "the rule for %s is wrong for these calls, and is not used: %s", fusion->op, fusion->why);
-    else if (fusion->state == BG_FUSION_UNPROVEN)
-        bg__report_add(report, "fusion-unproven", tried ? BG_WARNING : BG_NOTE, &call, NULL,
-                       "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
-                       "the rule for %s is not used: it could not be proven: %s", fusion->op, fusion->why);
-    else if (fusion->state == BG_FUSION_SLOWER)
-        bg__report_add(report, "fusion-slower", BG_NOTE, &call, NULL,
+        break;
+    case BG_FUSION_SLOWER:
+        bg__report_add(report, "fusion-slower", BG_NOTE, &run, NULL,
                        "let the rule leave these shapes out (applies in bg_rule_attributes)",
                        "the rule for %s is not used: %s", fusion->op, fusion->why);
+        break;
+    case BG_FUSION_APPLIED:
+    case BG_FUSION_OFF:
+    case BG_FUSION_COVERED: break;
+    }
 done:
     free(name);
+}
+
+/* What is slower, refused, or has no data as the program chose, harms nothing: reports list it. At level 1 that is what
+ * the user has asked for. */
+static bool is_printed(const bg_fusion *fusion, const bg_compile_info *info)
+{
+    return info->level == BG_LEVEL_AS_IS || fusion->state == BG_FUSION_DIFFERS ||
+           (fusion->state == BG_FUSION_UNPROVEN && info->proofs > 0);
 }
 
 void bg__compile_tell(const bg_graph *graph)
@@ -98,22 +139,27 @@ void bg__compile_tell(const bg_graph *graph)
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
     char hidden = bg__fail_hide();
-    bool tried = bg_graph_get_compile_info(graph, &info) == BG_OK && info.proofs > 0;
-    bool any_loud = false; /* what is slower, or has no data as the program chose, harms nothing: reports list it */
+    bool printed = false;
     bg_report *report = NULL;
-    bg_status status = bg__report_create(&report, "compile", bg__graph_name(graph));
+    bg_status status;
 
-    for (int i = 0; status == BG_OK && bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
-        if (fusion.state >= BG_FUSION_UNPROVEN && !is_told(graph, i, &fusion)) {
-            tell_fusion(report, &fusion, tried);
-            any_loud |= fusion.state == BG_FUSION_DIFFERS || (fusion.state == BG_FUSION_UNPROVEN && tried);
+    BG__TRY(bg_graph_get_compile_info(graph, &info));
+    BG__TRY(bg__report_create(&report, "compile", bg__graph_name(graph)));
+    for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
+        if (!is_told(graph, i, &fusion)) {
+            add_fusion(report, graph, &fusion, &info);
+            printed |= is_printed(&fusion, &info);
         }
+    if (printed)
+        bg__report_print(report, stderr);
+    else if (info.level == BG_LEVEL_AS_IS)
+        bg__warn("%s: no run of calls is that of a rule; looked at: %d segments, %zu nodes", bg__graph_name(graph),
+                 info.pieces, info.nodes_before);
+    if (bg_report_count(report) > 0)
+        bg__process_report_add(report);
+done:
     if (status != BG_OK)
         bg__warn("%s: what compilation has found could not be reported: %s", bg__graph_name(graph), bg_last_error());
-    else if (any_loud)
-        bg__report_print(report, stderr);
-    if (status == BG_OK && bg_report_count(report) > 0)
-        bg__process_report_add(report);
     bg_report_destroy(report);
     bg__fail_unhide(hidden);
 }

@@ -59,6 +59,8 @@ enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
     X("attribute-lost", CAUSE)                                                                                         \
     X("fusion-differs", CAUSE)                                                                                         \
     X("fusion-unproven", ASIDE)                                                                                        \
-    X("fusion-slower", ASIDE)
+    X("fusion-slower", ASIDE)                                                                                          \
+    X("fusion-refused", ASIDE)                                                                                         \
+    X("fusion-fits", ASIDE)
 
 #endif

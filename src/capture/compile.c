@@ -15,6 +15,14 @@ const bg__compile_table *bg__compile_get_table(void)
     return atomic_load(&the_table);
 }
 
+/* A linker leaves out an object of an archive that nothing refers to, with the rules in it. */
+static void warn_of_no_rules(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        bg__warn("BG_COMPILE changes nothing: the program has no rules (BG_RULE), or they were not linked");
+}
+
 /* The level that is asked for. */
 static bg_status read_level(int asked, int *level)
 {
@@ -24,8 +32,11 @@ static bg_status read_level(int asked, int *level)
     if (asked < 0)
         BG__TRY(bg__env_choice("BG_COMPILE", level));
     *level %= BG_LEVEL_COUNT; /* the names of the levels follow their numbers */
-    if (bg__compile_get_table() == NULL)
-        *level = BG_LEVEL_NONE;
+    if (bg__compile_get_table() != NULL)
+        goto done;
+    if (asked < 0 && *level > BG_LEVEL_NONE)
+        warn_of_no_rules();
+    *level = BG_LEVEL_NONE;
 done:
     return status;
 }

@@ -18,6 +18,8 @@ for kind in epsilon swapped in-place padded large; do
     expect "bisect-$kind" 1 'culprit plus_norm#3 \(plus_norm\[plus#3, norm#3\]\) at tests/cli/rules.c' \
         env BG_COMPILE_PROVE=off "$command" bisect --compiled --state="$work/state" -- "$program" $kind 3
     rm -f "$work/state"
+    expect "shadow-$kind" 1 'breakgraph bisect --compiled names the rule' \
+        env BG_COMPILE=2 BG_COMPILE_PROVE=off "$command" run --shadow=calls -- "$program" $kind 3
 done
 expect right 0 'gives the same bits' env BG_COMPILE=2 "$program" none 0
 expect right-unproven 0 'gives the same bits' env BG_COMPILE=2 BG_COMPILE_PROVE=off "$program" none 0
@@ -31,6 +33,8 @@ expect bisect-level 2 'BG_COMPILE=1 fuses nothing' \
 expect bisect-no-rules 11 'no rule has fused anything' \
     "$command" bisect --compiled --state="$work/state" -- sh -c "BG_COMPILE=0 $program epsilon 0; exit 1"
 expect printed 0 'plus_norm\[plus#4, norm#4\]' env BG_COMPILE=2 BG_COMPILE_PRINT=1 "$program" none 0
+expect fits 0 'fusion-fits\] plus_norm\[plus#0, norm#0\].*it' env BG_COMPILE=1 "$program" none 0
+expect no-rules 0 'BG_COMPILE changes nothing: the program has no rules' env BG_COMPILE=2 "$OUT/examples/quickstart"
 expect left-out 0 'gives the same bits' env BG_COMPILE=2 BG_COMPILE_PROVE=off BG_COMPILE_OPS='!plus_norm#3' "$program" epsilon 3
 
 for prove in once off; do
