@@ -18,10 +18,13 @@ static struct {
     float grown;
 } now;
 
+/* Several kernels where one would do: on a GPU, too, the ops that stand for it are faster. */
 BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status =
-        from_cuda(bgk_scale(args->y.data, args->x.data, args->factor + (now.grows ? now.grown++ : 0), N, stream));
+    float factor = args->factor + (now.grows ? now.grown++ : 0);
+    bg_status status = BG_OK;
+    for (int i = 0; i < 4 && status == BG_OK; i++)
+        status = from_cuda(bgk_scale(args->y.data, args->x.data, factor, N, stream));
     if (status == BG_OK && now.seen != NULL)
         status = from_cuda(bgk_add(now.seen, now.seen, now.x, N, stream));
     return status;
