@@ -125,6 +125,7 @@ bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, .
 /* Whether run->args, as the rule has set them, are right for these calls: the op writes what they write, and nothing
  * else. why: a sentence, where not. */
 bool bg__run_check_tensors(const bg__run *run, char *why, size_t bytes);
+bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 

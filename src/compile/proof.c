@@ -8,11 +8,12 @@
 #include "kernels/library/compare.h"
 
 /* A tensor that a run writes: what it held before, and what the calls make of it. Or one that it only reads and that
- * may have padding: others may read it meanwhile, so that a copy of it is padded. */
+ * may have padding: others may read it meanwhile, so that a copy of it is padded. Or memory of a call, which nobody
+ * compares. */
 typedef struct held {
-    const bg_tensor *tensor;
+    bg_tensor tensor;
     const bg__call *call;
-    const bg_field *field;
+    const bg_field *field; /* NULL: memory of the call */
     size_t bytes;
     bool written;
     bool shared; /* only read: another tensor of the run overlaps it in part, so that no copy can stand for it */
@@ -37,7 +38,7 @@ typedef struct proof {
 static held *find_held(const proof *p, const bg_tensor *tensor)
 {
     for (int i = 0; i < p->count; i++)
-        if (p->list[i].tensor->data == tensor->data && p->list[i].bytes == bg_tensor_bytes(tensor))
+        if (p->list[i].tensor.data == tensor->data && p->list[i].bytes == bg_tensor_bytes(tensor))
             return &p->list[i];
     return NULL;
 }
@@ -65,7 +66,7 @@ static bg_status hold(proof *p, const bg__call *call, const bg_field *field, con
     if (known == NULL) {
         BG__TRY(BG__GROW(p->list, p->count, p->capacity, "tensors of a rule"));
         known = &p->list[p->count++];
-        *known = (held){.tensor = tensor, .call = call, .field = field, .bytes = bg_tensor_bytes(tensor)};
+        *known = (held){.tensor = *tensor, .call = call, .field = field, .bytes = bg_tensor_bytes(tensor)};
     }
     if (!written)
         goto done;
@@ -92,6 +93,41 @@ done:
     return status;
 }
 
+static bool has_tensor_in(const proof *p, const bg_tensor *memory)
+{
+    bool found = false;
+
+    for (int i = 0; i < p->run->rule->count && !found; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (uint32_t f = 0; f < call->op->field_count; f++) {
+            const bg_tensor *at = bg__tensors_of(&call->op->fields[f], call->kept);
+            for (int k = 0; k < bg__tensors_in(&call->op->fields[f]); k++)
+                found |= bg__tensors_overlap(&at[k], memory);
+        }
+    }
+    return found;
+}
+
+/* Scratch of one call may be where an input of an earlier one was that is released between them. */
+static bg_status hold_memory(proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->run->rule->count; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (size_t b = 0; b < call->memory->count; b++) {
+            const bg__block *block = &call->memory->blocks[b];
+            bg_tensor memory = bg_tensor_1d(block->ptr, BG_U8, (int64_t)block->bytes);
+            if (!has_tensor_in(p, &memory))
+                continue;
+            BG__TRY(BG__GROW(p->list, p->count, p->capacity, "tensors of a rule"));
+            p->list[p->count++] = (held){.tensor = memory, .call = call, .bytes = block->bytes, .written = true};
+        }
+    }
+done:
+    return status;
+}
+
 /* Of those that are only read. */
 static void find_shared(const proof *p)
 {
@@ -101,7 +137,7 @@ static void find_shared(const proof *p)
             const bg_tensor *at = bg__tensors_of(&call->op->fields[f], call->kept);
             for (int k = 0; k < bg__tensors_in(&call->op->fields[f]); k++)
                 for (int h = 0; h < p->count; h++)
-                    p->list[h].shared |= bg__tensors_overlap_in_part(&at[k], p->list[h].tensor);
+                    p->list[h].shared |= bg__tensors_overlap_in_part(&at[k], &p->list[h].tensor);
         }
     }
 }
@@ -148,8 +184,8 @@ static bg_status copy_all(const proof *p, direction what)
 
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
-        void *to = what == SAVE ? h->before : what == EXPECT ? h->expected : h->tensor->data;
-        const void *from = what == RESTORE ? h->before : h->tensor->data;
+        void *to = what == SAVE ? h->before : what == EXPECT ? h->expected : h->tensor.data;
+        const void *from = what == RESTORE ? h->before : h->tensor.data;
         if (!h->written)
             continue;
         BG__TRY_CUDA(cudaMemcpyAsync(to, from, h->bytes, cudaMemcpyDefault, p->stream));
@@ -166,8 +202,8 @@ static bg_status clear_padding(const proof *p, bool written)
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
         size_t row = h->bytes / (size_t)p->run->rows, rows = (size_t)p->run->rows / 2;
-        char *end = (written ? (char *)h->tensor->data : h->before) + h->bytes;
-        if (h->written == written && has_padding(p, h->tensor))
+        char *end = (written ? (char *)h->tensor.data : h->before) + h->bytes;
+        if (h->written == written && has_padding(p, &h->tensor))
             BG__TRY_CUDA(cudaMemsetAsync(end - rows * row, 0, rows * row, p->stream));
     }
 done:
@@ -181,7 +217,7 @@ static bg_status pad_copies(const proof *p)
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
         if (!h->written)
-            BG__TRY_CUDA(cudaMemcpyAsync(h->before, h->tensor->data, h->bytes, cudaMemcpyDefault, p->stream));
+            BG__TRY_CUDA(cudaMemcpyAsync(h->before, h->tensor.data, h->bytes, cudaMemcpyDefault, p->stream));
     }
     BG__TRY(clear_padding(p, false));
 done:
@@ -192,9 +228,9 @@ static void use_copy(const proof *p, bg_tensor *tensor)
 {
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
-        if (h->written || h->shared || !bg__tensor_is_inside(tensor, h->tensor))
+        if (h->written || h->shared || !bg__tensor_is_inside(tensor, &h->tensor))
             continue;
-        tensor->data = h->before + ((char *)tensor->data - (char *)h->tensor->data);
+        tensor->data = h->before + ((char *)tensor->data - (char *)h->tensor.data);
         return;
     }
 }
@@ -298,9 +334,9 @@ static bg_status compare_all(proof *p, const char *when)
     p->differs = false;
     for (int i = 0; i < p->count && is_open(p); i++) {
         const held *h = &p->list[i];
-        if (!h->written)
+        if (!h->written || h->field == NULL)
             continue;
-        BG__TRY(bg__debug_hooks.compare(h->tensor, h->expected, &p->op, p->run->rule->attributes_.tolerance,
+        BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, p->run->rule->attributes_.tolerance,
                                         p->piece->compiled->room, p->stream, difference, sizeof difference));
         if (difference[0] == '\0')
             continue;
@@ -494,12 +530,13 @@ static void restore_anyway(const proof *p)
     for (int i = 0; i < p->count; i++) {
         const held *h = &p->list[i];
         cudaError_t error = h->written
-                                ? cudaMemcpyAsync(h->tensor->data, h->before, h->bytes, cudaMemcpyDefault, p->stream)
+                                ? cudaMemcpyAsync(h->tensor.data, h->before, h->bytes, cudaMemcpyDefault, p->stream)
                                 : cudaSuccess;
         bg__ignore(error);
         if (error != cudaSuccess && !bg__device_is_gone(error))
-            bg__warn("%s of %s could not be restored after a proof of %s: %s", h->field->name, h->call->name,
-                     p->run->name, cudaGetErrorName(error));
+            bg__warn("%s of %s could not be restored after a proof of %s: %s",
+                     h->field != NULL ? h->field->name : "scratch", h->call->name, p->run->name,
+                     cudaGetErrorName(error));
     }
 }
 
@@ -509,6 +546,7 @@ static bg_status prove(proof *p)
     bg_status status;
 
     BG__TRY(hold_all(p));
+    BG__TRY(hold_memory(p));
     find_shared(p);
     status = take_room(p);
     if (status == BG_ERROR_OUT_OF_MEMORY) { /* a pass that fits without its proofs is not to fail */

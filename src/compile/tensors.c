@@ -40,7 +40,7 @@ bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer)
     return begin >= around && begin + bg_tensor_bytes(a) <= around + bg_tensor_bytes(outer);
 }
 
-static bool overlaps(const bg_tensor *a, const bg_tensor *b)
+bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b)
 {
     uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
     return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
@@ -48,7 +48,7 @@ static bool overlaps(const bg_tensor *a, const bg_tensor *b)
 
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b)
 {
-    return overlaps(a, b) && !is_same_memory(a, b);
+    return bg__tensors_overlap(a, b) && !is_same_memory(a, b);
 }
 
 /* ---- is all there, and nothing else ---- */
@@ -121,7 +121,7 @@ static bool check_pair(const bg__run *run, const each_tensor *a, const each_tens
 {
     bool same = is_same_memory(a->tensor, b->tensor);
 
-    if (!overlaps(a->tensor, b->tensor) || (!is_written(a->of) && !is_written(b->of)) ||
+    if (!bg__tensors_overlap(a->tensor, b->tensor) || (!is_written(a->of) && !is_written(b->of)) ||
         (same && run->rule->attributes_.in_place))
         return true;
     snprintf(why, bytes,

@@ -13,6 +13,7 @@ static struct {
     float *seen;    /* device memory: N floats, to which each body of `times` adds what x holds */
     const float *x;
     bg_pool *pool;
+    const void *block, *scratch;
     int host_calls;
     bool grows; /* each run of the body of `times` has a result of its own */
     float grown;
@@ -109,6 +110,26 @@ BG_EAGER_OP(eager, TWICE)
     return run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
 }
 
+BG_OP(times_through, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    void *memory;
+    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(memory, args->x.data, args->factor, N, stream));
+    for (int i = 0; i < 2 && status == BG_OK; i++)
+        status = from_cuda(bgk_scale(args->y.data, memory, 1, N, stream));
+    now.scratch = memory;
+    return status;
+}
+
+BG_RULE(plain, times, times_through)
+{
+    if (a1->x.data != a0->y.data)
+        return false;
+    *args = (plain_args){.x = a0->x, .y = a0->y, .z = a1->y, .first = a0->factor, .second = a1->factor};
+    return true;
+}
+
 #define TWICE_RULE(name, call)                                                                                         \
     BG_RULE(name, call, times)                                                                                         \
     {                                                                                                                  \
@@ -167,6 +188,22 @@ static bg_status forward_pool(void *user, cudaStream_t stream)
         status = from_cuda(bgk_scale(f->y.data, memory, 1, N, stream));
     bg_pool_release(now.pool, memory);
     return status;
+}
+
+/* An input of the first call is a block that is released before the second one, which gets it as scratch. */
+static bg_status forward_released(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    void *memory;
+    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
+    if (status != BG_OK)
+        return status;
+    now.block = memory;
+    status = from_cuda(bgk_scale(memory, f->x.data, 1, N, stream));
+    if (status == BG_OK)
+        status = BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2);
+    bg_pool_release(now.pool, memory);
+    return status != BG_OK ? status : BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
 static void fill(fixture *f, const bg_tensor *tensor, float value)
@@ -241,6 +278,23 @@ static void test_pool(void **state)
     EXPECT_OK(bg_pool_create(&now.pool, NULL));
     expect_pool(*state, "with_scratch");
     expect_pool(*state, "with_pool");
+    bg_pool_destroy(now.pool);
+    now.pool = NULL;
+}
+
+static void test_scratch_of_calls(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+
+    EXPECT_OK(bg_pool_create(&now.pool, NULL));
+    graph = capture(f, forward_released, "plain");
+    assert_ptr_equal(now.scratch, now.block);
+    assert_int_equal(count_applied(graph), 1);
+    expect_all(f, f->y.data, 2);
+    expect_all(f, f->z.data, 6);
+    expect_replay(f, graph, 4, 12);
+    bg_graph_destroy(graph);
     bg_pool_destroy(now.pool);
     now.pool = NULL;
 }
@@ -432,9 +486,9 @@ static void test_varying_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pool),         TEST(test_inputs_stay),     TEST(test_recapture),       TEST(test_values),
-        TEST(test_bodies),       TEST(test_bodies_unproven), TEST(test_host_nodes_stay), TEST(test_rules_twice),
-        TEST(test_registration), TEST(test_varying_calls),
+        TEST(test_pool),         TEST(test_inputs_stay),     TEST(test_recapture),        TEST(test_values),
+        TEST(test_bodies),       TEST(test_bodies_unproven), TEST(test_host_nodes_stay),  TEST(test_rules_twice),
+        TEST(test_registration), TEST(test_varying_calls),   TEST(test_scratch_of_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
