@@ -80,7 +80,7 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	$(if $(filter host,$(DEVICE)),@BG_COMPILE=3 tests/zoo/run --compare docs/records/zoo.md $(OUT) $(wildcard tests/zoo/ops/*.c))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@for seed in $$(seq $(SEEDS)); do for prove in once off; do \
-	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$seed || exit 1; done; done
+	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$((seed * 1000)) || exit 1; done; done
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/test_attach_random.sh)
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
