@@ -45,7 +45,7 @@ char *cli_eager_list(const cli_bisection *b, const bool *eager)
     fputs(b->base, out);
     for (size_t i = 0; eager != NULL && i < b->name_count; i++)
         if (eager[i]) {
-            fprintf(out, "%s%s", comma, b->names[i]);
+            fprintf(out, "%s%s%s", comma, b->compiled ? "!" : "", b->names[i]);
             comma = ",";
         }
     if (fclose(out) == 0)

@@ -56,7 +56,8 @@ int cli_bisect_log2(size_t n);
 const char *cli_bisect_off(const cli_bisection *b);
 const char *cli_bisect_on(const cli_bisection *b);
 
-/* BG_EAGER_OPS that makes these calls eager; the caller frees it. NULL: out of host memory. */
+/* BG_EAGER_OPS that makes these calls eager, or BG_COMPILE_OPS that leaves these runs out; the caller frees it. NULL:
+ * out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);
 
 #endif

@@ -1,7 +1,5 @@
 #include "fusions.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
@@ -63,25 +61,4 @@ cli_status cli_fusions_collect(const cli_gathered *gathered, const char *only, c
                      : cli_say(CLI_NO_MATCH, "no rule has fused anything in the program's graphs; declare rules with "
                                              "BG_RULE, and BG_COMPILE=1 prints what forbids them");
     return status;
-}
-
-char *cli_fusions_list(const cli_bisection *b, const bool *unfused)
-{
-    char *list = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&list, &bytes);
-    const char *comma = b->base[0] != '\0' ? "," : "";
-
-    if (out == NULL)
-        return NULL;
-    fputs(b->base, out);
-    for (size_t i = 0; unfused != NULL && i < b->name_count; i++)
-        if (unfused[i]) {
-            fprintf(out, "%s!%s", comma, b->names[i]);
-            comma = ",";
-        }
-    if (fclose(out) == 0)
-        return list;
-    free(list);
-    return NULL;
 }

@@ -8,7 +8,5 @@
 /* Lists the runs that are fused in any graph, in order of the pass, each name ("add_rms_norm#3") once; only: patterns
  * of them, NULL: all. NO_MATCH: there is none. */
 cli_status cli_fusions_collect(const cli_gathered *gathered, const char *only, cJSON *calls);
-/* BG_COMPILE_OPS that leaves these runs out; the caller frees it. NULL: out of host memory. */
-char *cli_fusions_list(const cli_bisection *b, const bool *unfused);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "attached_result.h"
-#include "fusions.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
@@ -19,7 +18,7 @@ enum { RESULT_VERSION = 1 };
 /* The program with these calls eager; the caller frees it. NULL: out of host memory. */
 static char *make_line(const cli_bisection *b, const bool *eager)
 {
-    char *line = NULL, *list = b->compiled ? cli_fusions_list(b, eager) : cli_eager_list(b, eager);
+    char *line = NULL, *list = cli_eager_list(b, eager);
     const char *level = getenv("BG_COMPILE"), *prove = getenv("BG_COMPILE_PROVE");
     size_t bytes = 0;
     FILE *out = list != NULL ? open_memstream(&line, &bytes) : NULL;

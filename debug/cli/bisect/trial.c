@@ -30,8 +30,6 @@ static char *marked_list(const cli_bisection *b, marked calls)
 {
     if (calls.first != NULL)
         return cli_nodes_list_first(b, calls.first, false);
-    if (b->compiled)
-        return cli_fusions_list(b, calls.eager);
     return b->attached ? cli_nodes_list(b, calls.eager, false) : cli_eager_list(b, calls.eager);
 }
 
