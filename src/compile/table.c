@@ -32,6 +32,34 @@ done:
     return status;
 }
 
+static bool has_rule(const bg__compiled *compiled, const char *pattern, size_t length, bg__nearest *nearest)
+{
+    bool any = false;
+    for (int i = 0; i < compiled->rule_count; i++) {
+        const char *name = compiled->rules[i].op->name;
+        any |= bg__glob(pattern, length, name);
+        bg__nearest_add(nearest, name, strlen(name));
+    }
+    return any;
+}
+
+/* A misspelt name would do nothing, silently. The first one is told, once in a process. */
+static void warn_of_unknown(const bg__compiled *compiled)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    bg__globs globs = {.list = compiled->wanted};
+    char hint[BG__HINT_BYTES];
+
+    while (compiled->wanted != NULL && bg__globs_next(&globs)) {
+        const char *hash = memchr(globs.text, '#', globs.length);
+        size_t length = hash != NULL ? (size_t)(hash - globs.text) : globs.length;
+        bg__nearest nearest = bg__nearest_to(globs.text, length);
+        if (!has_rule(compiled, globs.text, length, &nearest) && !atomic_flag_test_and_set(&told))
+            bg__warn("BG_COMPILE_OPS: no rule's op matches \"%.*s\"%s", (int)globs.length, globs.text,
+                     bg__nearest_hint(&nearest, "", hint));
+    }
+}
+
 static bg_status begin_compiling(bg_capture *capture)
 {
     bg__compiled *compiled = calloc(1, sizeof *compiled);
@@ -45,6 +73,7 @@ static bg_status begin_compiling(bg_capture *capture)
     BG__TRY(read_wanted(compiled));
     compiled->compiler = get_compiler();
     BG__TRY(bg__rules_list(&compiled->rules, &compiled->rule_count));
+    warn_of_unknown(compiled);
     compiled->numbers = calloc((size_t)compiled->rule_count + 1, sizeof *compiled->numbers);
     if (compiled->numbers == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rules", compiled->rule_count);

@@ -35,6 +35,8 @@ expect bisect-no-rules 11 'no rule has fused anything' \
 expect printed 0 'plus_norm\[plus#4, norm#4\]' env BG_COMPILE=2 BG_COMPILE_PRINT=1 "$program" none 0
 expect fits 0 'fusion-fits\] plus_norm\[plus#0, norm#0\].*it' env BG_COMPILE=1 "$program" none 0
 expect no-rules 0 'BG_COMPILE changes nothing: the program has no rules' env BG_COMPILE=2 "$OUT/examples/quickstart"
+expect misspelt 0 'BG_COMPILE_OPS: no rule.s op matches "plus_nrom#1" \(did you mean plus_norm\?\)' \
+    env BG_COMPILE=2 BG_COMPILE_OPS='plus_nrom#1' "$program" none 0
 expect left-out 0 'gives the same bits' env BG_COMPILE=2 BG_COMPILE_PROVE=off BG_COMPILE_OPS='!plus_norm#3' "$program" epsilon 3
 
 for prove in once off; do
