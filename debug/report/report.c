@@ -460,6 +460,7 @@ static void print_range(const bg_report *report, int told, int end, FILE *out)
 {
     int width = text_width(out);
 
+    flockfile(out); /* threads may report at the same time */
     print_head(report, told, out);
     for (int i = told; i < end; i++)
         print_finding(bg__report_find(report, i), width, out);
@@ -469,6 +470,7 @@ static void print_range(const bg_report *report, int told, int end, FILE *out)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
     print_graphs(report, out);
     bg__runners_print(cJSON_GetObjectItemCaseSensitive(report->parts, "runners"), out);
+    funlockfile(out);
 }
 
 void bg__report_print_new(const bg_report *report, int told, FILE *out)

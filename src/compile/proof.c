@@ -363,25 +363,65 @@ done:
     return status;
 }
 
-/* Calls whose results vary, such as where other work writes their memory meanwhile, say nothing about the rule. */
-static bg_status confirm(proof *p, const char *when)
+static void set_unproven(const proof *p, const char *what, const char *of)
 {
-    bg__finding first = *p->finding, *again = p->finding;
+    p->finding->state = BG_FUSION_UNPROVEN;
+    snprintf(p->finding->why, sizeof p->finding->why, "%s%.240s", what, of);
+}
+
+/* A rule that one rank drops is used on none. Bodies may hold collectives: all ranks run the same ones. */
+static bg_status stop_together(proof *p)
+{
+    bool stopped = !is_open(p);
     bg_status status;
 
-    again->state = BG_FUSION_APPLIED;
+    BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped));
+    if (stopped && is_open(p))
+        set_unproven(p, "another rank does not use it", "");
+done:
+    return status;
+}
+
+/* Runs the calls and the op once more. Calls whose results vary, such as where other work writes their memory
+ * meanwhile, say nothing about the rule. A difference that shows once of twice may be the op's, or such work's: nobody
+ * is blamed, and the rule is not tried again. */
+static bg_status confirm(proof *p, const char *when)
+{
+    const bg__finding first = *p->finding;
+    bg__finding again;
+    bool calls_vary, differs = first.state != BG_FUSION_APPLIED;
+    bg_status status;
+
+    p->finding->state = BG_FUSION_APPLIED;
     BG__TRY(run_and_compare(p, false, when));
-    if (again->state == BG_FUSION_APPLIED) {
-        BG__TRY(run_and_compare(p, true, when));
-        if (again->state != BG_FUSION_APPLIED) {
-            *again = first;
-            goto done;
-        }
+    calls_vary = !is_open(p);
+    p->finding->state = BG_FUSION_APPLIED;
+    BG__TRY(run_and_compare(p, true, when));
+    again = *p->finding;
+    *p->finding = first;
+    if (calls_vary) {
+        set_unproven(p, "the calls give another result when they run again; other work may write their memory: ",
+                     differs ? first.why : again.why);
+    } else if (differs != (again.state != BG_FUSION_APPLIED)) {
+        set_unproven(p, "once of twice, as other work that writes its memory may have made it: ",
+                     differs ? first.why : again.why);
+        p->finding->known = true;
     }
-    again->state = BG_FUSION_UNPROVEN;
-    snprintf(again->why, sizeof again->why,
-             "the results vary from one run to the next; other work may write their memory meanwhile: %.240s",
-             first.why);
+done:
+    return status;
+}
+
+static bg_status judge_op(proof *p, const char *when)
+{
+    bool differs;
+    bg_status status;
+
+    BG__TRY(run_and_compare(p, true, when));
+    differs = p->differs;
+    BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &differs));
+    if (differs)
+        BG__TRY(confirm(p, when));
+    BG__TRY(stop_together(p));
 done:
     return status;
 }
@@ -394,10 +434,9 @@ static bg_status try_once(proof *p, const char *when)
         BG__TRY(clear_padding(p, true));
     BG__TRY(try_calls(p));
     BG__TRY(copy_all(p, EXPECT));
+    BG__TRY(stop_together(p));
     if (is_open(p))
-        BG__TRY(run_and_compare(p, true, when));
-    if (p->differs)
-        BG__TRY(confirm(p, when));
+        BG__TRY(judge_op(p, when));
     BG__TRY(copy_all(p, RESTORE));
 done:
     return status;
@@ -502,9 +541,11 @@ static bg_status compare_times(proof *p)
     if (!is_open(p))
         return BG_OK;
     BG__TRY(capture_repeated(p, true, &op));
+    BG__TRY(stop_together(p));
     if (!is_open(p) || strcmp(bg_device_kind(), "host") == 0)
         goto done;
     BG__TRY(capture_repeated(p, false, &calls));
+    BG__TRY(stop_together(p));
     if (!is_open(p))
         goto done;
     BG__TRY(measure(p, calls, op));
@@ -514,6 +555,7 @@ static bg_status compare_times(proof *p)
                  p->finding->op_us, p->finding->calls_us);
     }
     BG__TRY(copy_all(p, RESTORE));
+    BG__TRY(stop_together(p));
 done:
     if (calls != NULL)
         BG__RELEASE(cudaGraphExecDestroy(calls));
@@ -551,9 +593,12 @@ static bg_status prove(proof *p)
     status = take_room(p);
     if (status == BG_ERROR_OUT_OF_MEMORY) { /* a pass that fits without its proofs is not to fail */
         bg__fail_forget_cause();
-        return judge_failure(p, status, "the proof needs more memory", BG_FUSION_UNPROVEN);
+        status = judge_failure(p, status, "the proof needs more memory", BG_FUSION_UNPROVEN);
     }
     BG__TRY(status);
+    BG__TRY(stop_together(p));
+    if (!is_open(p))
+        goto done;
     BG__TRY(copy_all(p, SAVE));
     saved = true;
     BG__TRY(try_once(p, ""));

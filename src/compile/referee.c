@@ -177,23 +177,6 @@ done:
     return status;
 }
 
-/* A rule that one rank drops is used on none, and all know the same rules, so that all prove the same ones next. */
-static bg_status share_finding(const bg__piece *piece, const bg__run *run, bg__finding *finding)
-{
-    bg__ranks *ranks = &piece->capture->graph->ranks;
-    bool dropped = finding->state != BG_FUSION_APPLIED, own = dropped;
-    bg_status status;
-
-    BG__TRY(bg__ranks_any(ranks, run->name, &dropped));
-    finding->known = ranks->there || finding->state != BG_FUSION_UNPROVEN;
-    if (dropped && !own) {
-        finding->state = BG_FUSION_UNPROVEN;
-        snprintf(finding->why, sizeof finding->why, "another rank does not use it");
-    }
-done:
-    return status;
-}
-
 /* ---- all of them ---- */
 
 static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count)
@@ -212,7 +195,8 @@ static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count
             bg__fail_where("the proof of %s", list[i]->name);
             goto done;
         }
-        BG__TRY(share_finding(piece, list[i], &finding));
+        /* all ranks know the same rules, so that all prove the same ones next */
+        finding.known |= finding.state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
         bg__verdict_set(list[i]->verdict, &finding);
         piece->compiled->info.proofs++;
     }
