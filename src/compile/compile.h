@@ -50,7 +50,8 @@ typedef struct bg__run {
     bg_fusion_state state;
     char *why;            /* NULL: "" */
     bg__verdict *verdict; /* NULL: it is refused */
-    bool tried, proven;   /* tried: in this capture */
+    bg__finding *found;   /* by this capture, while it lasts; NULL: by an earlier one, or for a run of equal verdict */
+    bool proven;
     double calls_us, op_us;
     bg__call *call; /* what stands for it, once it is applied */
 } bg__run;

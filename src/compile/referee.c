@@ -10,7 +10,7 @@
 static bool is_proven_by(const bg__run *runs, int count, const bg__verdict *verdict)
 {
     for (int i = 0; i < count; i++)
-        if (runs[i].verdict == verdict && runs[i].tried)
+        if (runs[i].verdict == verdict && runs[i].found != NULL)
             return true;
     return false;
 }
@@ -40,8 +40,11 @@ static bg_status list_runs(const bg__piece *piece, bg__run ***list, size_t *coun
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proofs of rules");
     for (int i = piece->first_run; i < compiled->run_count; i++)
         if (needs_proof(compiled, i)) {
-            compiled->runs[i].tried = true;
-            (*list)[(*count)++] = &compiled->runs[i];
+            bg__run *run = &compiled->runs[i];
+            run->found = calloc(1, sizeof *run->found);
+            if (run->found == NULL)
+                return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of %s", run->name);
+            (*list)[(*count)++] = run;
         }
     if (*count > 0)
         qsort(*list, *count, sizeof **list, compare_runs);
@@ -187,17 +190,18 @@ static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count
 
     BG__TRY(open_parts(&p));
     for (size_t i = 0; i < count; i++) {
-        bg__finding finding = {.state = BG_FUSION_APPLIED};
+        bg__finding *finding = list[i]->found;
+        finding->state = BG_FUSION_APPLIED;
         BG__TRY(launch_part(&p, at, list[i]->first));
         at = list[i]->first;
-        status = bg__referee_prove_run(piece, list[i], &finding);
+        status = bg__referee_prove_run(piece, list[i], finding);
         if (status != BG_OK) {
             bg__fail_where("the proof of %s", list[i]->name);
             goto done;
         }
         /* all ranks know the same rules, so that all prove the same ones next */
-        finding.known |= finding.state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
-        bg__verdict_set(list[i]->verdict, &finding);
+        finding->known |= finding->state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
+        bg__verdict_set(list[i]->verdict, finding);
         piece->compiled->info.proofs++;
     }
     BG__TRY(launch_part(&p, at, piece->count));

@@ -257,9 +257,18 @@ done:
 
 /* ---- choosing ---- */
 
+/* What this capture has found itself comes first: other threads prove the same rules. */
+static bg__finding find_finding(const bg__compiled *compiled, const bg__run *run)
+{
+    for (int i = 0; i < compiled->run_count; i++)
+        if (compiled->runs[i].found != NULL && compiled->runs[i].verdict == run->verdict)
+            return *compiled->runs[i].found;
+    return bg__verdict_read(run->verdict);
+}
+
 static bg_status judge(const bg__compiled *compiled, bg__run *run)
 {
-    bg__finding finding = bg__verdict_read(run->verdict);
+    bg__finding finding = find_finding(compiled, run);
 
     run->proven = finding.known && finding.state == BG_FUSION_APPLIED;
     run->calls_us = finding.calls_us;

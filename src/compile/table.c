@@ -117,6 +117,10 @@ static bg_status compile_segment(bg_capture *capture, bg__segment *segment, bool
 
 static void free_capturing(bg__compiled *compiled)
 {
+    for (int i = 0; i < compiled->run_count; i++) {
+        free(compiled->runs[i].found);
+        compiled->runs[i].found = NULL;
+    }
     free(compiled->rules);
     free(compiled->numbers);
     free(compiled->wanted_file);
