@@ -395,10 +395,15 @@ static void capture_alike(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-/* What a function prints to standard error, which is a terminal. It has room for a few lines. */
+/*
+ * What a function prints to standard error, which is a terminal. It has room for a few lines. A single read may come
+ * before all of them have passed through the terminal: reads go on until all is read, which is when they fail, as the
+ * other end is closed.
+ */
 static void read_terminal(void (*function)(void), char *said, size_t bytes)
 {
-    const int own = dup(STDERR_FILENO), terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    const int own = dup(STDERR_FILENO), terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    size_t used = 0;
     ssize_t count;
     int end;
 
@@ -407,9 +412,10 @@ static void read_terminal(void (*function)(void), char *said, size_t bytes)
     assert_true(end >= 0 && dup2(end, STDERR_FILENO) >= 0);
     function();
     assert_true(dup2(own, STDERR_FILENO) >= 0);
-    count = read(terminal, said, bytes - 1);
-    said[count > 0 ? count : 0] = '\0';
     close(end);
+    while (used < bytes - 1 && (count = read(terminal, said + used, bytes - 1 - used)) > 0)
+        used += (size_t)count;
+    said[used] = '\0';
     close(own);
     close(terminal);
 }
