@@ -8,8 +8,12 @@
  *     {
  *         if (a1->x.data != a0->x.data)
  *             return false;
- *         *args = (add_rms_norm_args){.x = a0->x, .y = a0->y, .weight = a1->weight, .n = a1->y, .epsilon =
- * a1->epsilon}; return true;
+ *         args->x = a0->x;
+ *         args->y = a0->y;
+ *         args->weight = a1->weight;
+ *         args->n = a1->y;
+ *         args->epsilon = a1->epsilon;
+ *         return true;
  *     }
  *
  * A capture at level 2 or 3 (bg_capture_options.level, BG_COMPILE) looks for such runs in each segment when it ends,
@@ -231,7 +235,7 @@ typedef struct bg_compiler {
 } bg_compiler;
 
 /* Runs passes over a piece, in order, for a compiler of the program's own. Returns the first error; INVALID_ARGUMENT: a
- * NULL. */
+ * NULL, or a pass without a name or a run. */
 BG_API bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece);
 
 /* Sets the compiler of captures that begin afterwards; *compiler must stay valid. NULL: "rules". bg_compiler_find

@@ -1,8 +1,11 @@
 /* A capture's settings, from its options and the environment. */
 #include "capture/capture.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 enum { WORKERS_MAX = 64 };
 
@@ -13,6 +16,21 @@ bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_opti
         return BG_OK;
     return bg__sized_take(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
                           "BG_CAPTURE_OPTIONS_INIT");
+}
+
+/* "1,2,4" */
+static bool are_sizes(const char *text)
+{
+    for (;; text++) {
+        char *end;
+        long size = strtol(text, &end, 10);
+        if (end == text || size < 1 || size > INT_MAX)
+            return false;
+        for (text = end; isspace((unsigned char)*text);)
+            text++;
+        if (*text != ',')
+            return *text == '\0';
+    }
 }
 
 bg_status bg__capture_options_check(const bg_capture_options *options)
@@ -35,6 +53,11 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
                         options->expect_breaks);
     if (options->level < BG_LEVEL_FROM_ENV || options->level >= BG_LEVEL_COUNT)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.level is %d, which is not a bg_level", options->level);
+    if (options->compile_sizes != NULL && !are_sizes(options->compile_sizes))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "options.compile_sizes is \"%s\"; allowed are numbers of rows, as in \"1,2,4\", and NULL, for "
+                        "all",
+                        options->compile_sizes);
     if (options->state == NULL && options->state_count > 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, but options.state_count is %zu",
                         options->state_count);

@@ -12,6 +12,8 @@ bg_status bg_passes_run(const bg_pass *const *passes, int count, bg_piece *piece
     BG__NEED(passes);
     for (int i = 0; i < count; i++) {
         BG__NEED(passes[i]);
+        BG__NEED(passes[i]->name);
+        BG__NEED(passes[i]->run);
         if (passes[i]->applies != NULL && !passes[i]->applies(bg_piece_rows(piece)))
             continue;
         status = passes[i]->run(piece);

@@ -1,6 +1,7 @@
 /* The nodes and edges of a segment that has just ended. */
 #include "compile/compile.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +127,9 @@ int bg__rows_of(const bg__call *call)
 {
     bg__output output = {0};
     const bg_tensor *tensor = bg__output_next(call->op, &output) ? bg__output_tensor(&output, call->kept) : NULL;
-    return tensor != NULL && tensor->rank > 0 ? (int)tensor->dim[0] : 1;
+    if (tensor == NULL || tensor->rank < 1)
+        return 1;
+    return tensor->dim[0] < INT_MAX ? (int)tensor->dim[0] : INT_MAX;
 }
 
 int bg_piece_rows(const bg_piece *piece)

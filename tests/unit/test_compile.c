@@ -313,7 +313,7 @@ static void test_shapes(void **state)
     c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", &options);
     assert_int_equal(c.fusion.state, BG_FUSION_OFF);
     bg_graph_destroy(c.graph);
-    options.compile_sizes = "2,4";
+    options.compile_sizes = "2, 4";
     c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", &options);
     assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
     bg_graph_destroy(c.graph);
@@ -484,6 +484,7 @@ static void test_memory_nodes(void **state)
 
 static void test_arguments(void **state)
 {
+    static const char *const bad_sizes[] = {"", "few", "schedule", "1,", ",1", "1;2", "0", "-1", "1 2", "99999999999"};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_rule_attributes attributes = BG_RULE_ATTRIBUTES_INIT;
     bg_compile_info info = BG_COMPILE_INFO_INIT;
@@ -495,6 +496,12 @@ static void test_arguments(void **state)
     options.level = 4;
     EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.level is 4");
+    options.level = BG_LEVEL_PIECEWISE;
+    for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
+        options.compile_sizes = bad_sizes[i];
+        EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("options.compile_sizes");
+    }
     EXPECT_STATUS(bg_rule_set_attributes(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("right");

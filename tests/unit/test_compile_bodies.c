@@ -406,10 +406,13 @@ static void test_host_nodes_stay(void **state)
 
 static bg_status run_twice(void *user, bg_piece *piece)
 {
-    static const bg_pass *const passes[] = {&bg_pass_rules, &bg_pass_rules}, *const none[] = {NULL};
+    static const bg_pass empty = {"empty", NULL, NULL};
+    static const bg_pass *const passes[] = {&bg_pass_rules, &bg_pass_rules}, *const none[] = {NULL},
+                                *const bad[] = {&empty};
     (void)user;
     EXPECT_STATUS(bg_passes_run(NULL, 1, piece), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_passes_run(none, 1, piece), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_passes_run(bad, 1, piece), BG_ERROR_INVALID_ARGUMENT);
     return bg_passes_run(passes, 2, piece);
 }
 
