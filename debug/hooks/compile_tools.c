@@ -138,11 +138,14 @@ void bg__compile_tell(const bg_graph *graph)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
-    char hidden = bg__fail_hide();
     bool printed = false;
     bg_report *report = NULL;
     bg_status status;
+    char hidden;
 
+    if (bg__thread_self()->in_tool) /* its own graph, which launches nothing: a rule may be unproven there alone */
+        return;
+    hidden = bg__fail_hide();
     BG__TRY(bg_graph_get_compile_info(graph, &info));
     BG__TRY(bg__report_create(&report, "compile", bg__graph_name(graph)));
     for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)

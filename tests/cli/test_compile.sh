@@ -39,6 +39,10 @@ expect misspelt 0 'BG_COMPILE_OPS: no rule.s op matches "plus_nrom#1" \(did you 
     env BG_COMPILE=2 BG_COMPILE_OPS='plus_nrom#1' "$program" none 0
 expect left-out 0 'gives the same bits' env BG_COMPILE=2 BG_COMPILE_PROVE=off BG_COMPILE_OPS='!plus_norm#3' "$program" epsilon 3
 
+# The check captures twice, and launches neither: that rules are unproven there says nothing about the program.
+# shellcheck disable=SC2016
+expect captures-of-tools 1 'check recapture: 0 findings' env BG_COMPILE=2 \
+    sh -c '"$0" check --what=recapture -- "$1" none 0 2>&1 | tee /dev/stderr | grep -q fusion-unproven' "$command" "$program"
 for prove in once off; do
     expect "random-$prove" 0 'ok programs' env BG_COMPILE=2 BG_COMPILE_PROVE=$prove "$OUT/tests/random/test_random" \
         --programs "${PROGRAMS:-600}" --seed "${SEED:-1}"
