@@ -92,6 +92,7 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
 #define BG_RULE_NAMED_(line, n, op, ...)  BG_RULE_NAMED__(line, n, op, __VA_ARGS__)
 #define BG_RULE_NAMED__(line, n, op, ...) BG_RULE_DEFINE_(op##_bg_rule_##line##_, n, op, __VA_ARGS__)
 #define BG_RULE_DEFINE_(rule, n, op, ...)                                                                              \
+    typedef char rule##has_at_most_8_calls_[(n) <= BG_RULE_CALLS ? 1 : -1] BG_UNUSED_;                                 \
     static bool rule##match_(BG_RULE_TAKES_##n(__VA_ARGS__), op##_args *args, int rows);                               \
     BG_RULE_ENTRY_(rule, BG_RULE_GIVES_##n(__VA_ARGS__), op)                                                           \
     static bg_rule rule##record_ = {                                                                                   \

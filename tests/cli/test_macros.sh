@@ -87,6 +87,29 @@ bg_status call_with_braces(void *data, long rows, cudaStream_t stream)
 }
 C
 
+# Rules of one call and of the most calls, and a pass that compiles itself.
+cat >>"$work/ops.c" <<'C'
+#include <breakgraph/compile.h>
+BG_OP(part, BG_IN(x), BG_OUT(y)) { return args->x.data != args->y.data ? BG_OK : BG_ERROR_OP; }
+BG_OP(whole, BG_IN(x), BG_OUT(y)) { return args->x.data != args->y.data ? BG_OK : BG_ERROR_OP; }
+BG_RULE(whole, part) { args->x = a0->x, args->y = a0->y; return rows < 9; }
+BG_RULE(whole, part, part, part, part, part, part, part, part) { args->x = a0->x, args->y = a7->y; return true; }
+bg_status compile(bg_compiled *compiled, cudaStream_t stream);
+bg_status compile(bg_compiled *compiled, cudaStream_t stream)
+{
+    const bg_rule_attributes attributes = BG_RULE_ATTRIBUTES_INIT;
+    const bg_compile_info info = BG_COMPILE_INFO_INIT;
+    const bg_fusion fusion = BG_FUSION_INIT;
+    if (!attributes.struct_size || !info.struct_size || !fusion.struct_size)
+        return BG_ERROR_OP;
+    BG_COMPILED(true)
+    {
+        BG_COMPILED(false) return bg_compiled_run(compiled, stream);
+    }
+    return BG_OK;
+}
+C
+
 cat >"$work/hooks.h" <<'C'
 #include <breakgraph/breakgraph.h>
 #include <breakgraph/hooks.h>
@@ -162,6 +185,7 @@ fields=$(for i in $(seq 33); do printf ', BG_VALUE(int, f%d)' "$i"; done)
 refused macros-33-fields at_most_32 "BG_OP(large$fields) { return BG_OK; }"
 fields=$(for i in $(seq 50); do printf ', BG_VALUE(int, f%d)' "$i"; done)
 refused macros-50-fields at_most_32 "BG_OP(large$fields) { return BG_OK; }"
+refused macros-9-calls has_at_most_8_calls 'BG_OP(f, BG_IN(x)) { return BG_OK; } BG_RULE(f, f, f, f, f, f, f, f, f, f) { return false; }'
 refused macros-unknown-field 'no member named\|does not refer to any field' 'BG_OP(f, BG_IN(x)) { return BG_OK; } bg_status g(void); bg_status g(void) { return BG_CALL(f, 0, .y = 1); }'
 refused macros-other-args 'pointer type mismatch' 'BG_OP(f, BG_IN(x)) { return BG_OK; } BG_OP(h, BG_IN(x)) { return BG_OK; } bg_status g(h_args *a); bg_status g(h_args *a) { return BG_CALL_ARGS(f, 0, a); }'
 refused macros-not-copyable 'trivially copyable' '#include <string>
