@@ -1,10 +1,7 @@
 /* Conformance: cuBLAS against loops in double precision. One source for both devices. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <cublas_v2.h>
 #include <math.h>
 #include <stdbool.h>
@@ -68,9 +65,8 @@ static void compare(const float *got, const float *wanted, size_t count, float t
             fail_msg("element %zu: %g, expected %g", i, (double)got[i], (double)wanted[i]);
 }
 
-static void test_sgemm(void **state)
+TEST(test_sgemm)
 {
-    (void)state;
     float a[CELLS], b[CELLS], start[CELLS], wanted[CELLS], got[CELLS];
     const float alpha = 1.5f, beta = -0.5f;
     fill(a, CELLS, 1);
@@ -89,9 +85,8 @@ static void test_sgemm(void **state)
     }
 }
 
-static void test_beta_zero_ignores_nan(void **state)
+TEST(test_beta_zero_ignores_nan)
 {
-    (void)state;
     float a[CELLS], b[CELLS], c[CELLS], wanted[CELLS];
     const float one = 1, zero = 0;
     fill(a, CELLS, 4);
@@ -108,9 +103,8 @@ static void test_beta_zero_ignores_nan(void **state)
     STEP(cudaFree(db));
 }
 
-static void test_strided_batched(void **state)
+TEST(test_strided_batched)
 {
-    (void)state;
     static float a[BATCH * CELLS], b[BATCH * CELLS], c[BATCH * CELLS], wanted[BATCH * CELLS];
     const float one = 1, zero = 0;
     fill(a, BATCH * CELLS, 6);
@@ -126,9 +120,8 @@ static void test_strided_batched(void **state)
     STEP(cudaFree(db));
 }
 
-static void test_vector(void **state)
+TEST(test_vector)
 {
-    (void)state;
     float a[CELLS], x[CELLS], y[M] = {0}, wanted[M] = {0};
     const float one = 1, zero = 0;
     fill(a, CELLS, 8);
@@ -156,9 +149,8 @@ static uint16_t bf16_of(int value)
     return (uint16_t)(bits >> 16);
 }
 
-static void test_bf16(void **state)
+TEST(test_bf16)
 {
-    (void)state;
     enum { SIDE = 8 };
     uint16_t a[SIDE * SIDE], b[SIDE * SIDE], half[SIDE * SIDE] = {0};
     float full[SIDE * SIDE] = {0};
@@ -187,9 +179,8 @@ static void test_bf16(void **state)
 }
 
 /* The host's scalars are read at the call, the device's when it runs. */
-static void test_scalars(void **state)
+TEST(test_scalars)
 {
-    (void)state;
     float one[1] = {1}, x[1] = {3}, alpha = 2, beta = 0, later = 5;
     float *da = upload(x, sizeof x), *db = upload(x, sizeof x), *dc = upload(x, sizeof x), *dalpha = upload(one, 4),
           *dbeta = upload(&beta, 4);
@@ -209,9 +200,8 @@ static void test_scalars(void **state)
         STEP(cudaFree(memory[i]));
 }
 
-static void test_capture(void **state)
+TEST(test_capture)
 {
-    (void)state;
     enum { SIDE = 64, WORKSPACE = 4 << 20 };
     static float a[SIDE * SIDE], c[SIDE * SIDE], wanted[SIDE * SIDE];
     const float one = 1, zero = 0;
@@ -249,9 +239,8 @@ static void test_capture(void **state)
     STEP(cudaFree(da));
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     const float one = 1;
     float *x = upload(&one, 4);
     assert_int_equal(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, -1, 1, 1, &one, x, 1, x, 1, &one, x, 1),
@@ -267,9 +256,8 @@ static void test_bad_arguments(void **state)
     STEP(cudaFree(x));
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
-    (void)state;
     cublasMath_t math = CUBLAS_DEFAULT_MATH;
     cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_DEVICE;
     cudaStream_t got = NULL;
@@ -303,18 +291,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sgemm),
-        cmocka_unit_test(test_beta_zero_ignores_nan),
-        cmocka_unit_test(test_strided_batched),
-        cmocka_unit_test(test_vector),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_capture),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_modes),
-    };
-    return cmocka_run_group_tests_name("cuBLAS", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

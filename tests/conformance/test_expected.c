@@ -1,10 +1,7 @@
 /* The recorded answers: what is missing, stale or was never recorded fails, and says what to do. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +42,8 @@ static void refuse(const char *text, const char *why)
         fail_msg("'%s' names neither '%s' nor 'make record'", problem, why);
 }
 
-static void test_unrecorded_is_refused(void **state)
+TEST(test_unrecorded_is_refused)
 {
-    (void)state;
     refuse("# gpu: unrecorded\n# driver: 1.0\none\t0\tcall\tanswer\n", "no GPU's record");
     refuse("# gpu: A GPU\n# driver: unrecorded\none\t0\tcall\tanswer\n", "no GPU's record");
     refuse("# gpu: \n# driver: 1.0\none\t0\tcall\tanswer\n", "no GPU's record");
@@ -55,9 +51,8 @@ static void test_unrecorded_is_refused(void **state)
     refuse(HEAD "one\t0\tcall\tanswer\ntwo\t0\tcall\tunrecorded\n", "two is unrecorded");
 }
 
-static void test_malformed_is_refused(void **state)
+TEST(test_malformed_is_refused)
 {
-    (void)state;
     refuse(HEAD "one\t0\tcall\n", ":3: not four fields");
     refuse(HEAD "one\t0\tcall\tanswer\tmore\n", ":3: not four fields");
     refuse(HEAD "one\t0\tcall\t\n", ":3: not four fields");
@@ -86,10 +81,9 @@ static void compare(const char *hash, const char *const *rows, const char *why)
         __VA_ARGS__, NULL                                                                                              \
     }
 
-static void test_rows_are_held_to(void **state)
+TEST(test_rows_are_held_to)
 {
     char hash[EXPECTED_HASH_MAX];
-    (void)state;
     expected_hash(&body, hash);
     compare(hash, ROWS("first\t1", "second\t2"), NULL);
     compare(hash, ROWS("first\t1", "second\t3"), "expected 3, found 2");
@@ -98,14 +92,4 @@ static void test_rows_are_held_to(void **state)
     compare(hash, ROWS("first\t1", "second\t2", "third\t3"), "no longer observed");
     compare("0123456789abcdef", ROWS("first\t1", "second\t2"), "no longer what was recorded");
     compare(hash, (const char *const[]){NULL}, "no row of this case");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unrecorded_is_refused),
-        cmocka_unit_test(test_malformed_is_refused),
-        cmocka_unit_test(test_rows_are_held_to),
-    };
-    return cmocka_run_group_tests_name("expected", tests, NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* Conformance: graphs made by hand, asked, cloned, updated and launched. One source for both devices. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "conformance_kernels.h"
@@ -65,9 +62,8 @@ static void count_up(void *user)
     ++*(int *)user;
 }
 
-static void test_every_kind(void **state)
+TEST(test_every_kind)
 {
-    (void)state;
     int calls = 0, host = 40, back = 0;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -90,9 +86,8 @@ static void test_every_kind(void **state)
     STEP(cudaGraphDestroy(graph));
 }
 
-static void test_diamond(void **state)
+TEST(test_diamond)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphNode_t node[4], from[8], to[8], got[8];
     cudaGraphEdgeData data[8];
@@ -127,9 +122,8 @@ static void test_diamond(void **state)
     STEP(cudaGraphDestroy(graph));
 }
 
-static void test_order_follows_edges(void **state)
+TEST(test_order_follows_edges)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t later, earlier;
@@ -144,9 +138,8 @@ static void test_order_follows_edges(void **state)
     STEP(cudaGraphDestroy(graph));
 }
 
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     struct cudaKernelNodeParams params;
     STEP(cudaGraphCreate(&graph, 0));
@@ -159,9 +152,8 @@ static void test_parameters(void **state)
     STEP(cudaGraphDestroy(graph));
 }
 
-static void test_clone(void **state)
+TEST(test_clone)
 {
-    (void)state;
     cudaGraph_t graph = NULL, clone = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t found = NULL;
@@ -180,9 +172,8 @@ static void test_clone(void **state)
     STEP(cudaGraphDestroy(clone));
 }
 
-static void test_updates(void **state)
+TEST(test_updates)
 {
-    (void)state;
     int host = 10, other = 20, value = 3;
     void *arguments[2];
     cudaGraph_t graph = NULL;
@@ -209,9 +200,8 @@ static void test_updates(void **state)
     STEP(cudaGraphDestroy(graph));
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     cudaGraph_t graph = NULL, other = NULL;
     cudaGraphNode_t node = NULL;
     cudaGraphExec_t exec = NULL;
@@ -228,9 +218,8 @@ static void test_bad_arguments(void **state)
     STEP(cudaGraphDestroy(other));
 }
 
-static void test_empty_graph(void **state)
+TEST(test_empty_graph)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     STEP(cudaGraphCreate(&graph, 0));
@@ -243,9 +232,8 @@ static void test_empty_graph(void **state)
 }
 
 /* Real work on two streams, recorded once and replayed: the edges are the events'. */
-static void test_captured_diamond(void **state)
+TEST(test_captured_diamond)
 {
-    (void)state;
     cudaStream_t side = NULL;
     cudaEvent_t event = NULL;
     cudaGraph_t graph = NULL;
@@ -272,18 +260,4 @@ static void test_captured_diamond(void **state)
     STEP(cudaStreamDestroy(side));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_diamond),
-        cmocka_unit_test(test_order_follows_edges),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_clone),
-        cmocka_unit_test(test_updates),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_empty_graph),
-        cmocka_unit_test(test_captured_diamond),
-    };
-    return cmocka_run_group_tests_name("graphs", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

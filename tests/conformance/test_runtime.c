@@ -1,10 +1,7 @@
 /* Conformance: memory, copies, streams, events, errors, host functions. One source for both devices. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <string.h>
 
@@ -35,9 +32,8 @@ static int take(int *x)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-static void test_allocations(void **state)
+TEST(test_allocations)
 {
-    (void)state;
     char *memory = NULL, *pinned = NULL, local = 0;
     STEP(cudaMalloc((void **)&memory, 1000));
     assert_int_equal((uintptr_t)memory % 256, 0);
@@ -54,9 +50,8 @@ static void test_allocations(void **state)
     GIVES(cudaMalloc((void **)&memory, (size_t)1 << 50), cudaErrorMemoryAllocation);
 }
 
-static void test_pointer_attributes(void **state)
+TEST(test_pointer_attributes)
 {
-    (void)state;
     char *memory = NULL, *pinned = NULL, local = 0;
     struct cudaPointerAttributes attributes;
     STEP(cudaMalloc((void **)&memory, 64));
@@ -82,9 +77,8 @@ static void expect_type(const void *memory, enum cudaMemoryType type)
 }
 
 /* A graph's allocation is known from a launch until it is freed, by the graph or after it. */
-static void test_pointer_of_a_graph(void **state)
+TEST(test_pointer_of_a_graph)
 {
-    (void)state;
     for (int freed = 0; freed < 2; freed++) {
         cudaStream_t stream = NULL;
         cudaGraph_t graph = NULL;
@@ -114,9 +108,8 @@ static void test_pointer_of_a_graph(void **state)
     }
 }
 
-static void test_ordered_memory(void **state)
+TEST(test_ordered_memory)
 {
-    (void)state;
     cudaStream_t stream = NULL;
     int *memory = NULL, *again = NULL, *result = device_int(0);
     STEP(cudaStreamCreate(&stream));
@@ -135,9 +128,8 @@ static void test_ordered_memory(void **state)
 /* ---- copies -------------------------------------------------------------------------------------------------------
  */
 
-static void test_copy_checks(void **state)
+TEST(test_copy_checks)
 {
-    (void)state;
     char *memory = NULL, host[64] = {0};
     STEP(cudaMalloc((void **)&memory, 64));
     GIVES(cudaMemcpy(memory, host, 64, (enum cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);
@@ -148,9 +140,8 @@ static void test_copy_checks(void **state)
     STEP(cudaFree(memory));
 }
 
-static void test_overrun(void **state)
+TEST(test_overrun)
 {
-    (void)state;
     static char host[(4 << 20) + 1];
     char *memory = NULL;
     STEP(cudaMalloc((void **)&memory, 4 << 20)); /* whole pages on a GPU, so that it notices */
@@ -159,9 +150,8 @@ static void test_overrun(void **state)
     STEP(cudaFree(memory));
 }
 
-static void test_pageable_snapshot(void **state)
+TEST(test_pageable_snapshot)
 {
-    (void)state;
     cudaStream_t stream = NULL;
     int host = 5, back = 0, *x = device_int(0);
     STEP(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -174,9 +164,8 @@ static void test_pageable_snapshot(void **state)
     STEP(cudaFree(x));
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     unsigned char host[4][8], back[4][5], *memory = NULL;
     for (int i = 0; i < 32; i++)
         host[i / 8][i % 8] = (unsigned char)i;
@@ -192,9 +181,8 @@ static void test_rows(void **state)
 /* ---- streams and events
  * ---------------------------------------------------------------------------------------------- */
 
-static void test_stream_questions(void **state)
+TEST(test_stream_questions)
 {
-    (void)state;
     cudaStream_t stream = NULL, other = NULL;
     unsigned flags = 0;
     unsigned long long id = 0, other_id = 0;
@@ -218,9 +206,8 @@ static void test_stream_questions(void **state)
     STEP(cudaStreamDestroy(other));
 }
 
-static void test_wait_orders(void **state)
+TEST(test_wait_orders)
 {
-    (void)state;
     cudaStream_t a = NULL, b = NULL;
     cudaEvent_t event = NULL;
     int *x = device_int(1), *y = device_int(0);
@@ -240,9 +227,8 @@ static void test_wait_orders(void **state)
     STEP(cudaFree(x));
 }
 
-static void test_legacy_orders(void **state)
+TEST(test_legacy_orders)
 {
-    (void)state;
     cudaStream_t blocking = NULL;
     int *x = device_int(0), *y = device_int(0), *z = device_int(0);
     STEP(cudaStreamCreate(&blocking));
@@ -259,9 +245,8 @@ static void test_legacy_orders(void **state)
     STEP(cudaFree(x));
 }
 
-static void test_events(void **state)
+TEST(test_events)
 {
-    (void)state;
     cudaStream_t stream = NULL;
     cudaEvent_t start = NULL, end = NULL, untimed = NULL;
     float milliseconds = -1;
@@ -318,9 +303,8 @@ static void CUDART_CB call_back(cudaStream_t stream, cudaError_t error, void *da
         seen->order[seen->count++] = 2;
 }
 
-static void test_host_functions(void **state)
+TEST(test_host_functions)
 {
-    (void)state;
     struct seen seen = {cudaSuccess, {0}, 0};
     cudaStream_t stream = NULL;
     STEP(cudaStreamCreate(&stream));
@@ -342,9 +326,8 @@ static void *fail_here(void *unused)
     return cudaPeekAtLastError() == cudaErrorInvalidValue ? unused : NULL;
 }
 
-static void test_last_error(void **state)
+TEST(test_last_error)
 {
-    (void)state;
     pthread_t thread;
     void *result = NULL;
     int marker = 0;
@@ -359,18 +342,16 @@ static void test_last_error(void **state)
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
-static void test_error_names(void **state)
+TEST(test_error_names)
 {
-    (void)state;
     assert_string_equal(cudaGetErrorName(cudaSuccess), "cudaSuccess");
     assert_string_equal(cudaGetErrorName(cudaErrorStreamCaptureUnjoined), "cudaErrorStreamCaptureUnjoined");
     assert_string_equal(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
     assert_string_equal(cudaGetErrorName((cudaError_t)5555), "unrecognized error code");
 }
 
-static void test_device(void **state)
+TEST(test_device)
 {
-    (void)state;
     struct cudaDeviceProp properties;
     int count = 0, device = -1, value = 0, version = 0;
     STEP(cudaGetDeviceCount(&count));
@@ -386,19 +367,4 @@ static void test_device(void **state)
     assert_true(version >= CUDART_VERSION / 1000 * 1000);
     GIVES(cudaSetDevice(count), cudaErrorInvalidDevice);
     GIVES(cudaGetDeviceProperties(&properties, -1), cudaErrorInvalidDevice);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocations),        cmocka_unit_test(test_pointer_attributes),
-        cmocka_unit_test(test_pointer_of_a_graph), cmocka_unit_test(test_ordered_memory),
-        cmocka_unit_test(test_copy_checks),        cmocka_unit_test(test_overrun),
-        cmocka_unit_test(test_pageable_snapshot),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_stream_questions),   cmocka_unit_test(test_wait_orders),
-        cmocka_unit_test(test_legacy_orders),      cmocka_unit_test(test_events),
-        cmocka_unit_test(test_host_functions),     cmocka_unit_test(test_last_error),
-        cmocka_unit_test(test_error_names),        cmocka_unit_test(test_device),
-    };
-    return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* Conformance: several threads capture, launch and wait at once. One source for both devices. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 
 #include "conformance_kernels.h"
@@ -71,9 +68,8 @@ static void *thread_main(void *data)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     struct worker workers[THREADS] = {0};
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, thread_main, &workers[i]), 0);
@@ -83,10 +79,4 @@ static void test_threads(void **state)
         assert_int_equal(workers[i].error, cudaSuccess);
         assert_int_equal(workers[i].sum, 111 * ROUNDS);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads)};
-    return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
 #ifndef BG_TESTS_SUPPORT_H
 #define BG_TESTS_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <breakgraph/breakgraph.h>
 #include "kernels/model/kernels.h"
@@ -38,6 +33,7 @@ typedef struct fixture {
 } fixture;
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
+#define FIXTURE_TEST(name) TEST_F(name, fixture_setup, fixture_teardown, fixture *f)
 
 /* Sets all elements, or waits for the device and gives the first one after checking that all are equal. */
 void put(const bg_tensor *tensor, float value);

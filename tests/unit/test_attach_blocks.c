@@ -62,9 +62,8 @@ static void allocate(const fixture *f, size_t block)
 static const bg_site site = {"model.py", 7};
 
 /* The program has what a graph reads somewhere else now: that is a fault when the old memory is freed. */
-static void test_moved(void **state)
+FIXTURE_TEST(test_moved)
 {
-    fixture *f = *state;
     model m;
 
     allocate(f, 1);
@@ -82,9 +81,8 @@ static void test_moved(void **state)
 }
 
 /* It is back at the place that is freed; or the name was an earlier block's. */
-static void test_not_moved(void **state)
+FIXTURE_TEST(test_not_moved)
 {
-    fixture *f = *state;
     model m;
 
     allocate(f, 1);
@@ -106,9 +104,8 @@ static void test_not_moved(void **state)
 }
 
 /* Names may overlap, and a tensor's may be given to a slice of it: what they name is all there. */
-static void test_slices(void **state)
+FIXTURE_TEST(test_slices)
 {
-    fixture *f = *state;
     model m;
 
     allocate(f, 1);
@@ -128,9 +125,8 @@ static void test_slices(void **state)
 
 /* Nobody uses a freed block after its graphs are gone: then it is forgotten, and the next graph has nothing to do with
  * it. */
-static void test_forgotten(void **state)
+FIXTURE_TEST(test_forgotten)
 {
-    fixture *f = *state;
     bool moved;
     model m, other;
 
@@ -154,9 +150,8 @@ static void test_forgotten(void **state)
 
 /* What a snapshot lacks was freed in a way that nobody told: what the graph has there then is unknown. What was freed
  * while it was taken does not come back. */
-static void test_snapshot(void **state)
+FIXTURE_TEST(test_snapshot)
 {
-    fixture *f = *state;
     bool moved;
     model m;
 
@@ -185,9 +180,8 @@ static void test_snapshot(void **state)
 }
 
 /* Another block is freed there than the one that is known: CuPy tells of one thread alone. */
-static void test_other_size(void **state)
+FIXTURE_TEST(test_other_size)
 {
-    fixture *f = *state;
     bool moved;
     model m;
 
@@ -198,17 +192,4 @@ static void test_other_size(void **state)
         expect_one(&m, other ? NULL : "freed", "an array");
         end_model(&m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_moved, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_not_moved, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_slices, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_forgotten, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_snapshot, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_other_size, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,10 +51,9 @@ static size_t wanted_stage(const shape *s, int node)
 }
 
 /* Each stage is the first that the edges allow: so none leads back, and no path leaves a part and comes back. */
-static void test_random(void **state)
+TEST(test_random)
 {
     const bg__ties none = {.tie = NULL};
-    (void)state;
 
     srand(7);
     for (int turn = 0; turn < 200; turn++) {
@@ -81,10 +80,9 @@ static bool is_ahead(const shape *s, int node)
 }
 
 /* What the first depend on comes before all else, as early as without them. */
-static void test_first(void **state)
+TEST(test_first)
 {
     const bg__ties none = {.tie = NULL};
-    (void)state;
 
     srand(8);
     for (int turn = 0; turn < 200; turn++) {
@@ -114,11 +112,10 @@ static void test_first(void **state)
 }
 
 /* Of two that wait for each other, one cannot come before the other. */
-static void test_first_and_tie(void **state)
+TEST(test_first_and_tie)
 {
     struct bg__tie pair = {0, 3};
     shape s = {.edge[0][1] = true, .edge[3][4] = true, .outside[1] = true, .first[1] = true};
-    (void)state;
 
     find(&s, &(bg__ties){.tie = &pair, .count = 1});
     assert_false(s.possible);
@@ -126,11 +123,10 @@ static void test_first_and_tie(void **state)
 }
 
 /* 0 -> 1 (outside) -> 2, and 3 beside: 2 and 3 wait for each other, so both are behind 1. */
-static void test_tie(void **state)
+TEST(test_tie)
 {
     struct bg__tie pair = {2, 3};
     shape s = {.edge[0][1] = true, .edge[1][2] = true, .edge[3][4] = true, .outside[1] = true};
-    (void)state;
 
     find(&s, &(bg__ties){.tie = &pair, .count = 1});
     assert_true(s.possible);
@@ -143,7 +139,7 @@ static void test_tie(void **state)
 }
 
 /* 0 -> 1 (outside) -> 3 and 2 -> 4 (outside) -> 5: where 0 waits with 5, and 2 with 3, each is before itself. */
-static void test_impossible(void **state)
+TEST(test_impossible)
 {
     struct bg__tie pairs[] = {{0, 5}, {2, 3}};
     shape s = {.edge[0][1] = true,
@@ -152,7 +148,6 @@ static void test_impossible(void **state)
                .edge[4][5] = true,
                .outside[1] = true,
                .outside[4] = true};
-    (void)state;
 
     find(&s, &(bg__ties){.tie = pairs, .count = 1});
     assert_true(s.possible);
@@ -160,13 +155,4 @@ static void test_impossible(void **state)
     find(&s, &(bg__ties){.tie = pairs, .count = 2});
     assert_false(s.possible);
     end(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_first),      cmocka_unit_test(test_first_and_tie),
-        cmocka_unit_test(test_tie),    cmocka_unit_test(test_impossible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static void expect_touch(const char *name, int parameters, int index, bg__touch 
                  (int)found, (int)wanted);
 }
 
-static void test_signatures(void **state)
+TEST(test_signatures)
 {
-    (void)state;
     expect_touch("scale(float*, float const*, int)", 3, 0, BG__DOES_WRITE);
     expect_touch("scale(float*, float const*, int)", 3, 1, BG__DOES_READ);
     expect_touch("scale(float*, float const*, int)", 3, 2, BG__MAY_READ);
@@ -140,7 +139,7 @@ static void run_program(model *m, int program)
     }
 }
 
-static void test_waiting(void **state)
+TEST(test_waiting)
 {
     static const char *const such[] = {
         "wait(int const volatile*, int)",
@@ -159,7 +158,6 @@ static void test_waiting(void **state)
         "",
         NULL,
     };
-    (void)state;
     for (size_t i = 0; i < sizeof such / sizeof *such; i++)
         if (!bg__signature_may_wait(such[i]))
             fail_msg("%s may wait for other kernels", such[i]);
@@ -168,10 +166,9 @@ static void test_waiting(void **state)
             fail_msg("%s does not wait for other kernels", others[i] != NULL ? others[i] : "no name");
 }
 
-static void test_clocks(void **state)
+TEST(test_clocks)
 {
     static model m;
-    (void)state;
 
     m.streams[0] = NULL;
     for (int i = 1; i < STREAMS; i++)
@@ -190,13 +187,12 @@ static void test_clocks(void **state)
 }
 
 /* An event that nobody has seen, and a stream that waits for memory, are behind everything. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
     bg__moment one, other, later;
     bg__clock at;
     cudaStream_t streams[3];
     int event;
-    (void)state;
 
     for (int i = 0; i < 3; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
@@ -223,12 +219,11 @@ static void test_unknown(void **state)
 }
 
 /* Beyond some number of streams, nothing is said any more. Comes last. */
-static void test_many_streams(void **state)
+TEST(test_many_streams)
 {
     bg__moment work;
     cudaStream_t streams[80];
     bool all = true;
-    (void)state;
 
     for (int i = 0; i < 80; i++) {
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
@@ -238,12 +233,4 @@ static void test_many_streams(void **state)
     assert_false(bg__clocks_work(streams[0], &work));
     for (int i = 0; i < 80; i++)
         EXPECT_CUDA(cudaStreamDestroy(streams[i]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_signatures), cmocka_unit_test(test_waiting),
-                                       cmocka_unit_test(test_clocks), cmocka_unit_test(test_unknown),
-                                       cmocka_unit_test(test_many_streams)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

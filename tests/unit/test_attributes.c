@@ -1,17 +1,16 @@
 /* Attributes that programs ask for and set: of devices, of kernels, and of the nodes that launch them. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
 #include <string.h>
 
 #include "tests/support/graph_kernels.h"
-#include "tests/support/host_only.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     static const enum cudaDeviceAttr positive[] = {
         cudaDevAttrClockRate,
         cudaDevAttrMemoryClockRate,
@@ -61,9 +60,8 @@ static void test_devices(void **state)
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-    (void)state;
     struct cudaFuncAttributes attributes;
     const void *kernel = gk_multiply_function();
     OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024));
@@ -77,9 +75,8 @@ static void test_kernels(void **state)
     assert_int_equal(attributes.preferredShmemCarveout, -1);
 }
 
-static void test_kernels_refused(void **state)
+TEST(test_kernels_refused)
 {
-    (void)state;
     const enum cudaFuncAttribute shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
     const enum cudaFuncAttribute carveout = cudaFuncAttributePreferredSharedMemoryCarveout;
     struct cudaFuncAttributes attributes;
@@ -94,9 +91,8 @@ static void test_kernels_refused(void **state)
 }
 
 /* Setting one forgets the last error, as few calls do. */
-static void test_kernels_clear_the_error(void **state)
+TEST(test_kernels_clear_the_error)
 {
-    (void)state;
     const enum cudaFuncAttribute carveout = cudaFuncAttributePreferredSharedMemoryCarveout;
     const void *kernel = gk_multiply_function();
     assert_int_equal(cudaFuncSetAttribute(kernel, carveout, 101), cudaErrorInvalidValue);
@@ -105,9 +101,8 @@ static void test_kernels_clear_the_error(void **state)
     assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
 }
 
-static void test_kernels_of_the_driver(void **state)
+TEST(test_kernels_of_the_driver)
 {
-    (void)state;
     PFN_cuFuncGetAttribute_v2020 get = NULL;
     PFN_cuFuncSetAttribute_v9000 set = NULL;
     cudaFunction_t function = NULL;
@@ -183,9 +178,8 @@ static void expect_window(cudaGraphNode_t asked, const cudaLaunchAttributeValue 
     assert_int_equal(value.accessPolicyWindow.missProp, wanted->accessPolicyWindow.missProp);
 }
 
-static void test_nodes(void **state)
+TEST_F(test_nodes, make_nodes, drop_nodes, void *state)
 {
-    (void)state;
     const cudaLaunchAttributeValue wanted = window(0.5f, 64);
     cudaGraph_t clone = NULL;
     cudaGraphNode_t cloned = NULL;
@@ -204,9 +198,8 @@ static void test_nodes(void **state)
     OK(cudaGraphDestroy(clone));
 }
 
-static void test_nodes_refused(void **state)
+TEST_F(test_nodes_refused, make_nodes, drop_nodes, void *state)
 {
-    (void)state;
     const cudaLaunchAttributeID id = cudaLaunchAttributeAccessPolicyWindow;
     cudaGraphNode_t empty = NULL;
     int most = 0;
@@ -259,9 +252,8 @@ static cudaLaunchAttribute clusters_of(unsigned blocks)
     return attribute;
 }
 
-static void test_launches(void **state)
+TEST(test_launches)
 {
-    (void)state;
     const cudaLaunchAttribute unknown = {.id = (cudaLaunchAttributeID)99};
     x = device_memory(64);
     OK(launch_with(all_at_once(), 1));
@@ -274,27 +266,11 @@ static void test_launches(void **state)
     OK(cudaFree(x));
 }
 
+TESTS_ON_HOST_DEVICE("what blocks cannot do that run one after the other");
+
 /* Blocks that would wait for each other for ever are not started. */
-static void test_launches_refused(void **state)
+TEST(test_launches_refused)
 {
-    (void)state;
     EXPECT_CODE(launch_with(all_at_once(), 2), cudaErrorNotSupported);
     EXPECT_CODE(launch_with(clusters_of(2), 4), cudaErrorNotSupported);
-}
-
-int main(void)
-{
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launches_refused),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_kernels_refused),
-        cmocka_unit_test(test_kernels_clear_the_error),
-        cmocka_unit_test(test_kernels_of_the_driver),
-        cmocka_unit_test_setup_teardown(test_nodes, make_nodes, drop_nodes),
-        cmocka_unit_test_setup_teardown(test_nodes_refused, make_nodes, drop_nodes),
-        cmocka_unit_test(test_launches),
-    };
-    skip_on_gpu(tests, 1, "what blocks cannot do that run one after the other");
-    return cmocka_run_group_tests_name("attributes", tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
 #include "base/base.h"
 #include "base/text.h"
 
-static void test_statuses(void **state)
+TEST(test_statuses)
 {
-    (void)state;
     assert_string_equal(bg_status_name(BG_OK), "BG_OK");
     assert_string_equal(bg_status_name(BG_ERROR_SHAPE), "BG_ERROR_SHAPE");
     assert_string_equal(bg_status_name(BG_ERROR_RANKS), "BG_ERROR_RANKS");
@@ -23,11 +22,10 @@ static void test_statuses(void **state)
     assert_true(strcmp(bg_device_kind(), "host") == 0 || strcmp(bg_device_kind(), "cuda") == 0);
 }
 
-static void test_grow(void **state)
+TEST(test_grow)
 {
     size_t count = 0, capacity = 0, changes = 0;
     long *list = NULL;
-    (void)state;
     for (long i = 0; i < 1000; i++) {
         size_t before = capacity;
         EXPECT_OK(BG__GROW(list, count, capacity, "numbers"));
@@ -46,12 +44,11 @@ static void test_grow(void **state)
 }
 
 /* The largest list that a process can ask for, and beyond. */
-static void test_grow_refuses_what_overflows(void **state)
+TEST(test_grow_refuses_what_overflows)
 {
     static const size_t needs[] = {PTRDIFF_MAX / sizeof(long) + 1, SIZE_MAX / sizeof(long) + 2, SIZE_MAX};
     size_t capacity = 0;
     long *list = NULL, *before;
-    (void)state;
     EXPECT_OK(BG__GROW(list, 0, capacity, "numbers"));
     before = list;
     list[0] = 7;
@@ -84,9 +81,8 @@ static void expect_printable(const char *from, size_t room, const char *shown)
         assert_string_equal(written, shown);
 }
 
-static void test_printable_text(void **state)
+TEST(test_printable_text)
 {
-    (void)state;
     expect_printable("", 1, "");
     expect_printable("plain", 6, "plain");
     expect_printable("\033[2Jx", 32, "\\x1b[2Jx");
@@ -105,9 +101,8 @@ static void test_printable_text(void **state)
 }
 
 /* What does not fit ends with dots, at the end of a character. */
-static void test_printable_text_is_cut(void **state)
+TEST(test_printable_text_is_cut)
 {
-    (void)state;
     expect_printable("\033\033", 9, "\\x1b\\x1b");
     expect_printable("\033\033", 8, "\\x1b...");
     expect_printable("\033\033", 7, "...");
@@ -119,10 +114,9 @@ static void test_printable_text_is_cut(void **state)
     expect_printable("\033 \xc3\xbc\xc3\xbc\xc3\xbc\n", 14, "\\x1b \xc3\xbc\xc3\xbc...");
 }
 
-static void test_sentences_are_printable(void **state)
+TEST(test_sentences_are_printable)
 {
     char name[1200];
-    (void)state;
     EXPECT_STATUS(bg__fail(BG_ERROR_IO, "%s is not there", "a\033]0;title\007b"), BG_ERROR_IO);
     assert_string_equal(bg_last_error(), "a\\x1b]0;title\\x07b is not there");
     bg__fail_where("at \033[31m");
@@ -138,11 +132,10 @@ static void test_sentences_are_printable(void **state)
     assert_null(strchr(bg_last_error(), '\033'));
 }
 
-static void test_tensors(void **state)
+TEST(test_tensors)
 {
     float data = 0;
     bg_tensor t = bg_tensor_2d(&data, BG_BF16, 3, 5);
-    (void)state;
     assert_int_equal(t.rank, 2);
     assert_int_equal(t.dim[0], 3);
     assert_int_equal(t.dim[1], 5);
@@ -163,12 +156,11 @@ static void test_tensors(void **state)
     assert_string_equal(bg_dtype_name(BG_I64), "i64");
 }
 
-static void test_dlpack(void **state)
+TEST(test_dlpack)
 {
     int64_t shape[BG_MAX_RANK], strides[2] = {1, 3};
     DLTensor view;
     char memory[64];
-    (void)state;
     for (int dtype = BG_F32; dtype <= BG_BOOL; dtype++) {
         bg_tensor t = bg_tensor_2d(memory, (bg_dtype)dtype, 3, 4), back;
         EXPECT_OK(bg_tensor_to_dlpack(&t, 1, shape, &view));
@@ -219,9 +211,8 @@ static bg_status matmuls(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_cublas_bind(void **state)
+FIXTURE_TEST(test_cublas_bind)
 {
-    fixture *f = *state;
     void *workspace, *again;
     bg_graph *graph;
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
@@ -255,9 +246,8 @@ static void test_cublas_bind(void **state)
 }
 
 /* One workspace for each handle and pool, a kept block. */
-static void test_cublas_bind_in_a_pool(void **state)
+FIXTURE_TEST(test_cublas_bind_in_a_pool)
 {
-    fixture *f = *state;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
     cublasHandle_t handles[2];
     void *own, *pooled, *other;
@@ -297,14 +287,13 @@ static const char *guess_double(uint64_t bits)
 }
 
 /* What is a float is told from counts, sizes, indices, masks and addresses. */
-static void test_guessed_reals(void **state)
+TEST(test_guessed_reals)
 {
     static const uint32_t integers[] = {0,           1,           7,           64,          4096,        1u << 20,
                                         0x80000000u, 0xffffffffu, 0xfffffff0u, 0x7fffffffu, 0x7fc00000u, 0x01010101u,
                                         123456789,   16777217,    1000000000,  800000000,   0xc4653600u};
     static const uint64_t words[] = {0, 1, 1u << 30, 0xffffffffffffffffu, 0x00007f1234567890u, 0x0000550123456780u};
     char text[BG__REAL_BYTES] = "unchanged";
-    (void)state;
     assert_string_equal(guess_single(0x3f800000u), "1.0");
     assert_string_equal(guess_single(0x3fc00000u), "1.5");
     assert_string_equal(guess_single(0xc0000000u), "-2.0");
@@ -323,23 +312,4 @@ static void test_guessed_reals(void **state)
         assert_string_equal(guess_double(words[i]), "");
     assert_false(bg__real_guess("\0\0\200\077\0\0\200", 2, text));
     assert_string_equal(text, "unchanged");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_grow),
-        cmocka_unit_test(test_grow_refuses_what_overflows),
-        cmocka_unit_test(test_printable_text),
-        cmocka_unit_test(test_printable_text_is_cut),
-        cmocka_unit_test(test_sentences_are_printable),
-        cmocka_unit_test(test_guessed_reals),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_dlpack),
-        TEST(test_cublas_bind),
-        TEST(test_cublas_bind_in_a_pool),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Bisect: passes whose captured calls compute something else than eager ones, in every way that the search tells apart.
  */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <stdlib.h>
@@ -91,9 +92,9 @@ static bg_report *bisect(model *m, const bg_compare_options *options)
     return report;
 }
 
-static model no_fault(void **state)
+static model no_fault(fixture *f)
 {
-    return (model){.f = *state, .calls = CALLS, .faulty = {-1, -1, -1}, .varies = -1};
+    return (model){.f = f, .calls = CALLS, .faulty = {-1, -1, -1}, .varies = -1};
 }
 
 static void expect_culprits(const model *m, bg_report *report, const char *const *names, int count)
@@ -116,10 +117,10 @@ static void expect_culprits(const model *m, bg_report *report, const char *const
 /* log2(CALLS), rounded up. */
 enum { LOG2_CALLS = 6 };
 
-static void test_single(void **state)
+FIXTURE_TEST(test_single)
 {
     for (int i = 0; i < CALLS; i++) {
-        model m = no_fault(state);
+        model m = no_fault(f);
         char name[32];
         const char *names[] = {name};
         m.faulty[0] = i;
@@ -131,13 +132,13 @@ static void test_single(void **state)
 }
 
 /* All passes count: the eager ones, those that are captured, and the confirmation. */
-static void test_many_calls(void **state)
+FIXTURE_TEST(test_many_calls)
 {
     enum { MANY = 1000, LOG2_MANY = 11 }; /* each with one inside */
     static const int sets[][FAULTS_MAX] = {{0, -1, -1}, {MANY / 2, -1, -1}, {MANY - 1, -1, -1}, {3, MANY - 2, -1}};
 
     for (size_t k = 0; k < 2 * (sizeof sets / sizeof *sets); k++) {
-        model m = no_fault(state);
+        model m = no_fault(f);
         char text[FAULTS_MAX][32];
         const char *names[FAULTS_MAX];
         int count = 0;
@@ -154,11 +155,11 @@ static void test_many_calls(void **state)
     }
 }
 
-static void test_sets(void **state)
+FIXTURE_TEST(test_sets)
 {
     static const int sets[][FAULTS_MAX] = {{0, 1, -1}, {3, 36, -1}, {5, 6, 7}, {0, 18, 36}};
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
-        model m = no_fault(state);
+        model m = no_fault(f);
         char text[FAULTS_MAX][32];
         const char *names[FAULTS_MAX];
         int count = 0;
@@ -172,26 +173,26 @@ static void test_sets(void **state)
 }
 
 /* The op inside is named, not the one around it. */
-static void test_inner(void **state)
+FIXTURE_TEST(test_inner)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     const char *names[] = {"turn#20/inner#0"};
     m.faulty[0] = 20;
     m.inner = true;
     expect_culprits(&m, bisect(&m, NULL), names, 1);
 }
 
-static void test_no_difference(void **state)
+FIXTURE_TEST(test_no_difference)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     EXPECT_NO_FINDING(bisect(&m, NULL));
     assert_int_equal(m.passes, 3);
 }
 
 /* What is let pass is no mismatch. */
-static void test_tolerance(void **state)
+FIXTURE_TEST(test_tolerance)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     const char *names[] = {"turn#0"};
     m.faulty[0] = 0;
@@ -204,18 +205,18 @@ static void test_tolerance(void **state)
     EXPECT_ERROR("rel=2%");
 }
 
-static void test_nondeterministic(void **state)
+FIXTURE_TEST(test_nondeterministic)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     m.varies = 11;
     m.always = true;
     m.faulty[0] = 30;
     EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "turn#11", 0, "the eager pass is nondeterministic");
 }
 
-static void test_outside(void **state)
+FIXTURE_TEST(test_outside)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     m.outside = true;
     m.frozen = false;
     EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "but no op call differs");
@@ -232,9 +233,9 @@ static bg_status forward_branching(void *user, cudaStream_t stream)
 }
 
 /* A kernel that no op holds: it is in a segment also when all ops are eager. */
-static void test_between_ops(void **state)
+FIXTURE_TEST(test_between_ops)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_report *report = NULL;
     options.outputs = &m.f->x;
@@ -246,9 +247,9 @@ static void test_between_ops(void **state)
 }
 
 /* BG_BREAKABLE=0 and patterns of the program's do not keep the search from making calls eager. */
-static void test_overrides(void **state)
+FIXTURE_TEST(test_overrides)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     const char *names[] = {"turn#9"};
     m.faulty[0] = 9;
     assert_int_equal(setenv("BG_BREAKABLE", "0", 1), 0);
@@ -294,11 +295,11 @@ static void expect_culprit(const bg_report *report, int index, const char *name)
     assert_non_null(strstr(finding.message, "the mismatch disappears when"));
 }
 
-static void test_fragile(void **state)
+FIXTURE_TEST(test_fragile)
 {
     static const int places[][2] = {{0, -1}, {1, -1}, {5, -1}, {6, -1}, {7, -1}, {5, 7}, {0, 6}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        model m = no_fault(state);
+        model m = no_fault(f);
         bg_report *report = NULL;
         char name[32];
         m.faulty[0] = places[i][0];
@@ -314,14 +315,14 @@ static void test_fragile(void **state)
         bg_report_destroy(report);
     }
     for (int i = 2; i < 5; i++) { /* every set that has it fails */
-        model m = no_fault(state);
+        model m = no_fault(f);
         bg_report *report = NULL;
         m.faulty[0] = i;
         put(&m.f->x, 3);
         EXPECT_OK(bg_bisect(forward_fragile, &m, m.f->stream, NULL, &report));
         EXPECT_FINDING(report, "not-searched", "", 0, "the pass fails");
     }
-    expect_usable(((model){.f = *state}).f, ((fixture *)*state)->stream);
+    expect_usable(f, f->stream);
 }
 
 static bg_status refuse_third(void *user, cudaStream_t stream)
@@ -331,9 +332,9 @@ static bg_status refuse_third(void *user, cudaStream_t stream)
     return m->passes == 3 ? BG_ERROR_OP : status;
 }
 
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
-    model m = no_fault(state);
+    model m = no_fault(f);
     bg_report *report;
     EXPECT_STATUS(bg_bisect(forward, &m, m.f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_bisect(NULL, &m, m.f->stream, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
@@ -344,15 +345,4 @@ static void test_errors(void **state)
     assert_null(report);
     assert_true(get(&m.f->x) == 3);
     expect_usable(m.f, m.f->stream);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_single),      TEST(test_many_calls),       TEST(test_sets),
-                                       TEST(test_inner),       TEST(test_no_difference),    TEST(test_tolerance),
-                                       TEST(test_overrides),   TEST(test_nondeterministic), TEST(test_outside),
-                                       TEST(test_between_ops), TEST(test_fragile),          TEST(test_errors)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,9 +81,8 @@ static void expect_counted(const count_above_args *args, int count, float first,
 }
 
 /* What a body computes on the host comes back: from a plain call, an eager pass, a capture and each replay. */
-static void test_results(void **state)
+FIXTURE_TEST(test_results)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     count_above_args *args;
     bg_graph *graph;
@@ -160,11 +159,10 @@ static bg_status pass_in_structs(void *user, cudaStream_t stream)
     return status == BG_OK ? from_cuda(bgk_add(f->z.data, f->z.data, f->y.data, N, stream)) : status;
 }
 
-static void test_structs_of_fields(void **state)
+FIXTURE_TEST(test_structs_of_fields)
 {
     static const char *const names[] = {"x", "all.first.twice", "all.first.thrice", "all.first.factor", "all.x", "sum"};
     const bg_op *op = bg_op_find("in_structs");
-    fixture *f = *state;
     in_structs_args *args;
     bg_graph *graph;
 
@@ -199,11 +197,10 @@ static void test_structs_of_fields(void **state)
 
 /* An op that is gone and comes again, as of a library that is loaded anew; calls while the process ends find it whole.
  */
-static void test_structs_come_and_go(void **state)
+TEST(test_structs_come_and_go)
 {
     bg_op copy = *bg_op_find("in_structs");
     const bg_field *flat;
-    (void)state;
     copy.name = "in_structs_too";
     copy.fields = in_structs_bg_fields_;
     copy.field_count = 3;
@@ -265,7 +262,7 @@ static void expect_breaks(fixture *f, const char *pattern, int breaks, int segme
     bg_graph_destroy(graph);
 }
 
-static void test_names(void **state)
+FIXTURE_TEST(test_names)
 {
     static const char *const names[] = {"rope#0",
                                         "layer#0",
@@ -279,7 +276,6 @@ static void test_names(void **state)
                                         "rope#1",
                                         "!sample_top_k#0",
                                         NULL};
-    fixture *f = *state;
     bg_graph *graph = capture(f);
     expect_calls(graph, names);
     assert_int_equal(info_of(graph).breaks, 3);
@@ -313,9 +309,8 @@ static bg_status turning_pass(void *user, cudaStream_t stream)
 }
 
 /* The graph's calls keep the place of the capture; an error names that of the replay. */
-static void test_place_in_replay(void **state)
+FIXTURE_TEST(test_place_in_replay)
 {
-    fixture *f = *state;
     bg_call_info info = BG_CALL_INFO_INIT;
     bg_graph *graph;
     char where[128];
@@ -337,7 +332,7 @@ static void test_place_in_replay(void **state)
 }
 
 /* Making one op eager, or captured, renumbers no other. */
-static void test_names_are_stable(void **state)
+FIXTURE_TEST(test_names_are_stable)
 {
     static const char *const names[] = {"!rope#0",
                                         "layer#0",
@@ -351,7 +346,6 @@ static void test_names_are_stable(void **state)
                                         "!rope#1",
                                         "!sample_top_k#0",
                                         NULL};
-    fixture *f = *state;
     EXPECT_OK(bg_override_eager("rope,!attention"));
     bg_graph *graph = capture(f);
     expect_calls(graph, names);
@@ -366,14 +360,13 @@ static bg_status many_calls(void *user, cudaStream_t stream)
     return BG_CALL(layer, stream, .x = f->x);
 }
 
-static void test_many_calls(void **state)
+FIXTURE_TEST(test_many_calls)
 {
     static const struct {
         int index;
         const char *name;
     } expected[] = {{9, "rope#9"},   {10, "rope#10"},   {19, "rope#19"},        {20, "rope#20"},
                     {99, "rope#99"}, {100, "rope#100"}, {102, "layer#0/rope#0"}};
-    fixture *f = *state;
     bg_call_info info = BG_CALL_INFO_INIT;
     bg_graph *graph;
 
@@ -405,9 +398,8 @@ static bg_status growing_pass(void *user, cudaStream_t stream)
     return BG_CALL(grows, stream, .x = f->x);
 }
 
-static void test_more_calls_in_replay(void **state)
+FIXTURE_TEST(test_more_calls_in_replay)
 {
-    fixture *f = *state;
     bg_graph *graph;
 
     calls_to_make = 2;
@@ -421,9 +413,8 @@ static void test_more_calls_in_replay(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_overrides(void **state)
+FIXTURE_TEST(test_overrides)
 {
-    fixture *f = *state;
     expect_breaks(f, NULL, 3, 2);
     expect_breaks(f, "", 3, 2);
     expect_breaks(f, "!*", 0, 1);
@@ -451,11 +442,10 @@ static void test_overrides(void **state)
     expect_breaks(f, ",rope#1, ,!layer/*,", 3, 1);
 }
 
-static void test_bad_patterns(void **state)
+FIXTURE_TEST(test_bad_patterns)
 {
     static const char *const bad[] = {"!",  ", ! ,", "rope#", "rope#x", "rope#03", "a//b",
                                       "/a", "a/",    "a b",   "a;b",    "#1",      "!!a"};
-    fixture *f = *state;
     bg_capture *capture;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         EXPECT_STATUS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT);
@@ -467,9 +457,8 @@ static void test_bad_patterns(void **state)
     assert_null(capture);
 }
 
-static void test_environment(void **state)
+FIXTURE_TEST(test_environment)
 {
-    fixture *f = *state;
     bg_capture *refused;
     setenv("BG_EAGER_OPS", "!attention", 1);
     expect_breaks(f, NULL, 1, 1);
@@ -494,7 +483,7 @@ static void write_list(const char *path, const char *text)
 }
 
 /* An empty file, blank lines and commas at ends set nothing. Memory that nobody has written is no list. */
-static void test_list_of_a_file(void **state)
+FIXTURE_TEST(test_list_of_a_file)
 {
     static const struct {
         const char *text;
@@ -516,16 +505,15 @@ static void test_list_of_a_file(void **state)
     (void)mallopt(M_PERTURB, 0x5a);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         write_list(path, files[i].text);
-        expect_breaks(*state, NULL, files[i].breaks, files[i].segments);
+        expect_breaks(f, NULL, files[i].breaks, files[i].segments);
     }
     (void)mallopt(M_PERTURB, 0);
     assert_int_equal(unsetenv("BG_EAGER_OPS"), 0);
     assert_int_equal(unlink(path), 0);
 }
 
-static void test_args(void **state)
+FIXTURE_TEST(test_args)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f);
     sample_top_k_args *a = bg_graph_args(graph, "sample_top_k#0", sizeof *a);
     assert_non_null(a);
@@ -553,9 +541,8 @@ static void test_args(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_plain_calls(void **state)
+FIXTURE_TEST(test_plain_calls)
 {
-    fixture *f = *state;
     put(&f->x, 1);
     EXPECT_OK(pass(f, f->stream));
     assert_true(get(&f->y) == FACTOR);
@@ -572,9 +559,8 @@ static bg_status body(void *args, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_two_ops_of_one_name(void **state)
+FIXTURE_TEST(test_two_ops_of_one_name)
 {
-    fixture *f = *state;
     bg_op twins[3];
     int args = 0;
     for (int i = 0; i < 3; i++) {
@@ -599,9 +585,8 @@ static void test_two_ops_of_one_name(void **state)
     assert_null(bg_op_find("twin"));
 }
 
-static void test_registry(void **state)
+FIXTURE_TEST(test_registry)
 {
-    (void)state;
     assert_non_null(bg_op_find("rope"));
     assert_true(bg_op_find("attention")->eager);
     assert_int_equal(bg_op_find("sample_top_k")->field_count, 3);
@@ -616,10 +601,9 @@ static bg_status give_shape(void *args)
 }
 
 /* Each call sets all of them: what it does not name is the default again. */
-static void test_attributes(void **state)
+FIXTURE_TEST(test_attributes)
 {
     const bg_op_attributes *now = &bg_op_find("rope")->attributes_;
-    (void)state;
     EXPECT_OK(bg_op_set_attributes("rope", ATTRIBUTES(.capture_stub = body, .reference = body, .shape = give_shape,
                                                       .graph_support = BG_SUPPORT_NEVER, .allow_fewer_rows = true)));
     assert_true(now->capture_stub == body && now->reference == body && now->shape == give_shape);
@@ -631,10 +615,9 @@ static void test_attributes(void **state)
     assert_null(now->reference);
 }
 
-static void test_attribute_errors(void **state)
+FIXTURE_TEST(test_attribute_errors)
 {
     const bg_op_attributes none = {.reference = body};
-    (void)state;
     EXPECT_STATUS(bg_op_set_attributes("no_such_op", ATTRIBUTES(.reference = body)), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("bg_op_set_attributes: there is no op \"no_such_op\"; link");
     EXPECT_STATUS(bg_op_set_attributes("rpoe", NULL), BG_ERROR_NOT_FOUND);
@@ -654,37 +637,9 @@ BG_OP(largest, V(a0), V(a1), V(a2), V(a3), V(a4), V(a5), V(a6), V(a7), V(b0), V(
     return args->a0 == 1 && args->d7 == 2 && args->b3 == 0 ? BG_OK : BG_ERROR_OP;
 }
 
-static void test_32_fields(void **state)
+FIXTURE_TEST(test_32_fields)
 {
-    fixture *f = *state;
     EXPECT_OK(BG_CALL(largest, f->stream, .d7 = 2, .a0 = 1));
     assert_int_equal(bg_op_find("largest")->field_count, 32);
     EXPECT_STATUS(BG_CALL(largest, f->stream, .d7 = 2), BG_ERROR_OP);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_names),
-        TEST(test_names_are_stable),
-        TEST(test_overrides),
-        TEST(test_bad_patterns),
-        TEST(test_environment),
-        TEST(test_args),
-        TEST(test_results),
-        TEST(test_structs_of_fields),
-        cmocka_unit_test(test_structs_come_and_go),
-        TEST(test_plain_calls),
-        TEST(test_two_ops_of_one_name),
-        TEST(test_registry),
-        TEST(test_attributes),
-        TEST(test_attribute_errors),
-        TEST(test_32_fields),
-        TEST(test_many_calls),
-        TEST(test_list_of_a_file),
-        TEST(test_place_in_replay),
-        TEST(test_more_calls_in_replay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static bg_status no_break(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
-static void test_no_break(void **state)
+FIXTURE_TEST(test_no_break)
 {
-    fixture *f = *state;
     put(&f->x, 1);
     bg_graph *graph = capture(f, no_break);
     bg_graph_info info = info_of(graph);
@@ -73,9 +72,8 @@ static bg_status one_break(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
-static void test_one_break(void **state)
+FIXTURE_TEST(test_one_break)
 {
-    fixture *f = *state;
     put(&f->x, 1);
     bg_graph *graph = capture(f, one_break);
     bg_graph_info info = info_of(graph);
@@ -102,9 +100,8 @@ static bg_status many_breaks(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_many_breaks(void **state)
+FIXTURE_TEST(test_many_breaks)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, many_breaks);
     bg_graph_info info = info_of(graph);
     assert_int_equal(info.segments, 21);
@@ -122,9 +119,8 @@ static bg_status break_at_both_ends(void *user, cudaStream_t stream)
     return BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 4);
 }
 
-static void test_break_at_both_ends(void **state)
+FIXTURE_TEST(test_break_at_both_ends)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, break_at_both_ends);
     bg_graph_info info = info_of(graph);
     assert_int_equal(info.segments, 1); /* empty segments are dropped */
@@ -141,9 +137,8 @@ static bg_status accumulate_and_break(void *user, cudaStream_t stream)
     return bg_break(stream);
 }
 
-static void test_expected_breaks(void **state)
+FIXTURE_TEST(test_expected_breaks)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
 
@@ -191,9 +186,8 @@ static bg_status doubled_breaks(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 7);
 }
 
-static void test_doubled_breaks(void **state)
+FIXTURE_TEST(test_doubled_breaks)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, doubled_breaks);
     bg_graph_info info = info_of(graph);
     assert_int_equal(info.segments, 2);
@@ -210,9 +204,8 @@ static bg_status nothing(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_empty_pass(void **state)
+FIXTURE_TEST(test_empty_pass)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, nothing);
     assert_int_equal(info_of(graph).segments, 0);
     assert_int_equal(info_of(graph).steps, 0);
@@ -229,9 +222,8 @@ static bg_status accumulate(void *user, cudaStream_t stream)
     return BG_CALL(add_to, stream, .a = f->x, .x = f->y);
 }
 
-static void test_a_capture_is_one_pass(void **state)
+FIXTURE_TEST(test_a_capture_is_one_pass)
 {
-    fixture *f = *state;
     put(&f->x, 1);
     put(&f->y, 0);
     bg_graph *graph = capture(f, accumulate);
@@ -241,9 +233,8 @@ static void test_a_capture_is_one_pass(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_without_launching(void **state)
+FIXTURE_TEST(test_without_launching)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.launch_segments = false;
@@ -265,9 +256,8 @@ static bg_status append(void *user, cudaStream_t stream)
     return bg_break(stream) == BG_OK ? BG_ERROR_IO : BG_ERROR_CUDA;
 }
 
-static void test_state_is_put_back_after_a_failure(void **state)
+FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.state = &f->y;
@@ -282,9 +272,8 @@ static void test_state_is_put_back_after_a_failure(void **state)
     assert_true(get(&f->y) == 6);
 }
 
-static void test_state_stays_after_a_pass_that_counts(void **state)
+FIXTURE_TEST(test_state_stays_after_a_pass_that_counts)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.state = &f->y;
@@ -309,9 +298,8 @@ static bg_status stub_that_writes(void *args, cudaStream_t stream)
     return from_cuda(bgk_fill(a->x.data, 100, N, stream));
 }
 
-static void test_state_is_put_back_without_launching(void **state)
+FIXTURE_TEST(test_state_is_put_back_without_launching)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.state = &f->y;
@@ -329,9 +317,8 @@ static void test_state_is_put_back_without_launching(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_a_stub_runs_at_capture_only(void **state)
+FIXTURE_TEST(test_a_stub_runs_at_capture_only)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     put(&f->y, 5);
@@ -352,9 +339,8 @@ static bg_status barrier(void *user)
     return *(bg_status *)user;
 }
 
-static void test_barrier(void **state)
+FIXTURE_TEST(test_barrier)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_status answer = BG_OK;
     bg_graph *graph;
@@ -369,9 +355,8 @@ static void test_barrier(void **state)
     EXPECT_ERROR("options.barrier returned BG_ERROR_TIMEOUT");
 }
 
-static void test_begin_and_end(void **state)
+FIXTURE_TEST(test_begin_and_end)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -387,9 +372,8 @@ static void test_begin_and_end(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_replay_on_other_streams(void **state)
+FIXTURE_TEST(test_replay_on_other_streams)
 {
-    fixture *f = *state;
     cudaStream_t gone;
     bg_graph *graph;
     EXPECT_CUDA(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
@@ -405,18 +389,16 @@ static void test_replay_on_other_streams(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_capture_on_the_per_thread_stream(void **state)
+FIXTURE_TEST(test_capture_on_the_per_thread_stream)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_OK(bg_capture_forward(&graph, one_break, f, cudaStreamPerThread, NULL));
     assert_true(replay(f, graph, 2) == 60);
     bg_graph_destroy(graph);
 }
 
-static void test_destroy_with_a_replay_in_flight(void **state)
+FIXTURE_TEST(test_destroy_with_a_replay_in_flight)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, many_breaks);
     put(&f->x, 3);
     EXPECT_OK(bg_replay(graph, f->stream));
@@ -425,9 +407,8 @@ static void test_destroy_with_a_replay_in_flight(void **state)
     bg_graph_destroy(NULL);
 }
 
-static void test_destroy_during_another_capture(void **state)
+FIXTURE_TEST(test_destroy_during_another_capture)
 {
-    fixture *f = *state;
     bg_graph *first = capture(f, one_break), *second;
     bg_capture *running;
     EXPECT_OK(bg_capture_begin(&running, f->stream, NULL));
@@ -452,9 +433,8 @@ static bg_status phases(void *user, cudaStream_t stream)
     return BG_CALL(tell_phase, stream);
 }
 
-static void test_phases(void **state)
+FIXTURE_TEST(test_phases)
 {
-    fixture *f = *state;
     EXPECT_OK(BG_CALL(tell_phase, f->stream));
     assert_int_equal(phase_in_body, BG_PHASE_PLAIN);
     bg_graph *graph = capture(f, phases);
@@ -462,32 +442,4 @@ static void test_phases(void **state)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(phase_in_body, BG_PHASE_REPLAY);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_no_break),
-        TEST(test_one_break),
-        TEST(test_expected_breaks),
-        TEST(test_many_breaks),
-        TEST(test_break_at_both_ends),
-        TEST(test_doubled_breaks),
-        TEST(test_empty_pass),
-        TEST(test_a_capture_is_one_pass),
-        TEST(test_without_launching),
-        TEST(test_state_is_put_back_after_a_failure),
-        TEST(test_state_stays_after_a_pass_that_counts),
-        TEST(test_state_is_put_back_without_launching),
-        TEST(test_a_stub_runs_at_capture_only),
-        TEST(test_barrier),
-        TEST(test_begin_and_end),
-        TEST(test_replay_on_other_streams),
-        TEST(test_capture_on_the_per_thread_stream),
-        TEST(test_destroy_with_a_replay_in_flight),
-        TEST(test_destroy_during_another_capture),
-        TEST(test_phases),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,9 +55,8 @@ static void in_thread(void *(*run)(void *), elsewhere *e)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void test_end_from_another_thread(void **state)
+FIXTURE_TEST(test_end_from_another_thread)
 {
-    fixture *f = *state;
     elsewhere e = {.f = f, .graph = (bg_graph *)f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
@@ -80,9 +79,8 @@ static void *call_elsewhere(void *user)
     return NULL;
 }
 
-static void test_calls_from_another_thread(void **state)
+FIXTURE_TEST(test_calls_from_another_thread)
 {
-    fixture *f = *state;
     elsewhere e = {.f = f};
     put(&f->x, 1);
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
@@ -108,9 +106,8 @@ static void *use_per_thread_stream(void *user)
     return NULL;
 }
 
-static void test_per_thread_streams(void **state)
+FIXTURE_TEST(test_per_thread_streams)
 {
-    fixture *f = *state;
     elsewhere e = {.f = f};
     bg_graph *graph;
     put(&f->x, 1);
@@ -140,9 +137,8 @@ static void *wait_for_mine(void *user)
     return NULL;
 }
 
-static void test_wait_across_captures(void **state)
+FIXTURE_TEST(test_wait_across_captures)
 {
-    fixture *f = *state;
     elsewhere e = {.f = f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
     in_thread(wait_for_mine, &e);
@@ -185,9 +181,9 @@ static void *work(void *user)
     return NULL;
 }
 
-static void test_two_captures_in_two_threads(void **state)
+FIXTURE_TEST(test_two_captures_in_two_threads)
 {
-    elsewhere e[2] = {{.f = *state}, {.f = *state}};
+    elsewhere e[2] = {{.f = f}, {.f = f}};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, &e[i]), 0);
@@ -197,16 +193,4 @@ static void test_two_captures_in_two_threads(void **state)
         if (e[i].status[0] != BG_OK)
             fail_msg("thread %d: %s: %s", i, bg_status_name(e[i].status[0]), e[i].message);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_per_thread_streams, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_wait_across_captures, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_end_from_another_thread, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_calls_from_another_thread, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_two_captures_in_two_threads, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,11 @@
 /* Checks of addresses: each bug, and what looks like it but is none. */
+#include "tests/support/test.h"
 #include "tests/support/checked_graphs.h"
 
 #include "memory/pages.h"
 #include <stdlib.h>
+
+TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
 
 enum { OTHERS = BG_CHECK_ALL & ~BG_CHECK_LEAKS }; /* of graphs with ops that leave no work */
 
@@ -16,9 +19,8 @@ BG_OP(split, BG_IN(x), BG_OUTS(parts, 3))
 
 /* ---- the driver's allocations ---- */
 
-static void test_clean(void **state)
+FIXTURE_TEST(test_clean)
 {
-    fixture *f = *state;
     bg_graph *graph = check_capture(f, f->x.data);
     char *other = allocate(BYTES);
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
@@ -28,9 +30,8 @@ static void test_clean(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_freed(void **state)
+FIXTURE_TEST(test_freed)
 {
-    fixture *f = *state;
     char *memory = allocate(BYTES);
     bg_graph *graph = check_capture(f, memory);
     check_replay_times(f, graph, 2);
@@ -44,9 +45,8 @@ static void test_freed(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_reused(void **state)
+FIXTURE_TEST(test_reused)
 {
-    fixture *f = *state;
     enum { SIZE = 1 << 20 };
     char *memory = allocate(SIZE);
     bg_graph *graph = check_capture(f, memory + 512);
@@ -59,9 +59,8 @@ static void test_reused(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_pinned(void **state)
+FIXTURE_TEST(test_pinned)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     void *pinned;
@@ -78,9 +77,8 @@ static void test_pinned(void **state)
 }
 
 /* Of pageable memory nothing is known. */
-static void test_pageable(void **state)
+FIXTURE_TEST(test_pageable)
 {
-    fixture *f = *state;
     static float here[N];
     bg_capture *capture = check_begin(f, NULL);
     bg_graph *graph;
@@ -90,9 +88,8 @@ static void test_pageable(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_out_of_range(void **state)
+FIXTURE_TEST(test_out_of_range)
 {
-    fixture *f = *state;
     char *memory = allocate(BYTES);
     bg_tensor fits = check_vector(memory), long_one = bg_tensor_1d(memory + BYTES - 4, BG_F32, 4);
     bg_capture *capture = check_begin(f, NULL);
@@ -109,9 +106,8 @@ static void test_out_of_range(void **state)
 }
 
 /* An allocation that is a node of the graph itself. */
-static void test_memory_nodes(void **state)
+FIXTURE_TEST(test_memory_nodes)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     bg_graph *graph;
@@ -147,9 +143,8 @@ static void unmap_last(bg__pages *pages)
     assert_int_equal(pages->unmap((CUdeviceptr)(uintptr_t)(pages->base + low->bytes), step), CUDA_SUCCESS);
 }
 
-static void test_shrunk(void **state)
+FIXTURE_TEST(test_shrunk)
 {
-    fixture *f = *state;
     bg__pages pages;
     bg_graph *graph, *short_graph;
     size_t page;
@@ -170,9 +165,8 @@ static void test_shrunk(void **state)
 }
 
 /* A tensor across mappings that make one range. */
-static void test_shrunk_behind(void **state)
+FIXTURE_TEST(test_shrunk_behind)
 {
-    fixture *f = *state;
     bg__pages pages;
     bg_graph *graph;
     size_t page;
@@ -196,9 +190,8 @@ static void test_shrunk_behind(void **state)
 
 /* ---- one call's tensors ---- */
 
-static void test_overlap(void **state)
+FIXTURE_TEST(test_overlap)
 {
-    fixture *f = *state;
     char *memory = allocate((size_t)4 * BYTES);
     bg_tensor whole = check_vector(memory), half = check_vector(memory + BYTES / 2),
               apart = check_vector(memory + (size_t)2 * BYTES);
@@ -222,9 +215,8 @@ static void test_overlap(void **state)
     EXPECT_CUDA(cudaFree(memory));
 }
 
-static void test_outputs_overlap(void **state)
+FIXTURE_TEST(test_outputs_overlap)
 {
-    fixture *f = *state;
     bg_capture *capture = check_begin(f, NULL);
     split_args a = {.x = f->x, .parts = {f->z, f->y, check_vector(NULL)}};
     bg_graph *graph;
@@ -241,9 +233,8 @@ static void test_outputs_overlap(void **state)
 
 /* ---- eager calls ---- */
 
-static void test_eager_arguments(void **state)
+FIXTURE_TEST(test_eager_arguments)
 {
-    fixture *f = *state;
     char *old = allocate(BYTES), *fresh = allocate(BYTES);
     bg_capture *capture = check_begin(f, NULL);
     shift_args *stored;
@@ -272,9 +263,8 @@ static void test_eager_arguments(void **state)
 
 /* ---- arguments ---- */
 
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
-    fixture *f = *state;
     bg_graph *graph = check_capture(f, f->x.data);
     bg_report *report;
     EXPECT_STATUS(bg_check(NULL, ADDRESSES, &report), BG_ERROR_INVALID_ARGUMENT);
@@ -284,21 +274,4 @@ static void test_arguments(void **state)
     EXPECT_STATUS(bg_check(graph, BG_CHECK_ALL + 1, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("what is 0x20");
     bg_graph_destroy(graph);
-}
-
-#define CHECK_TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHECK_TEST(test_clean),        CHECK_TEST(test_freed),           CHECK_TEST(test_reused),
-        CHECK_TEST(test_pinned),       CHECK_TEST(test_pageable),        CHECK_TEST(test_out_of_range),
-        CHECK_TEST(test_memory_nodes), CHECK_TEST(test_shrunk),          CHECK_TEST(test_shrunk_behind),
-        CHECK_TEST(test_overlap),      CHECK_TEST(test_outputs_overlap), CHECK_TEST(test_eager_arguments),
-        CHECK_TEST(test_arguments),
-    };
-    /* The host device then gives the next allocation the address that was freed last. */
-    if (setenv("HOSTCUDA_MEMORY", "reuse", 0) != 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,17 @@
 /* Checks of addresses in blocks of other allocators, and in those of a pool. */
+#include "tests/support/test.h"
 #include "tests/support/checked_graphs.h"
 
 #include "memory/pool.h"
 #include <stdlib.h>
 #include <string.h>
 
+TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
+
 /* ---- blocks of other allocators ---- */
 
-static void test_registered(void **state)
+FIXTURE_TEST(test_registered)
 {
-    fixture *f = *state;
     char *arena = allocate((size_t)16 * BYTES);
     char *first = arena + BYTES, *second = arena + (size_t)2 * BYTES;
     bg_graph *graph;
@@ -38,9 +40,8 @@ static void test_registered(void **state)
     EXPECT_CUDA(cudaFree(arena));
 }
 
-static void test_registered_bounds(void **state)
+FIXTURE_TEST(test_registered_bounds)
 {
-    fixture *f = *state;
     char *arena = allocate((size_t)16 * BYTES);
     bg_graph *graph;
     EXPECT_OK(bg_ledger_alloc(arena, BYTES - 8, "kv")); /* the allocation goes on, the block does not */
@@ -61,9 +62,8 @@ static void test_registered_bounds(void **state)
 }
 
 /* The memory under a block that is not freed. */
-static void test_under_registered(void **state)
+FIXTURE_TEST(test_under_registered)
 {
-    fixture *f = *state;
     char *arena = allocate((size_t)16 * BYTES);
     bg_graph *graph;
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "kv"));
@@ -91,9 +91,8 @@ static char *take(bg_pool *pool)
     return block;
 }
 
-static void test_kept_block(void **state)
+FIXTURE_TEST(test_kept_block)
 {
-    fixture *f = *state;
     bg_pool *pool = make_pool();
     char *block = take(pool);
     bg_graph *graph = check_capture(f, block);
@@ -123,9 +122,8 @@ static bg_graph *capture_in_pool(fixture *f, bg_pool *pool)
     return check_end(capture);
 }
 
-static void test_shared_blocks(void **state)
+FIXTURE_TEST(test_shared_blocks)
 {
-    fixture *f = *state;
     bg_pool *pool = make_pool();
     bg_graph *first = capture_in_pool(f, pool), *second;
     EXPECT_CLEAN(first, BG_CHECK_ALL);
@@ -141,9 +139,8 @@ static void test_shared_blocks(void **state)
 }
 
 /* A block that the pass releases before an op gets it. */
-static void test_released_too_early(void **state)
+FIXTURE_TEST(test_released_too_early)
 {
-    fixture *f = *state;
     bg_pool *pool = make_pool();
     bg_capture *capture = check_begin(f, pool);
     bg_tensor t = check_vector(take(pool));
@@ -186,9 +183,8 @@ static bg_graph *capture_with_bridge(fixture *f, bg_pool *pool, bool planted, in
     return check_end(capture);
 }
 
-static void test_bridge_given_away(void **state)
+FIXTURE_TEST(test_bridge_given_away)
 {
-    fixture *f = *state;
     bg_tensor other;
     int line;
     for (int planted = 0; planted < 2; planted++) {
@@ -206,9 +202,8 @@ static void test_bridge_given_away(void **state)
 }
 
 /* A block that the pass has released is a later bridge's to take. */
-static void test_bridge_in_released_block(void **state)
+FIXTURE_TEST(test_bridge_in_released_block)
 {
-    fixture *f = *state;
     bg_pool *pool = make_pool();
     bg_capture *capture = check_begin(f, pool);
     bg_tensor block = check_vector(take(pool));
@@ -225,9 +220,8 @@ static void test_bridge_in_released_block(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_bridges_overlap(void **state)
+FIXTURE_TEST(test_bridges_overlap)
 {
-    fixture *f = *state;
     for (int planted = 0; planted < 2; planted++) {
         bg_pool *pool = make_pool();
         bg_capture *capture = check_begin(f, pool);
@@ -251,21 +245,4 @@ static void test_bridges_overlap(void **state)
         bg_graph_destroy(graph);
         bg_pool_destroy(pool);
     }
-}
-
-#define CHECK_TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHECK_TEST(test_registered),        CHECK_TEST(test_registered_bounds),
-        CHECK_TEST(test_under_registered),  CHECK_TEST(test_kept_block),
-        CHECK_TEST(test_shared_blocks),     CHECK_TEST(test_released_too_early),
-        CHECK_TEST(test_bridge_given_away), CHECK_TEST(test_bridge_in_released_block),
-        CHECK_TEST(test_bridges_overlap),
-    };
-    /* The host device then gives the next allocation the address that was freed last. */
-    if (setenv("HOSTCUDA_MEMORY", "reuse", 0) != 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

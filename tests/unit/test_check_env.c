@@ -92,35 +92,35 @@ static void with_twin(fixture *f, const char *check, model bad, const char *kind
         fail_msg("%s, %s: %s", kind, site, text);
 }
 
-static void test_recapture(void **state)
+FIXTURE_TEST(test_recapture)
 {
-    with_twin(*state, "recapture", (model){.f = *state, .drifts = true}, "[frozen-value]");
+    with_twin(f, "recapture", (model){.f = f, .drifts = true}, "[frozen-value]");
 }
 
-static void test_poison(void **state)
+FIXTURE_TEST(test_poison)
 {
-    with_twin(*state, "poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+    with_twin(f, "poison", (model){.f = f, .leaves_out = true}, "[unwritten-output]");
 }
 
 /* What needs no forward function is looked at without one. */
-static void test_in_parts(void **state)
+FIXTURE_TEST(test_in_parts)
 {
     in_parts = true;
-    with_twin(*state, "graph,poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+    with_twin(f, "graph,poison", (model){.f = f, .leaves_out = true}, "[unwritten-output]");
     in_parts = false;
 }
 
 /* Each finds its own. */
-static void test_all(void **state)
+FIXTURE_TEST(test_all)
 {
-    with_twin(*state, "graph,replay,recapture,poison", (model){.f = *state, .drifts = true}, "[frozen-value]");
-    with_twin(*state, "graph,replay,recapture,poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+    with_twin(f, "graph,replay,recapture,poison", (model){.f = f, .drifts = true}, "[frozen-value]");
+    with_twin(f, "graph,replay,recapture,poison", (model){.f = f, .leaves_out = true}, "[unwritten-output]");
 }
 
 /* Not without launches, nor where the program has said what to check. */
-static void test_nothing(void **state)
+FIXTURE_TEST(test_nothing)
 {
-    model m = {.f = *state, .leaves_out = true};
+    model m = {.f = f, .leaves_out = true};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     char text[4096];
 
@@ -160,10 +160,10 @@ static void remove_directory(const char *directory)
 }
 
 /* The captures of a check are its own: the one timeline is of the program's graph, and so are the drawings. */
-static void test_trace_is_left(void **state)
+FIXTURE_TEST(test_trace_is_left)
 {
     char directory[] = "/tmp/breakgraph-check-XXXXXX", path[64], text[4096];
-    model m = {.f = *state};
+    model m = {.f = f};
 
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/trace.json", directory);
@@ -180,10 +180,10 @@ static void test_trace_is_left(void **state)
 }
 
 /* The replays of a check are its own: they do not step, and their pattern is no finding. */
-static void test_poison_does_not_step(void **state)
+FIXTURE_TEST(test_poison_does_not_step)
 {
     char directory[] = "/tmp/breakgraph-check-XXXXXX", path[64], text[4096];
-    model m = {.f = *state, .leaves_out = true};
+    model m = {.f = f, .leaves_out = true};
     bg_graph *graph = NULL;
 
     assert_non_null(mkdtemp(directory));
@@ -205,18 +205,4 @@ static void test_poison_does_not_step(void **state)
     assert_int_equal(unsetenv("BG_DEBUG"), 0);
     bg_graph_destroy(graph);
     remove_directory(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_in_parts, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_all, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_trace_is_left, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_poison_does_not_step, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

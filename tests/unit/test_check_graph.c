@@ -117,9 +117,9 @@ static float *allocate(void)
 
 /* ---- at the end of a capture ---- */
 
-static void test_capture(void **state)
+FIXTURE_TEST(test_capture)
 {
-    model good = {.f = *state, .x = ((fixture *)*state)->x, .ordered = true}, bad = good;
+    model good = {.f = f, .x = ((fixture *)f)->x, .ordered = true}, bad = good;
     char site[60];
     bg_graph *graph;
     const char *text;
@@ -146,10 +146,10 @@ static void test_capture(void **state)
 /* ---- before replays ---- */
 
 /* Told once, and the replay goes on: graph looks, replay guards. */
-static void test_freed(void **state)
+FIXTURE_TEST(test_freed)
 {
     float *memory = allocate();
-    model m = {.f = *state, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
+    model m = {.f = f, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
     bg_graph *graph = capture(&m, "graph");
 
     for (int i = 0; i < 5; i++)
@@ -168,9 +168,9 @@ static void test_freed(void **state)
 }
 
 /* Memory that only a node knows. */
-static void test_nodes(void **state)
+FIXTURE_TEST(test_nodes)
 {
-    model m = {.f = *state, .x = ((fixture *)*state)->x, .ordered = true, .hides = true};
+    model m = {.f = f, .x = ((fixture *)f)->x, .ordered = true, .hides = true};
     bg_graph *graph;
     float *other = allocate();
 
@@ -229,12 +229,11 @@ static void check_after_fault(void)
 }
 
 /* In a process of its own, since the device is lost with it, and before this one uses the device. */
-static void test_fault(void **state)
+TEST(test_fault)
 {
     int status = 0;
     pid_t pid;
 
-    (void)state;
     fflush(NULL);
     pid = fork();
     assert_true(pid >= 0);
@@ -245,15 +244,4 @@ static void test_fault(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail_msg("status %x", (unsigned)status);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fault),
-        cmocka_unit_test_setup_teardown(test_capture, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_freed, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_nodes, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Checks of addresses before each replay (BG_CHECK=replay), and of a runner's graphs. */
+#include "tests/support/test.h"
 #include "tests/support/checked_graphs.h"
 
 #include "memory/ledger.h"
@@ -6,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
+
 /* ---- before each replay ---- */
 
-static void test_replay(void **state)
+FIXTURE_TEST(test_replay)
 {
-    fixture *f = *state;
     char *memory = allocate(BYTES), line[40];
     bg_graph *graph;
     assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
@@ -30,9 +32,8 @@ static void test_replay(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_replay_of_blocks(void **state)
+FIXTURE_TEST(test_replay_of_blocks)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     char *arena = allocate((size_t)4 * BYTES);
     bg_capture *capture;
@@ -62,9 +63,8 @@ static void test_replay_of_blocks(void **state)
     EXPECT_CUDA(cudaFree(arena));
 }
 
-static void test_replay_options(void **state)
+FIXTURE_TEST(test_replay_options)
 {
-    fixture *f = *state;
     char *memory = allocate(BYTES);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
@@ -113,9 +113,8 @@ static bg_runner *make_runner(fixture *f, void *bound)
     return runner;
 }
 
-static void test_runner(void **state)
+FIXTURE_TEST(test_runner)
 {
-    fixture *f = *state;
     bg_batch batch = {.tokens = N - 1, .requests = 1, .max_query_len = 1};
     char *memory = allocate(BYTES);
     bg_runner *runner;
@@ -139,20 +138,4 @@ static void test_runner(void **state)
     EXPECT_ERROR("[freed] buffer token of the runner");
     EXPECT_ERROR("device allocation of 256 bytes");
     bg_runner_destroy(runner);
-}
-
-#define CHECK_TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHECK_TEST(test_replay),
-        CHECK_TEST(test_replay_of_blocks),
-        CHECK_TEST(test_replay_options),
-        CHECK_TEST(test_runner),
-    };
-    /* The host device then gives the next allocation the address that was freed last. */
-    if (setenv("HOSTCUDA_MEMORY", "reuse", 0) != 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

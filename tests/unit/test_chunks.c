@@ -14,13 +14,12 @@ static void take(bg__chunks *chunks, size_t bytes)
 }
 
 /* What is left of a chunk is not lost where a large request does not fit in it. */
-static void test_bytes(void **unused)
+TEST(test_bytes)
 {
     static const size_t sizes[][2] = {
         {9 * MIB, 16}, {9 * MIB, 16 * KIB}, {MIB, 3 * MIB}, {1536 * KIB, 2 * MIB}, {16, 16}, {9 * KIB, 5 * KIB},
     };
 
-    (void)unused;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         bg__chunks chunks = {0};
         size_t all = 0;
@@ -33,18 +32,17 @@ static void test_bytes(void **unused)
     }
 }
 
-static void test_few_allocations(void **unused)
+TEST(test_few_allocations)
 {
     bg__chunks chunks = {0};
 
-    (void)unused;
     for (int i = 0; i < 20000; i++)
         take(&chunks, 1000);
     assert_in_range(chunks.count, 1, 13);
     bg__chunks_free(&chunks);
 }
 
-static void test_apart(void **unused)
+TEST(test_apart)
 {
     enum { COUNT = 60 };
     bg__chunks chunks = {0};
@@ -53,7 +51,6 @@ static void test_apart(void **unused)
         size_t bytes;
     } taken[COUNT];
 
-    (void)unused;
     for (size_t i = 0; i < COUNT; i++) {
         taken[i].bytes = i % 3 == 0 ? 3000 * i : i;
         EXPECT_OK(bg__chunks_take(&chunks, taken[i].bytes, (void **)&taken[i].begin));
@@ -63,14 +60,4 @@ static void test_apart(void **unused)
     }
     bg__chunks_free(&chunks);
     assert_int_equal(chunks.bytes, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_few_allocations),
-        cmocka_unit_test(test_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Closures of eager calls that point into the stack of functions that have returned. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include "debug/memory/maps.h"
@@ -45,15 +46,15 @@ __attribute__((noinline)) static bg_graph *capture_local(fixture *f)
     return graph;
 }
 
-static void test_returned(void **state)
+FIXTURE_TEST(test_returned)
 {
-    bg_graph *graph = capture_local(*state);
+    bg_graph *graph = capture_local(f);
     EXPECT_FINDING(check(graph), "dangling", "closures_count#0", eager_line,
                    "the frame of a function that has returned");
     bg_graph_destroy(graph);
 }
 
-static void test_alive(void **state)
+FIXTURE_TEST(test_alive)
 {
     static int in_data;
     int local = 0, *on_heap = calloc(1, sizeof *on_heap);
@@ -61,9 +62,9 @@ static void test_alive(void **state)
 
     assert_non_null(on_heap);
     for (int i = 0; users[i] != NULL; i++) {
-        bg_graph *graph = capture(*state, users[i]);
+        bg_graph *graph = capture(f, users[i]);
         EXPECT_NO_FINDING(check(graph));
-        EXPECT_OK(bg_replay(graph, ((fixture *)*state)->stream));
+        EXPECT_OK(bg_replay(graph, ((fixture *)f)->stream));
         assert_int_equal(*users[i], 2);
         bg_graph_destroy(graph);
     }
@@ -124,21 +125,21 @@ __attribute__((noinline)) static bg_graph *capture_region(fixture *f, call c)
     return graph;
 }
 
-static void test_closures(void **state)
+FIXTURE_TEST(test_closures)
 {
-    bg_graph *graph = capture_region(*state, (call){.eager = true, .copied = true});
+    bg_graph *graph = capture_region(f, (call){.eager = true, .copied = true});
     EXPECT_FINDING(check(graph), "dangling", "closures_eager#0", 0, "(offset 16 of its closure)");
     bg_graph_destroy(graph);
 
-    graph = capture_region(*state, (call){.eager = true}); /* what is there now is not read */
+    graph = capture_region(f, (call){.eager = true}); /* what is there now is not read */
     EXPECT_FINDING(check(graph), "dangling", "closures_eager#0", 0, "(offset 0 of its closure)");
     bg_graph_destroy(graph);
 
-    graph = capture_region(*state, (call){.eager = true, .copied = true, .silent = true});
+    graph = capture_region(f, (call){.eager = true, .copied = true, .silent = true});
     EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
 
-    graph = capture_region(*state, (call){.copied = true}); /* its body runs at capture alone */
+    graph = capture_region(f, (call){.copied = true}); /* its body runs at capture alone */
     EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
 }
@@ -168,12 +169,12 @@ static bg_status null_pass(void *user, cudaStream_t stream)
     return bg_region_call(&region, stream, BG_SITE);
 }
 
-static void test_null(void **state)
+FIXTURE_TEST(test_null)
 {
     bg_region kept = BG_REGION_INIT;
     for (int i = 0; i < 2; i++) {
         bg_graph *graph = NULL;
-        EXPECT_OK(bg_capture_forward(&graph, null_pass, &kept, ((fixture *)*state)->stream, NULL));
+        EXPECT_OK(bg_capture_forward(&graph, null_pass, &kept, ((fixture *)f)->stream, NULL));
         EXPECT_NO_FINDING(check(graph));
         bg_graph_destroy(graph);
         kept.keep = keep_nothing;
@@ -182,13 +183,12 @@ static void test_null(void **state)
 }
 
 /* On the stack of a fiber or of a signal handler, no frame says what of the thread's own stack is in use. */
-static void test_other_stack(void **state)
+FIXTURE_TEST(test_other_stack)
 {
     volatile char here = 0;
     uintptr_t address = (uintptr_t)&here;
     bg__maps maps;
 
-    (void)state;
     EXPECT_OK(bg__maps_take(&maps, (const void *)address));
     assert_false(bg__maps_is_gone(&maps, address));
     assert_true(bg__maps_is_gone(&maps, maps.own_stack));
@@ -220,20 +220,9 @@ static void expect_warning(fixture *f, const char *checks)
     bg_graph_destroy(graph);
 }
 
-static void test_environment(void **state)
+FIXTURE_TEST(test_environment)
 {
-    expect_warning(*state, "graph");
-    expect_warning(*state, "replay");
-    expect_warning(*state, "graph,replay");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_returned), TEST(test_alive),       TEST(test_closures),
-        TEST(test_null),     TEST(test_other_stack), TEST(test_environment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    expect_warning(f, "graph");
+    expect_warning(f, "replay");
+    expect_warning(f, "graph,replay");
 }

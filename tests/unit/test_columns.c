@@ -31,9 +31,8 @@ static void expect(const char *json, const char *expected)
     free(text);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     expect(
         "{\"a\": 1.5, \"calls\": [{\"name\": \"x\", \"line\": 5}, {\"line\": null}, {\"line\": true, \"name\": \"y\"}, "
         "{\"name\": \"x\"}]}",
@@ -45,30 +44,27 @@ static void test_lists(void **state)
 }
 
 /* What is no list of objects with members stays as it is. */
-static void test_other_forms(void **state)
+TEST(test_other_forms)
 {
-    (void)state;
     expect("{}", "{\"strings\":[]}\n");
     expect("{\"a\": [], \"b\": [{}], \"c\": [{\"x\": 1}, 7], \"d\": {\"e\": \"f\"}}",
            "{\"a\":[],\"b\":[{}],\"c\":[{\"x\":1},7],\"d\":{\"e\":\"f\"},\n\"strings\":[]}\n");
 }
 
-static void test_escapes(void **state)
+TEST(test_escapes)
 {
     char *text = written("{\"</script>\": [{\"<!--\": \"</script>\"}], \"b\": \"<\xe2\x80\xa8\"}");
-    (void)state;
     assert_null(strchr(text, '<'));
     assert_null(strstr(text, "\xe2\x80\xa8"));
     free(text);
 }
 
 /* Rows of very many different members are no table. */
-static void test_many_members(void **state)
+TEST(test_many_members)
 {
     enum { ROWS = 3000 };
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "list");
     char *json, *text, name[16];
-    (void)state;
     for (int i = 0; i < ROWS; i++) {
         cJSON *row = cJSON_CreateObject();
         snprintf(name, sizeof name, "m%d", i);
@@ -84,12 +80,11 @@ static void test_many_members(void **state)
 }
 
 /* A text that occurs often is written once. */
-static void test_size(void **state)
+TEST(test_size)
 {
     enum { ROWS = 1000 };
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "nodes");
     char *json, *text;
-    (void)state;
     for (int i = 0; i < ROWS; i++) {
         cJSON *row = cJSON_CreateObject();
         assert_non_null(cJSON_AddStringToObject(row, "kernel", "void gemm<float, 128, 128>(float const*, float*)"));
@@ -102,13 +97,4 @@ static void test_size(void **state)
     cJSON_free(json);
     cJSON_Delete(root);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_many_members), cmocka_unit_test(test_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Ranks of one job: what they do together, captured collectives, disagreements, and ends in any order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -69,9 +65,8 @@ static int together(struct member *m)
     return 0;
 }
 
-static void test_together(void **state)
+TEST(test_together)
 {
-    (void)state;
     need_ranks(1);
     for (int size = 1; size <= ranks_possible(); size *= 2)
         run_members(size, together, NULL);
@@ -99,9 +94,8 @@ static int wrong_arguments(struct member *m)
     return 0;
 }
 
-static void test_wrong_arguments(void **state)
+TEST(test_wrong_arguments)
 {
-    (void)state;
     need_ranks(1);
     run_members(1, wrong_arguments, NULL);
 }
@@ -139,9 +133,8 @@ static int captured(struct member *m)
     return model_end(&model);
 }
 
-static void test_captured(void **state)
+TEST(test_captured)
 {
-    (void)state;
     need_ranks(1);
     for (int size = 1; size <= ranks_possible(); size *= 2)
         run_members(size, captured, NULL);
@@ -164,9 +157,8 @@ static int one_waits(struct member *m)
     return 0;
 }
 
-static void test_one_waits(void **state)
+TEST(test_one_waits)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, one_waits, NULL);
 }
@@ -237,9 +229,8 @@ static int disagree(struct member *m)
     return 0;
 }
 
-static void test_disagreements(void **state)
+TEST(test_disagreements)
 {
-    (void)state;
     need_ranks(2);
     for (size_t i = 0; i < sizeof differences / sizeof *differences; i++)
         for (int size = 2; size <= ranks_possible(); size *= 2)
@@ -288,9 +279,8 @@ static int end_in_order(struct member *m)
     return model_free(&model);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     need_ranks(2);
     for (unsigned seed = 1; seed <= 10; seed++) {
         print_message("seed %u\n", seed);
@@ -353,9 +343,8 @@ static int wrong_environment(struct member *m)
     return 0;
 }
 
-static void test_wrong_environment(void **state)
+TEST(test_wrong_environment)
 {
-    (void)state;
     need_ranks(1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         run_members(1, wrong_environment, &wrong[i]);
@@ -388,9 +377,8 @@ static int launched(struct member *m)
     return 0;
 }
 
-static void test_launchers(void **state)
+TEST(test_launchers)
 {
-    (void)state;
     need_ranks(2);
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         run_members(2, launched, launchers[i]);
@@ -408,27 +396,12 @@ static int in_batch_script(struct member *m)
     return 0;
 }
 
-static void test_batch_script(void **state)
+TEST(test_batch_script)
 {
-    (void)state;
     need_ranks(1);
     run_members(1, in_batch_script, "SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0");
     run_members(1, in_batch_script, "SLURM_JOB_ID=5 SLURM_NTASKS=4");
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_together),  cmocka_unit_test(test_wrong_arguments),   cmocka_unit_test(test_captured),
-        cmocka_unit_test(test_one_waits), cmocka_unit_test(test_disagreements),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_launchers), cmocka_unit_test(test_wrong_environment), cmocka_unit_test(test_batch_script),
-    };
-    return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,11 +1,7 @@
 /* A rank that dies, stops, leaves, is slow or does something else: an error that names it on every rank, and no hang.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -85,9 +81,8 @@ static int leaves(struct member *m)
     return 0;
 }
 
-static void test_ranks_that_go(void **state)
+TEST(test_ranks_that_go)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2) {
         run_members_but(size, killed_before_barrier, NULL, size - 1, SIGKILL);
@@ -118,9 +113,8 @@ static int killed_at_replay(struct member *m)
     return model_end(&model);
 }
 
-static void test_killed_at_replay(void **state)
+TEST(test_killed_at_replay)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members_but(size, killed_at_replay, NULL, size - 1, SIGKILL);
@@ -209,9 +203,8 @@ static int stops_at_answer(struct member *m)
     return 0;
 }
 
-static void test_stops_at_answer(void **state)
+TEST(test_stops_at_answer)
 {
-    (void)state;
     need_ranks(3);
     run_members_but(3, stops_at_answer, NULL, 1, SIGKILL);
 }
@@ -230,9 +223,8 @@ static int slow(struct member *m)
     return 0;
 }
 
-static void test_too_late(void **state)
+TEST(test_too_late)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2) {
         int last = size - 1, zero = 0;
@@ -277,9 +269,8 @@ static int replays_alone(struct member *m)
     return model_end(&model);
 }
 
-static void test_watchdog(void **state)
+TEST(test_watchdog)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2) {
         int given_up = 0;
@@ -314,9 +305,8 @@ static int nested(struct member *m)
     return model_end(&model);
 }
 
-static void test_nested(void **state)
+TEST(test_nested)
 {
-    (void)state;
     need_ranks(1);
     run_members(1, nested, NULL);
 }
@@ -339,9 +329,8 @@ static int slow_replay(struct member *m)
     return model_end(&model);
 }
 
-static void test_slow_replay(void **state)
+TEST(test_slow_replay)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, slow_replay, NULL);
     assert_string_equal(members_said[0], "");
@@ -386,9 +375,8 @@ static int moves_again(struct member *m)
     return 0;
 }
 
-static void test_moves_again(void **state)
+TEST(test_moves_again)
 {
-    (void)state;
     need_ranks(3);
     for (int slow = 0; slow < 2; slow++)
         run_members(3, moves_again, &slow);
@@ -415,9 +403,8 @@ static int aborted(struct member *m)
     return model_end(&model);
 }
 
-static void test_abort(void **state)
+TEST(test_abort)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, aborted, NULL);
@@ -483,10 +470,9 @@ static int used_after_abort(struct member *m)
     return model_end(&model);
 }
 
-static void test_used_after_abort(void **state)
+TEST(test_used_after_abort)
 {
     const bool graph_first[] = {true, false};
-    (void)state;
     need_ranks(2);
     for (int i = 0; i < 2; i++)
         run_members(2, used_after_abort, &graph_first[i]);
@@ -518,9 +504,8 @@ static int replays_another(struct member *m)
     return model_end(&model);
 }
 
-static void test_another_replay(void **state)
+TEST(test_another_replay)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, replays_another, NULL);
 }
@@ -539,35 +524,11 @@ static int destroyed_in_flight(struct member *m)
     return model_end(&model);
 }
 
-static void test_destroyed_in_flight(void **state)
+TEST(test_destroyed_in_flight)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, destroyed_in_flight, NULL);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_that_go),
-        cmocka_unit_test(test_stops_at_answer),
-        cmocka_unit_test(test_killed_at_replay),
-        cmocka_unit_test(test_too_late),
-        cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_slow_replay),
-        cmocka_unit_test(test_moves_again),
-        cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_used_after_abort),
-        cmocka_unit_test(test_another_replay),
-        cmocka_unit_test(test_destroyed_in_flight),
-    };
-    return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* A child of a rank's process has no part in its communicator: each call says so, and the ranks go on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -116,9 +112,8 @@ static int forks(struct member *m)
     return 0;
 }
 
-static void test_forks(void **state)
+TEST(test_forks)
 {
-    (void)state;
     need_ranks(1);
     for (int size = 1; size <= ranks_possible(); size *= 2) {
         run_members(size, forks, NULL);
@@ -152,22 +147,11 @@ static int later_process(struct member *m)
     return 0;
 }
 
-static void test_later_process(void **state)
+TEST(test_later_process)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, later_process, NULL);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forks), cmocka_unit_test(test_later_process)};
-    return cmocka_run_group_tests_name("comm_fork", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

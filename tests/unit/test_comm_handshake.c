@@ -1,11 +1,7 @@
 /* Who pretends to be of a job: a rank that does not know the token, a rank 0 that does not, and what is sent again or
  * passed on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -305,10 +301,9 @@ static int speaking_otherwise(struct member *m)
     return with_stranger(m, speak_otherwise);
 }
 
-static void test_strangers_at_rank_0(void **state)
+TEST(test_strangers_at_rank_0)
 {
     static const member_body bodies[] = {guessing, reflecting, replaying, changing, relaying, speaking_otherwise};
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         run_stranger(bodies[i]);
 }
@@ -331,9 +326,8 @@ static int half_way(struct member *m)
     return join_well(m);
 }
 
-static void test_half_way(void **state)
+TEST(test_half_way)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, half_way, NULL);
 }
@@ -419,10 +413,9 @@ static int false_rank_0(struct member *m)
     return 0;
 }
 
-static void test_false_rank_0(void **state)
+TEST(test_false_rank_0)
 {
     static const int numbers[] = {0, 1};
-    (void)state;
     need_ranks(1);
     for (size_t i = 0; i < sizeof pretences / sizeof *pretences; i++)
         run_processes_as(2, 2, numbers, false_rank_0, pretences[i]);
@@ -498,11 +491,10 @@ static int other_listener(struct member *m)
     return 0;
 }
 
-static void test_other_user(void **state)
+TEST(test_other_user)
 {
     static const int numbers[] = {0, 1, 2};
     static const char *const tokens[] = {secret, NULL};
-    (void)state;
     need_ranks(2);
     if (!need_root())
         skip();
@@ -514,11 +506,10 @@ static void test_other_user(void **state)
 }
 
 /* The kernel has its end in another table. With a token who is in no table may join. */
-static void test_other_user_by_ipv6(void **state)
+TEST(test_other_user_by_ipv6)
 {
     static const int numbers[] = {0, 1, 2};
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)state;
     need_ranks(2);
     if (fd < 0)
         print_message("skipped: there is no IPv6\n");
@@ -530,20 +521,6 @@ static void test_other_user_by_ipv6(void **state)
     run_processes_as(2, 2, numbers, other_listener, secret);
     by_ipv6 = false;
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers_at_rank_0), cmocka_unit_test(test_half_way),
-        cmocka_unit_test(test_false_rank_0),        cmocka_unit_test(test_other_user),
-        cmocka_unit_test(test_other_user_by_ipv6),
-    };
-    return cmocka_run_group_tests_name("comm_handshake", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* Who may join a job, and what becomes of those that do not fit: strangers cost it nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -47,11 +43,10 @@ static int strange(struct member *m)
     return 0;
 }
 
-static void test_strangers(void **state)
+TEST(test_strangers)
 {
     static const char *const words[] = {"", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "1Rgb"};
     static const int numbers[] = {0, 1, 2};
-    (void)state;
     need_ranks(2);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         run_processes_as(3, 2, numbers, strange, words[i]);
@@ -66,10 +61,9 @@ static int nobody(struct member *m)
     return 0;
 }
 
-static void test_nobody(void **state)
+TEST(test_nobody)
 {
     static const int numbers[] = {1};
-    (void)state;
     need_ranks(1);
     run_processes_as(1, 2, numbers, nobody, NULL);
 }
@@ -130,10 +124,9 @@ static int by_slow_name(struct member *m)
     return 0;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     static const int zero[] = {0}, one[] = {1};
-    (void)state;
     need_ranks(1);
     run_processes_as(1, 2, zero, by_number, "127.0.0.1");
     run_processes_as(1, 2, one, by_number, "127.0.0.1");
@@ -161,11 +154,10 @@ static int with_tokens(struct member *m)
     return tell_ready(m);
 }
 
-static void test_tokens(void **state)
+TEST(test_tokens)
 {
     static const char *const tokens[] = {"", "the job's secreT", "the job's secret and more"};
     static const int numbers[] = {0, 1, 2};
-    (void)state;
     need_ranks(2);
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
         run_processes_as(3, 2, numbers, with_tokens, tokens[i]);
@@ -183,9 +175,8 @@ static int long_token(struct member *m)
     return 0;
 }
 
-static void test_long_token(void **state)
+TEST(test_long_token)
 {
-    (void)state;
     need_ranks(1);
     run_members(1, long_token, NULL);
 }
@@ -202,10 +193,9 @@ static int empty_token(struct member *m)
     return 0;
 }
 
-static void test_empty_token(void **state)
+TEST(test_empty_token)
 {
     static const int numbers[] = {0};
-    (void)state;
     need_ranks(1);
     run_processes_as(1, 2, numbers, empty_token, NULL);
 }
@@ -230,10 +220,9 @@ static int twice(struct member *m)
     return 0;
 }
 
-static void test_twice(void **state)
+TEST(test_twice)
 {
     static const int numbers[] = {0, 1, 1, 2};
-    (void)state;
     need_ranks(3);
     run_processes_as(4, 3, numbers, twice, NULL);
 }
@@ -251,9 +240,8 @@ static int other_size(struct member *m)
     return 0;
 }
 
-static void test_other_size(void **state)
+TEST(test_other_size)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, other_size, NULL);
@@ -276,10 +264,9 @@ static int port_taken(struct member *m)
     return 0;
 }
 
-static void test_port_taken(void **state)
+TEST(test_port_taken)
 {
     static const int numbers[] = {0, 1};
-    (void)state;
     need_ranks(1);
     run_processes_as(2, 2, numbers, port_taken, NULL);
 }
@@ -305,9 +292,8 @@ static int missing(struct member *m)
     return 0;
 }
 
-static void test_missing(void **state)
+TEST(test_missing)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, missing, NULL);
@@ -331,27 +317,11 @@ static int dies_early(struct member *m)
     return 0;
 }
 
-static void test_dies_early(void **state)
+TEST(test_dies_early)
 {
-    (void)state;
     need_ranks(3);
     run_members_but(3, dies_early, NULL, 1, SIGALRM);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_nobody),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_long_token),  cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_dies_early), cmocka_unit_test(test_empty_token),
-    };
-    return cmocka_run_group_tests_name("comm_join", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* Ranks that leave while something is under way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -31,24 +27,11 @@ static int dies_after_goodbye(struct member *m)
     return 0;
 }
 
-static void test_dies_after_goodbye(void **state)
+TEST(test_dies_after_goodbye)
 {
-    (void)state;
     need_ranks(2);
     run_members_but(2, dies_after_goodbye, NULL, 1, SIGKILL);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dies_after_goodbye),
-    };
-    return cmocka_run_group_tests_name("comm_leave", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* Where ranks meet: at a port, at a socket of this machine, and with few open files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -28,15 +24,95 @@
 
 static const char secret[] = "the job's secret";
 
+/* ---- few open files -------------------------------------------------------------------------------------------- */
+
+/* So many more than are open; what the host device and the test have open does not count. */
+static int leave_files(int more)
+{
+    struct rlimit few;
+    int count, next = -1;
+    EXPECT(cudaGetDeviceCount(&count) == cudaSuccess);
+    next = dup(STDERR_FILENO);
+    EXPECT(next >= 0 && close(next) == 0);
+    EXPECT(next + more < 33); /* less than rank 0 would listen to at once */
+    few = (struct rlimit){(rlim_t)(next + more), (rlim_t)(next + more)};
+    EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    return 0;
+}
+
+static int few_files(struct member *m)
+{
+    return (m->rank == 0 && leave_files(12)) || join_well(m);
+}
+
+/* The last process is a stranger: it comes more often than there is room, and says nothing. */
+static int few_files_and_strangers(struct member *m)
+{
+    if (m->rank == 1)
+        return await_ready(m) || join_well(m);
+    if (m->rank == 0)
+        return few_files(m);
+    for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
+        pass_time(0.01);
+    if (tell_ready(m))
+        return 1;
+    pass_time(3); /* and it stays */
+    return 0;
+}
+
+/* Two events, and the socket that listens: there is no room for who comes. */
+static int too_few_files(struct member *m)
+{
+    bg_comm *comm = NULL;
+    if (m->rank == 0 && leave_files(3))
+        return 1;
+    m->options.timeout = 3;
+    bg_status status = bg_comm_create(&comm, &m->options);
+    EXPECT(comm == NULL && status != BG_OK);
+    if (m->rank == 0)
+        EXPECT_SAID(status, BG_ERROR_IO, "open files (ulimit -n)");
+    return 0;
+}
+
+/* poll takes no more than the limit, though they are open. */
+TEST(test_wait_names_the_limit)
+{
+    struct rlimit before, few = {8, 0};
+    struct pollfd fds[16];
+    double start = bg__now_ms();
+    for (int i = 0; i < 16; i++)
+        fds[i] = (struct pollfd){-1, POLLIN, POLLIN};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(bg__wait(fds, 16, bg__now_ms() + 1000), BG_ERROR_IO);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_non_null(strstr(bg_last_error(), "this process may have 8 open files (ulimit -n)"));
+    assert_int_equal(fds[3].revents, 0);
+    assert_true(bg__now_ms() - start >= 10); /* who goes on all the same does not spin */
+}
+
+TEST(test_few_files)
+{
+    static const int numbers[] = {0, 1, 2};
+    need_ranks(2);
+    if (strcmp(bg_device_kind(), "host") != 0) {
+        print_message("skipped: a GPU's driver and NCCL open files of their own\n");
+        skip();
+    }
+    run_members(2, few_files, NULL);
+    run_members(2, too_few_files, NULL);
+    run_processes_as(3, 2, numbers, few_files_and_strangers, NULL);
+}
+
 /* ---- connected to itself --------------------------------------------------------------------------------------- */
 
 /* As where MASTER_PORT is one that the system gives to connections, and rank 0 is late: sooner or later. */
-static void test_own_end(void **state)
+TEST(test_own_end)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t bytes = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), other, listener;
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
@@ -81,9 +157,8 @@ static int meets_itself(struct member *m)
     return join_well(m);
 }
 
-static void test_meets_itself(void **state)
+TEST(test_meets_itself)
 {
-    (void)state;
     need_ranks(2);
     run_members(2, meets_itself, NULL);
     run_members(2, meets_itself, secret);
@@ -92,13 +167,12 @@ static void test_meets_itself(void **state)
 /* ---- where another listens -------------------------------------------------------------------------------------- */
 
 /* A name may stand for two addresses. Ranks that begin with the first would meet who listens there. */
-static void test_first_address_taken(void **state)
+TEST(test_first_address_taken)
 {
     struct sockaddr_in first = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, second;
     socklen_t bytes = sizeof first;
     int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
     char text[BG__NAME_MAX];
-    (void)state;
     assert_true(other >= 0);
     assert_int_equal(bind(other, (struct sockaddr *)&first, sizeof first), 0);
     assert_int_equal(listen(other, 1), 0);
@@ -180,11 +254,10 @@ static int long_path(struct member *m)
     return 0;
 }
 
-static void test_socket(void **state)
+TEST(test_socket)
 {
     char directory[] = "/tmp/breakgraph-test-XXXXXX", much[120];
     char *path;
-    (void)state;
     need_ranks(2);
     assert_non_null(mkdtemp(directory));
     path = socket_in(directory);
@@ -205,11 +278,10 @@ static void test_socket(void **state)
 }
 
 /* As started by torchrun, in a rank of breakgraph run --ranks. */
-static void test_torchrun_in_a_rank(void **state)
+TEST(test_torchrun_in_a_rank)
 {
     bg_comm_options options = BG_COMM_OPTIONS_INIT;
     bg__job job;
-    (void)state;
     options.rank = 0;
     options.size = 2;
     assert_int_equal(setenv("BG_RANKS_SOCKET", "/tmp/outer/ranks", 1), 0);
@@ -222,107 +294,6 @@ static void test_torchrun_in_a_rank(void **state)
     assert_int_equal(job.port, 4001);
     assert_int_equal(unsetenv("TORCHELASTIC_RUN_ID") | unsetenv("MASTER_PORT") | unsetenv("BG_RANKS_SOCKET"), 0);
 }
-
-/* ---- few open files -------------------------------------------------------------------------------------------- */
-
-/* So many more than are open; what the host device and the test have open does not count. */
-static int leave_files(int more)
-{
-    struct rlimit few;
-    int count, next = -1;
-    EXPECT(cudaGetDeviceCount(&count) == cudaSuccess);
-    next = dup(STDERR_FILENO);
-    EXPECT(next >= 0 && close(next) == 0);
-    EXPECT(next + more < 33); /* less than rank 0 would listen to at once */
-    few = (struct rlimit){(rlim_t)(next + more), (rlim_t)(next + more)};
-    EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
-    return 0;
-}
-
-static int few_files(struct member *m)
-{
-    return (m->rank == 0 && leave_files(12)) || join_well(m);
-}
-
-/* The last process is a stranger: it comes more often than there is room, and says nothing. */
-static int few_files_and_strangers(struct member *m)
-{
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
-    if (m->rank == 0)
-        return few_files(m);
-    for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
-        pass_time(0.01);
-    if (tell_ready(m))
-        return 1;
-    pass_time(3); /* and it stays */
-    return 0;
-}
-
-/* Two events, and the socket that listens: there is no room for who comes. */
-static int too_few_files(struct member *m)
-{
-    bg_comm *comm = NULL;
-    if (m->rank == 0 && leave_files(3))
-        return 1;
-    m->options.timeout = 3;
-    bg_status status = bg_comm_create(&comm, &m->options);
-    EXPECT(comm == NULL && status != BG_OK);
-    if (m->rank == 0)
-        EXPECT_SAID(status, BG_ERROR_IO, "open files (ulimit -n)");
-    return 0;
-}
-
-/* poll takes no more than the limit, though they are open. */
-static void test_wait_names_the_limit(void **state)
-{
-    struct rlimit before, few = {8, 0};
-    struct pollfd fds[16];
-    double start = bg__now_ms();
-    (void)state;
-    for (int i = 0; i < 16; i++)
-        fds[i] = (struct pollfd){-1, POLLIN, POLLIN};
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few.rlim_max = before.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    assert_int_equal(bg__wait(fds, 16, bg__now_ms() + 1000), BG_ERROR_IO);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_non_null(strstr(bg_last_error(), "this process may have 8 open files (ulimit -n)"));
-    assert_int_equal(fds[3].revents, 0);
-    assert_true(bg__now_ms() - start >= 10); /* who goes on all the same does not spin */
-}
-
-static void test_few_files(void **state)
-{
-    static const int numbers[] = {0, 1, 2};
-    (void)state;
-    need_ranks(2);
-    if (strcmp(bg_device_kind(), "host") != 0) {
-        print_message("skipped: a GPU's driver and NCCL open files of their own\n");
-        skip();
-    }
-    run_members(2, few_files, NULL);
-    run_members(2, too_few_files, NULL);
-    run_processes_as(3, 2, numbers, few_files_and_strangers, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_files), /* before others have opened any */
-        cmocka_unit_test(test_wait_names_the_limit),
-        cmocka_unit_test(test_own_end),
-        cmocka_unit_test(test_meets_itself),
-        cmocka_unit_test(test_first_address_taken),
-        cmocka_unit_test(test_socket),
-        cmocka_unit_test(test_torchrun_in_a_rank),
-    };
-    return cmocka_run_group_tests_name("comm_meeting", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* Ranks that do not come, of more than a machine has: rank 0 names them all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -22,26 +18,13 @@ static int waits(struct member *m)
     return 0;
 }
 
-static void test_many_missing(void **state)
+TEST(test_many_missing)
 {
     const int two[] = {0, 2};
-    (void)state;
     need_ranks(1);
     run_processes_as(1, MANY, two, waits, NULL);
     run_processes_as(2, MANY, two, waits, "one has come");
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_missing),
-    };
-    return cmocka_run_group_tests_name("comm_missing", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

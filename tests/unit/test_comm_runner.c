@@ -1,10 +1,6 @@
 /* A runner of which one rank's pass fails: an error that names it on every rank, and no hang. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -75,9 +71,8 @@ static int eager_run_fails(struct member *m)
     return model_end(&pass.model);
 }
 
-static void test_eager_run_fails(void **state)
+TEST(test_eager_run_fails)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, eager_run_fails, NULL);
@@ -198,9 +193,8 @@ static int sum_beside(struct member *m)
 }
 
 /* The same sums eagerly, in segments and in one graph. */
-static void test_collective_beside_the_pass(void **state)
+TEST(test_collective_beside_the_pass)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, sum_beside, NULL);
@@ -244,27 +238,14 @@ static int sleeps_in_capture(struct member *m)
     return capture_in_part(m, &pass, "has waited 1 s at \"");
 }
 
-static void test_ends_in_capture(void **state)
+TEST(test_ends_in_capture)
 {
-    (void)state;
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2) {
         run_members_but(size, dies_in_capture, NULL, size - 1, SIGKILL);
         run_members(size, sleeps_in_capture, NULL);
     }
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eager_run_fails),
-                                       cmocka_unit_test(test_collective_beside_the_pass),
-                                       cmocka_unit_test(test_ends_in_capture)};
-    return cmocka_run_group_tests_name("comm_runner", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

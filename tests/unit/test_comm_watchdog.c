@@ -1,11 +1,7 @@
 /* What rank 0 asks, and what verdict it gives, where others are stuck: its watchdog's thread, ranks that the test
  * plays, and time that goes on when the test lets it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -163,10 +159,11 @@ static void hear_verdict(struct scene *s, const char *text)
 
 #define ZERO "rank 0: not in a replay; the last call made with the others was \"\""
 
+#define COMM_WATCHDOG_TEST(name) TEST_F(name, open_scene, close_scene, struct scene *s)
+
 /* When another rank is stuck than that for which it has asked, what all have told is old. */
-static void test_asks_anew(void **state)
+COMM_WATCHDOG_TEST(test_asks_anew)
 {
-    struct scene *s = *state;
     say_stuck(s, 2);
     for (int i = 1; i < RANKS; i++) {
         hear_question(s, i, 1);
@@ -182,9 +179,8 @@ static void test_asks_anew(void **state)
 }
 
 /* The reason that is named is one that still is. */
-static void test_moves(void **state)
+COMM_WATCHDOG_TEST(test_moves)
 {
-    struct scene *s = *state;
     say_stuck(s, 1);
     hear_question(s, 1, 1);
     hear_question(s, 2, 1);
@@ -198,9 +194,8 @@ static void test_moves(void **state)
 }
 
 /* A rank that leaves is stuck no more. */
-static void test_leaves(void **state)
+COMM_WATCHDOG_TEST(test_leaves)
 {
-    struct scene *s = *state;
     say_stuck(s, 1);
     hear_question(s, 1, 1);
     hear_question(s, 2, 1);
@@ -212,17 +207,6 @@ static void test_leaves(void **state)
     hear_verdict(s, "rank 2 is stuck: " ZERO "; rank 1: has left the job; rank 2: here");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scene, close_scene)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_asks_anew), TEST(test_moves), TEST(test_leaves)};
-    return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

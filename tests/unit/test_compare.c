@@ -171,56 +171,44 @@ static void check(fixture *f, const struct kind *k, const bgk_tolerance *t)
     assert_true(found.digest[0] != found.digest[1]);
 }
 
-static void test_all_kinds(void **state)
+FIXTURE_TEST(test_all_kinds)
 {
     static const bgk_tolerance tolerances[] = {{0, 0, 0}, {0, 0, 1}, {0, 1e-3, 0}, {1e-3, 0, 0}, {10, 0.5, 2}};
     printf("seed %llu\n", (unsigned long long)random_state);
     for (int k = 0; k < KINDS; k++)
         for (size_t t = 0; t < sizeof tolerances / sizeof *tolerances; t++)
-            check(*state, &kinds[k], &tolerances[t]);
+            check(f, &kinds[k], &tolerances[t]);
 }
 
 /* The digest is of what is where. */
-static void test_digest(void **state)
+FIXTURE_TEST(test_digest)
 {
     const bgk_tolerance bits = {0, 0, 0};
     int a[] = {1, 2, 3, 4}, same[] = {1, 2, 3, 4}, moved[] = {2, 1, 3, 4};
-    bgk_difference d = compare(*state, &kinds[6], a, same, 4, &bits);
+    bgk_difference d = compare(f, &kinds[6], a, same, 4, &bits);
     assert_true(d.digest[0] == d.digest[1]);
     assert_true(d.differing == 0 && d.beyond == 0 && d.first == ~0ull && d.ulp == 0);
-    d = compare(*state, &kinds[6], a, moved, 4, &bits);
+    d = compare(f, &kinds[6], a, moved, 4, &bits);
     assert_true(d.digest[0] != d.digest[1]);
     assert_true(d.differing == 2 && d.beyond == 2 && d.first == 0 && d.ulp == 1);
 }
 
-static void test_zeros(void **state)
+FIXTURE_TEST(test_zeros)
 {
     const bgk_tolerance bits = {0, 0, 0}, one = {0, 0, 1};
     float a[] = {0.0f, 1.0f, NAN, INFINITY}, b[] = {-0.0f, nextafterf(1.0f, 2.0f), -NAN, -INFINITY};
-    bgk_difference d = compare(*state, &kinds[0], a, b, 4, &bits);
+    bgk_difference d = compare(f, &kinds[0], a, b, 4, &bits);
     assert_true(d.differing == 4 && d.beyond == 4 && d.first == 0 && d.lost == 1 && d.ulp == 1);
     assert_true(d.absolute == FLT_EPSILON && d.nan[0] == 1 && d.nan[1] == 1 && d.inf[0] == 1 && d.inf[1] == 1);
-    d = compare(*state, &kinds[0], a, b, 4, &one);
+    d = compare(f, &kinds[0], a, b, 4, &one);
     assert_true(d.differing == 4 && d.beyond == 1 && d.first == 3);
 }
 
-static void test_refused(void **state)
+FIXTURE_TEST(test_refused)
 {
     const bgk_tolerance bits = {0, 0, 0};
-    fixture *f = *state;
     assert_int_equal(bgk_compare(f->x.data, f->x.data, f->y.data, 0, BGK_ELEMENT_F32, &bits, f->stream),
                      cudaErrorInvalidValue);
     assert_int_equal(bgk_compare(f->x.data, f->x.data, f->y.data, 1, (bgk_element)99, &bits, f->stream),
                      cudaErrorInvalidValue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_kinds, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_digest, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_zeros, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_refused, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,10 +266,10 @@ static result plain_result(model *m)
 
 /* ---- a rule that is right ---- */
 
-static void test_levels(void **state)
+FIXTURE_TEST(test_levels)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     result plain = plain_result(&m);
 
     captured seen = capture(&m, BG_LEVEL_AS_IS, "right", "once", NULL);
@@ -298,11 +298,11 @@ static void test_levels(void **state)
     close_model(&m);
 }
 
-static void test_shapes(void **state)
+FIXTURE_TEST(test_shapes)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     captured c = capture(&m, BG_LEVEL_ONCE, "shaped", "once", NULL);
     assert_int_equal(c.fusion.state, BG_FUSION_OFF);
     bg_graph_destroy(c.graph);
@@ -318,7 +318,7 @@ static void test_shapes(void **state)
     assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
     bg_graph_destroy(c.graph);
     close_model(&m);
-    open_model(&m, *state, 16);
+    open_model(&m, f, 16);
     c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", NULL);
     assert_int_equal(c.fusion.state, BG_FUSION_OFF);
     assert_non_null(strstr(c.fusion.why, "16 rows"));
@@ -326,10 +326,10 @@ static void test_shapes(void **state)
     close_model(&m);
 }
 
-static void test_selection(void **state)
+FIXTURE_TEST(test_selection)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     captured c = capture(&m, BG_LEVEL_ONCE, "right,!right#0", "once", NULL);
     assert_int_equal(c.info.applied, 0);
     bg_graph_destroy(c.graph);
@@ -343,11 +343,11 @@ static void test_selection(void **state)
 }
 
 /* Nothing is launched: there is no data. */
-static void test_unlaunched(void **state)
+FIXTURE_TEST(test_unlaunched)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     model m;
-    open_model(&m, *state, 3);
+    open_model(&m, f, 3);
     result plain = plain_result(&m);
     options.launch_segments = false;
     captured c = capture(&m, BG_LEVEL_ONCE, "right", "always", &options);
@@ -383,10 +383,10 @@ static void expect_dropped(model *m, const char *op, const char *field)
     bg_graph_destroy(c.graph);
 }
 
-static void test_wrong_rules(void **state)
+FIXTURE_TEST(test_wrong_rules)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     expect_dropped(&m, "wrong_epsilon", "n of norm#0");
     expect_dropped(&m, "swapped", "n of norm#0");
     expect_dropped(&m, "padded", "the last rows are zero");
@@ -394,10 +394,10 @@ static void test_wrong_rules(void **state)
     close_model(&m);
 }
 
-static void test_wrong_in_place(void **state)
+FIXTURE_TEST(test_wrong_in_place)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     captured c = capture(&m, BG_LEVEL_ONCE, "in_place", "once", NULL);
     assert_int_not_equal(c.fusion.state, BG_FUSION_DIFFERS); /* n is memory of its own */
     bg_graph_destroy(c.graph);
@@ -413,15 +413,15 @@ static void test_wrong_in_place(void **state)
     close_model(&m);
 }
 
-static void test_wrong_beyond_64_rows(void **state)
+FIXTURE_TEST(test_wrong_beyond_64_rows)
 {
     model m;
-    open_model(&m, *state, 64);
+    open_model(&m, f, 64);
     captured c = capture(&m, BG_LEVEL_ONCE, "large", "once", NULL);
     assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
     bg_graph_destroy(c.graph);
     close_model(&m);
-    open_model(&m, *state, 65);
+    open_model(&m, f, 65);
     expect_dropped(&m, "large", "x of plus#0");
     close_model(&m);
 }
@@ -441,10 +441,10 @@ static void expect_refused(model *m, const char *op, const char *why)
     bg_graph_destroy(c.graph);
 }
 
-static void test_refused(void **state)
+FIXTURE_TEST(test_refused)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     m.raw = true;
     expect_refused(&m, "right", "work that no op call has launched");
     m.raw = false;
@@ -459,10 +459,10 @@ static void test_refused(void **state)
 }
 
 /* A break is no near miss: the calls are in different segments. */
-static void test_break(void **state)
+FIXTURE_TEST(test_break)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     m.eager = true;
     captured c = capture(&m, BG_LEVEL_ONCE, "right", "once", NULL);
     assert_int_equal(c.info.fusions, 0);
@@ -471,10 +471,10 @@ static void test_break(void **state)
     close_model(&m);
 }
 
-static void test_memory_nodes(void **state)
+FIXTURE_TEST(test_memory_nodes)
 {
     model m;
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     m.memory = true;
     expect_refused(&m, "right", "allocation nodes");
     close_model(&m);
@@ -482,7 +482,7 @@ static void test_memory_nodes(void **state)
 
 /* ---- arguments ---- */
 
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
     static const char *const bad_sizes[] = {"", "few", "schedule", "1,", ",1", "1;2", "0", "-1", "1 2", "99999999999"};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -492,7 +492,7 @@ static void test_arguments(void **state)
     bg_graph *graph;
     model m;
 
-    open_model(&m, *state, 4);
+    open_model(&m, f, 4);
     options.level = 4;
     EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.level is 4");
@@ -521,16 +521,4 @@ static void test_arguments(void **state)
     EXPECT_STATUS(bg_graph_get_compile_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
     bg_graph_destroy(graph);
     close_model(&m);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_levels),      TEST(test_shapes),         TEST(test_selection), TEST(test_unlaunched),
-        TEST(test_wrong_rules), TEST(test_wrong_in_place), TEST(test_refused),   TEST(test_wrong_beyond_64_rows),
-        TEST(test_break),       TEST(test_memory_nodes),   TEST(test_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,18 +273,17 @@ static void expect_pool(fixture *f, const char *op)
     bg_graph_destroy(graph);
 }
 
-static void test_pool(void **state)
+FIXTURE_TEST(test_pool)
 {
     EXPECT_OK(bg_pool_create(&now.pool, NULL));
-    expect_pool(*state, "with_scratch");
-    expect_pool(*state, "with_pool");
+    expect_pool(f, "with_scratch");
+    expect_pool(f, "with_pool");
     bg_pool_destroy(now.pool);
     now.pool = NULL;
 }
 
-static void test_scratch_of_calls(void **state)
+FIXTURE_TEST(test_scratch_of_calls)
 {
-    fixture *f = *state;
     bg_graph *graph;
 
     EXPECT_OK(bg_pool_create(&now.pool, NULL));
@@ -300,9 +299,8 @@ static void test_scratch_of_calls(void **state)
 }
 
 /* Another stream may read what a pass only reads, such as weights, while the pass is proven. */
-static void test_inputs_stay(void **state)
+FIXTURE_TEST(test_inputs_stay)
 {
-    fixture *f = *state;
     float seen[N];
     bg_graph *graph;
 
@@ -319,9 +317,8 @@ static void test_inputs_stay(void **state)
     now.seen = NULL;
 }
 
-static void test_recapture(void **state)
+FIXTURE_TEST(test_recapture)
 {
-    fixture *f = *state;
     bg_report *report;
 
     bg_graph_destroy(capture(f, forward, "with_scratch")); /* proven from now on */
@@ -334,9 +331,8 @@ static void test_recapture(void **state)
 
 /* ---- values ---- */
 
-static void test_values(void **state)
+FIXTURE_TEST(test_values)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, forward_values, "by_three");
 
     assert_int_equal(count_applied(graph), 1);
@@ -359,19 +355,18 @@ static void expect_unused(fixture *f, const char *op, bg_fusion_state state, con
     bg_graph_destroy(graph);
 }
 
-static void test_bodies(void **state)
+FIXTURE_TEST(test_bodies)
 {
-    expect_unused(*state, "eager", BG_FUSION_REFUSED, "is an eager op");
-    expect_unused(*state, "with_calls", BG_FUSION_DIFFERS, "its body calls ops");
-    expect_unused(*state, "with_wait", BG_FUSION_DIFFERS, "it cannot be captured");
+    expect_unused(f, "eager", BG_FUSION_REFUSED, "is an eager op");
+    expect_unused(f, "with_calls", BG_FUSION_DIFFERS, "its body calls ops");
+    expect_unused(f, "with_wait", BG_FUSION_DIFFERS, "it cannot be captured");
 }
 
 /* Without a proof, such an op fails the capture; the stream stays usable. */
-static void test_bodies_unproven(void **state)
+FIXTURE_TEST(test_bodies_unproven)
 {
     static const char *const ops[] = {"with_calls", "with_wait"};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    fixture *f = *state;
     bg_graph *graph;
 
     assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
@@ -387,9 +382,8 @@ static void test_bodies_unproven(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_host_nodes_stay(void **state)
+FIXTURE_TEST(test_host_nodes_stay)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, forward_and_tell, "plain");
     bg_fusion fusion = find_fusion(graph, "plain");
 
@@ -416,10 +410,9 @@ static bg_status run_twice(void *user, bg_piece *piece)
     return bg_passes_run(passes, 2, piece);
 }
 
-static void test_rules_twice(void **state)
+FIXTURE_TEST(test_rules_twice)
 {
     static const bg_compiler compiler = {sizeof compiler, "twice", run_twice, NULL};
-    fixture *f = *state;
     bg_graph *graph;
 
     EXPECT_OK(bg_compiler_set(&compiler));
@@ -439,12 +432,11 @@ static bool match_none(const void *const *calls, void *args, int rows)
 }
 
 /* Rules that a program registers itself, and that are gone before their graph. */
-static void test_registration(void **state)
+FIXTURE_TEST(test_registration)
 {
     const bg_rule right = {sizeof right,  &plain_bg_op_, {&times_bg_op_},        1, match_none,
                            {"here.c", 7}, NULL,          BG_RULE_ATTRIBUTES_INIT};
     bg_rule *rule = malloc(sizeof *rule), wrong = right;
-    fixture *f = *state;
     bg_graph *graph;
 
     assert_non_null(rule);
@@ -465,9 +457,8 @@ static void test_registration(void **state)
 }
 
 /* Calls that vary cannot be compared with anything: the rule is not called wrong. */
-static void test_varying_calls(void **state)
+FIXTURE_TEST(test_varying_calls)
 {
-    fixture *f = *state;
     bg_graph *graph;
 
     now.grows = true;
@@ -482,16 +473,4 @@ static void test_varying_calls(void **state)
     assert_int_equal(count_applied(graph), 1);
     expect_replay(f, graph, 4, 12);
     bg_graph_destroy(graph);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_pool),         TEST(test_inputs_stay),     TEST(test_recapture),        TEST(test_values),
-        TEST(test_bodies),       TEST(test_bodies_unproven), TEST(test_host_nodes_stay),  TEST(test_rules_twice),
-        TEST(test_registration), TEST(test_varying_calls),   TEST(test_scratch_of_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

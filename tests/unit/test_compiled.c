@@ -46,9 +46,8 @@ static float run(fixture *f, bg_compiled *compiled, float x)
 
 /* ---- bg_compile ---- */
 
-static void test_flag(void **state)
+FIXTURE_TEST(test_flag)
 {
-    fixture *f = *state;
     bg_compiled *compiled;
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     forwards = 0;
@@ -81,9 +80,8 @@ static void test_flag(void **state)
 }
 
 /* Inside a capture it is forward, and its calls are the capture's. */
-static void test_inside_captures(void **state)
+FIXTURE_TEST(test_inside_captures)
 {
-    fixture *f = *state;
     bg_compiled *compiled;
     bg_graph *graph;
     cudaGraph_t cuda;
@@ -108,9 +106,8 @@ static void test_inside_captures(void **state)
     bg_compiled_destroy(compiled);
 }
 
-static void test_failures(void **state)
+FIXTURE_TEST(test_failures)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_compiled *compiled = NULL;
     EXPECT_STATUS(bg_compile(NULL, forward, f, NULL), BG_ERROR_INVALID_ARGUMENT);
@@ -164,9 +161,8 @@ static bg_graph *capture(fixture *f, bg_status expected)
     return graph;
 }
 
-static void test_compilers(void **state)
+FIXTURE_TEST(test_compilers)
 {
-    fixture *f = *state;
     seen s = {0};
     bg_compiler own = {sizeof own, "own", look, &s}, bad = own;
     bg_graph *graph;
@@ -204,9 +200,8 @@ static bg_status forward_with_no_op(void *user, cudaStream_t stream)
     return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
 }
 
-static void test_no_ops(void **state)
+FIXTURE_TEST(test_no_ops)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     for (int level = BG_LEVEL_NONE; level <= BG_LEVEL_ONCE; level++) {
         bg_graph *graph;
@@ -218,14 +213,4 @@ static void test_no_ops(void **state)
         assert_true(get(&f->z) == 30);
         bg_graph_destroy(graph);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_flag), TEST(test_inside_captures), TEST(test_failures), TEST(test_compilers), TEST(test_no_ops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A runner's configuration: its checks, and its keys by text. */
+#include "tests/support/test.h"
 #include "tests/support/config_support.h"
 
 #include "runner/config.h"
@@ -23,10 +24,9 @@ static void expect_invalid(const bg_runner_config *config, const char *key)
     EXPECT_SAME_CONFIG(&copy, &fallback);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     bg_runner_config copy;
-    (void)state;
     EXPECT_OK(bg__config_check(&fallback));
     EXPECT_OK(bg__config_load(&fallback, &copy));
     assert_int_equal(copy.variants, 1);
@@ -42,7 +42,7 @@ static void test_defaults(void **state)
 }
 
 /* One field at a time holds each of these; the check names it. */
-static void test_int_fields(void **state)
+TEST(test_int_fields)
 {
     static const struct {
         const char *key;
@@ -74,7 +74,6 @@ static void test_int_fields(void **state)
         {"debug", offsetof(bg_runner_config, debug), 6, false},
         {"debug", offsetof(bg_runner_config, debug), BG_DEBUG_SYNC, true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bg_runner_config config = fallback;
         memcpy((char *)&config + rows[i].offset, &rows[i].value, sizeof rows[i].value);
@@ -85,13 +84,12 @@ static void test_int_fields(void **state)
     }
 }
 
-static void test_other_fields(void **state)
+TEST(test_other_fields)
 {
     static const double bad[] = {0.5, -1, INFINITY, -INFINITY, NAN, 0.999}, good[] = {0, 1, 1.25, 1e300};
     bg_runner_config config = fallback;
     float memory[4];
     bg_tensor tensor = bg_tensor_1d(memory, BG_F32, 4);
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         config.max_padding = bad[i];
         expect_invalid(&config, "max_padding");
@@ -131,7 +129,7 @@ static void test_other_fields(void **state)
     EXPECT_OK(bg__config_check(&config));
 }
 
-static void test_query_lens(void **state)
+TEST(test_query_lens)
 {
     static const struct {
         const char *list, *text; /* of the error; NULL: it is valid */
@@ -151,7 +149,6 @@ static void test_query_lens(void **state)
     };
     bg_runner_config config = fallback;
     int *lens, count;
-    (void)state;
     config.max_tokens = 64;
     config.max_query_len = -7; /* which is not read then */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -174,11 +171,10 @@ static void test_query_lens(void **state)
 }
 
 /* One number by text is the field that programs set in C; a list is a string of the configuration's. */
-static void test_set_query_lens(void **state)
+TEST(test_set_query_lens)
 {
     char list[] = "1,4";
     bg_runner_config config = fallback;
-    (void)state;
     config.max_query_len = 2;
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", list));
     list[0] = 'x'; /* it was copied */
@@ -200,10 +196,9 @@ static void test_set_query_lens(void **state)
 }
 
 /* A program built against the first version of the header. */
-static void test_older(void **state)
+TEST(test_older)
 {
     bg_runner_config config = fallback, copy;
-    (void)state;
     config.struct_size = offsetof(bg_runner_config, worker_threads);
     config.worker_threads = config.variants = -7; /* what lies behind its struct */
     config.query_lens = "rubbish";
@@ -227,10 +222,9 @@ static void test_older(void **state)
 /* ---- text ---- */
 
 /* The default texts give the defaults, whatever was there before; every variable is the key in upper case. */
-static void test_keys(void **state)
+TEST(test_keys)
 {
     bg_runner_config config = fallback;
-    (void)state;
     config.mode = BG_MODE_FULL, config.schedule = "atom", config.eager_ops = "x", config.debug = BG_DEBUG_OPS;
     config.query_lens = "1,2";
     config.max_tokens = config.max_query_len = config.warmups = config.worker_threads = config.variants = 3;
@@ -254,11 +248,10 @@ static void test_keys(void **state)
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
-static void test_set(void **state)
+TEST(test_set)
 {
     bg_runner_config config = fallback;
     char pattern[] = "rope,!rope#1";
-    (void)state;
     EXPECT_OK(bg_runner_config_set(&config, "mode", "full_decode_only"));
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2,4,8"));
     EXPECT_OK(bg_runner_config_set(&config, "max_tokens", "8"));
@@ -298,7 +291,7 @@ static void test_set(void **state)
     bg_runner_config_clear(NULL);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
     static const struct {
         const char *text;
@@ -312,7 +305,6 @@ static void test_sizes(void **state)
                 {"18446744073709551615", SIZE_MAX},
                 {"17179869183G", (size_t)17179869183u << 30}};
     bg_runner_config config = fallback;
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         EXPECT_OK(bg_runner_config_set(&config, "memory_limit", rows[i].text));
         assert_int_equal(config.memory_limit, rows[i].bytes);
@@ -320,12 +312,11 @@ static void test_sizes(void **state)
 }
 
 /* Decimal points are points, wherever the program lives. */
-static void test_locale(void **state)
+TEST(test_locale)
 {
     static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE"};
     bg_runner_config config = fallback;
     bool found = false;
-    (void)state;
     for (size_t i = 0; i < sizeof locales / sizeof *locales && !found; i++)
         found = setlocale(LC_ALL, locales[i]) != NULL;
     EXPECT_OK(bg_runner_config_set(&config, "max_padding", "1.75"));
@@ -335,7 +326,7 @@ static void test_locale(void **state)
         print_message("no locale with a decimal comma is installed: tried in C alone\n");
 }
 
-static void test_lazy(void **state)
+TEST(test_lazy)
 {
     static const struct {
         const char *text;
@@ -345,7 +336,6 @@ static void test_lazy(void **state)
                 {"1", BG_LAZY_ON_DEMAND}};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         EXPECT_OK(bg_runner_config_set(&config, "lazy", rows[i].text));
         assert_int_equal(config.lazy, rows[i].lazy);
@@ -355,7 +345,7 @@ static void test_lazy(void **state)
     EXPECT_ERROR("lazy is 3, which is not a bg_lazy");
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *key, *value, *text;
@@ -407,7 +397,6 @@ static void test_refused(void **state)
         {"variants", "-1", "from 0 to 64"},
     };
     bg_runner_config config = fallback, before;
-    (void)state;
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     before = config;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -428,15 +417,4 @@ static void test_refused(void **state)
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2");
     bg_runner_config_clear(&config);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_int_fields), cmocka_unit_test(test_other_fields),
-        cmocka_unit_test(test_older),    cmocka_unit_test(test_keys),       cmocka_unit_test(test_set),
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_locale),     cmocka_unit_test(test_lazy),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_query_lens), cmocka_unit_test(test_set_query_lens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A runner's configuration from environment variables. */
+#include "tests/support/test.h"
 #include "tests/support/config_support.h"
 
 #include "runner/config.h"
@@ -16,12 +17,11 @@ static int without_variables(void **state)
     return unsetenv("BG_RUNNER_MAX_TOKEN");
 }
 
-static void test_environment(void **state)
+TEST_F(test_environment, without_variables, without_variables, void *state)
 {
     static const char *const values[] = {"full",  "1,2", "16",      "2", "0", "1.5",  "rope", "true",
                                          "false", "1G",  "forward", "3", "4", "0.25", "2",    "1,4"};
     bg_runner_config config = fallback;
-    (void)state;
     assert_int_equal(bg__config_key_count, sizeof values / sizeof *values);
     EXPECT_OK(bg_runner_config_from_env(&config));
     EXPECT_SAME_CONFIG(&config, &fallback);
@@ -58,10 +58,9 @@ static void test_environment(void **state)
     EXPECT_STATUS(bg_runner_config_from_env(NULL), BG_ERROR_INVALID_ARGUMENT);
 }
 
-static void test_environment_refused(void **state)
+TEST_F(test_environment_refused, without_variables, without_variables, void *state)
 {
     bg_runner_config config = fallback, before;
-    (void)state;
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "atom"));
     before = config;
     assert_int_equal(setenv("BG_RUNNER_SCHEDULE", "vllm", 1), 0);
@@ -82,13 +81,4 @@ static void test_environment_refused(void **state)
     assert_int_equal(unsetenv("BG_RUNNER_XYZ"), 0);
     EXPECT_SAME_CONFIG(&config, &before);
     bg_runner_config_clear(&config);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_environment, without_variables, without_variables),
-        cmocka_unit_test_setup_teardown(test_environment_refused, without_variables, without_variables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A runner's configuration from a JSON file; and the page that describes it. */
+#include "tests/support/test.h"
 #include "tests/support/config_support.h"
 
 #include "runner/config.h"
@@ -55,10 +56,9 @@ static void refuse(const char *json, bg_status status, const char *text)
     bg_runner_config_clear(&config);
 }
 
-static void test_read(void **state)
+TEST(test_read)
 {
     bg_runner_config config = fallback;
-    (void)state;
     read_ok(&config, "{}");
     EXPECT_SAME_CONFIG(&config, &fallback);
     read_ok(&config, "{\"mode\": \"full_and_piecewise\", \"schedule\": [1, 2, 4, 1000], \"max_tokens\": 2048,\n"
@@ -97,11 +97,10 @@ static void test_read(void **state)
     bg_runner_config_clear(&config);
 }
 
-static void test_syntax(void **state)
+TEST(test_syntax)
 {
     const char zero[] = "{\"warmups\": 2}\0{";
     bg_runner_config config = fallback;
-    (void)state;
     refuse("", BG_ERROR_INVALID_ARGUMENT, "near line 1, column 1: this is not JSON");
     refuse("{\n  \"warmups\": 2,\n  \"lazy\": tru\n}", BG_ERROR_INVALID_ARGUMENT, "near line 3, column 11");
     refuse("{\"warmups\": 2", BG_ERROR_INVALID_ARGUMENT, "not JSON");
@@ -118,9 +117,8 @@ static void test_syntax(void **state)
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
-    (void)state;
     refuse("{\"warmups\": 2, \"warmups\": 2}", BG_ERROR_INVALID_ARGUMENT, "the key \"warmups\" appears twice");
     refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\" (did you mean warmups?)");
     refuse("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\" (did you mean warmups?)");
@@ -129,9 +127,8 @@ static void test_keys(void **state)
     refuse("{\"a\": {\"b\": [1]}}", BG_ERROR_NOT_FOUND, "no key \"a\"");
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     refuse("{\"mode\": 2}", BG_ERROR_INVALID_ARGUMENT, "key \"mode\": mode is a number; write a string");
     refuse("{\"mode\": null}", BG_ERROR_INVALID_ARGUMENT, "mode is null; write a string");
     refuse("{\"mode\": \"fast\"}", BG_ERROR_INVALID_ARGUMENT, "mode is \"fast\"; allowed are none");
@@ -159,11 +156,10 @@ static void test_values(void **state)
            BG_ERROR_INVALID_ARGUMENT, "variants is \"99\"");
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     bg_runner_config config = fallback;
     char *large = malloc((1 << 20) + 1);
-    (void)state;
     assert_non_null(large);
     memset(large, ' ', (1 << 20) + 1);
     large[0] = '{', large[1] = '}';
@@ -198,11 +194,10 @@ static char *read_page(void)
 }
 
 /* The page's table has a row for every key, in their order, with variable and default, and no other row. */
-static void test_page(void **state)
+TEST(test_page)
 {
     char *page = read_page();
     const char *row = page;
-    (void)state;
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
         const char *fallback_of = bg__variable_find(key->variable)->fallback;
@@ -219,11 +214,10 @@ static void test_page(void **state)
 }
 
 /* The page's example is a file that can be read. */
-static void test_page_example(void **state)
+TEST(test_page_example)
 {
     char *page = read_page(), *json = strstr(page, "```json\n"), *end;
     bg_runner_config config = fallback;
-    (void)state;
     assert_non_null(json);
     json += strlen("```json\n");
     end = strstr(json, "```");
@@ -235,12 +229,4 @@ static void test_page_example(void **state)
     bg_runner_config_clear(&config);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_syntax), cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_values),       cmocka_unit_test(test_files),  cmocka_unit_test(test_page),
-        cmocka_unit_test(test_page_example),
-    };
-    return cmocka_run_group_tests(tests, make_file, drop_file);
-}
+TEST_GROUP(make_file, drop_file);

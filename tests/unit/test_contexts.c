@@ -1,4 +1,5 @@
 /* The driver's current context: what a thread without one can do, and which one calls of the runtime bring back. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -90,9 +91,8 @@ static void expect_no_context(const struct answers *a)
     assert_ptr_equal(a->after, ours);
 }
 
-static void test_new_thread(void **state)
+TEST(test_new_thread)
 {
-    (void)state;
     struct answers answers = {0};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, ask, &answers), 0);
@@ -100,9 +100,8 @@ static void test_new_thread(void **state)
     expect_no_context(&answers);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
-    (void)state;
     struct answers answers = {0};
     CU_OK(cu.set_current(NULL));
     ask(&answers);
@@ -110,9 +109,8 @@ static void test_none(void **state)
 }
 
 /* A context that is made current again is as good as one that the runtime brings back. */
-static void test_made_current(void **state)
+TEST(test_made_current)
 {
-    (void)state;
     CUcontext ours = NULL;
     CUdevice device = -1;
     CU_OK(cu.get_current(&ours));
@@ -123,12 +121,4 @@ static void test_made_current(void **state)
     CU_OK(cu.wait(NULL));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_thread),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_made_current),
-    };
-    return cmocka_run_group_tests_name("contexts", tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL);

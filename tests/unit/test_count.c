@@ -33,7 +33,7 @@ static void expect(const bgk_specials *found, uint64_t nan, uint64_t inf, uint64
 
 /* Zero, the largest finite, a NaN of the least fraction, infinities, a NaN with the sign set, a subnormal: 3 finite, 2
  * NaN, 2 infinite. */
-static void test_formats(void **state)
+FIXTURE_TEST(test_formats)
 {
     static const uint16_t half[] = {0, 0x7bff, 0x7c01, 0x7c00, 0xfc00, 0xfe00, 0x8001},
                           bfloat[] = {0, 0x7f7f, 0x7f81, 0x7f80, 0xff80, 0xffc0, 0x8001};
@@ -45,7 +45,6 @@ static void test_formats(void **state)
                                      0xfff0000000000000,
                                      0xfff8000000000000,
                                      0x8000000000000001};
-    const fixture *f = *state;
     bgk_specials found = count(half, sizeof half, 7, BGK_F16, f->stream);
     expect(&found, 2, 2, 2, 3);
     found = count(bfloat, sizeof bfloat, 7, BGK_BF16, f->stream);
@@ -59,7 +58,7 @@ static void test_formats(void **state)
 }
 
 /* What tells a mask from an overflow: signs, and whether there are other numbers than 0. */
-static void test_masks(void **state)
+FIXTURE_TEST(test_masks)
 {
     static const struct {
         float values[4];
@@ -70,7 +69,6 @@ static void test_masks(void **state)
                  {{0, -INFINITY, 0, INFINITY}, 2, 1, false},
                  {{0, -INFINITY, 0, -1e-40f}, 1, 0, true},
                  {{0, 0, 0, 3}, 0, 0, true}};
-    const fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bgk_specials found = count(cases[i].values, sizeof cases[i].values, 4, BGK_F32, f->stream);
         assert_int_equal(found.inf, cases[i].inf);
@@ -80,10 +78,9 @@ static void test_masks(void **state)
 }
 
 /* More elements than one sweep of the grid takes. */
-static void test_many(void **state)
+FIXTURE_TEST(test_many)
 {
     enum { MANY = 1024 * 256 * 8 + 77 };
-    const fixture *f = *state;
     float *host = calloc(MANY, sizeof *host);
     uint32_t nan = 0x7fc00000, inf = 0xff800000;
     bgk_specials found;
@@ -98,21 +95,9 @@ static void test_many(void **state)
     free(host);
 }
 
-static void test_bad_arguments(void **state)
+FIXTURE_TEST(test_bad_arguments)
 {
-    const fixture *f = *state;
     bgk_specials *result = (bgk_specials *)(void *)f->memory;
     assert_int_equal(bgk_count_specials(result, f->memory, 0, BGK_F32, f->stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_count_specials(result, f->memory, 1, (bgk_float)9, f->stream), cudaErrorInvalidValue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_formats, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_masks, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_many, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_arguments, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -673,34 +673,34 @@ void test_in_threads(void **state)
 
 } /* namespace */
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+#define CPP_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main()
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_frame_is_gone),
-        TEST(test_reference_dangles),
-        TEST(test_kinds_of_bodies),
-        TEST(test_mutable),
-        TEST(test_bridges),
-        TEST(test_too_many_operands),
-        TEST(test_body_throws),
-        TEST(test_forward_throws),
-        TEST(test_check_throws),
-        TEST(test_copy_throws),
-        TEST(test_macro_throws),
-        TEST(test_objects),
-        TEST(test_capture),
-        TEST(test_wrap),
-        TEST(test_runner),
-        TEST(test_forward_mode),
-        TEST(test_function_throws),
-        TEST(test_throws_ok),
-        TEST(test_function_pointers),
-        TEST(test_end_in_place),
-        TEST(test_out_of_const),
-        TEST(test_capture_uses_graph),
-        TEST(test_in_threads),
+        CPP_TEST(test_frame_is_gone),
+        CPP_TEST(test_reference_dangles),
+        CPP_TEST(test_kinds_of_bodies),
+        CPP_TEST(test_mutable),
+        CPP_TEST(test_bridges),
+        CPP_TEST(test_too_many_operands),
+        CPP_TEST(test_body_throws),
+        CPP_TEST(test_forward_throws),
+        CPP_TEST(test_check_throws),
+        CPP_TEST(test_copy_throws),
+        CPP_TEST(test_macro_throws),
+        CPP_TEST(test_objects),
+        CPP_TEST(test_capture),
+        CPP_TEST(test_wrap),
+        CPP_TEST(test_runner),
+        CPP_TEST(test_forward_mode),
+        CPP_TEST(test_function_throws),
+        CPP_TEST(test_throws_ok),
+        CPP_TEST(test_function_pointers),
+        CPP_TEST(test_end_in_place),
+        CPP_TEST(test_out_of_const),
+        CPP_TEST(test_capture_uses_graph),
+        CPP_TEST(test_in_threads),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

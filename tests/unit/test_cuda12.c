@@ -1,5 +1,6 @@
 /* The runtime's functions as a program calls them that is compiled with CUDA 12's headers alone: without the edges'
  * data. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #if CUDART_VERSION < 13000
@@ -15,9 +16,8 @@
 #define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v2
 #undef cudaStreamUpdateCaptureDependencies
 
-static void test_edges(void **state)
+TEST(test_edges)
 {
-    (void)state;
     struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
     cudaGraph_t graph = NULL;
     cudaGraphNode_t first = NULL, second = NULL, from = NULL, to = NULL, found = NULL;
@@ -42,9 +42,8 @@ static void test_edges(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_captures(void **state)
+TEST(test_captures)
 {
-    (void)state;
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
     cudaStream_t stream = NULL;
@@ -67,9 +66,8 @@ static void test_captures(void **state)
     OK(cudaStreamDestroy(stream));
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
-    (void)state;
     struct cudaDeviceProp properties;
     cudaEvent_t start = NULL, end = NULL;
     float ms = -1;
@@ -89,22 +87,13 @@ static void test_others(void **state)
     assert_int_equal(version, CUDART_VERSION);
 }
 #else
-static void test_edges(void **state)
-{
-    (void)state;
-    print_message("skipped: the headers are not those of CUDA 12\n");
-    skip();
-}
-#define test_captures test_edges
-#define test_others   test_edges
+#define SKIPPED_TEST(name)                                                                                             \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        print_message("skipped: the headers are not those of CUDA 12\n");                                              \
+        skip();                                                                                                        \
+    }
+SKIPPED_TEST(test_edges)
+SKIPPED_TEST(test_captures)
+SKIPPED_TEST(test_others)
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,4 +1,5 @@
 /* Addresses in nodes whose memory has been freed since the capture. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/cublas.h>
@@ -45,18 +46,18 @@ static bg_graph *capture_sneak(fixture *f)
     return graph;
 }
 
-static void test_freed(void **state)
+FIXTURE_TEST(test_freed)
 {
-    bg_graph *graph = capture_sneak(*state);
+    bg_graph *graph = capture_sneak(f);
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "kernel parameter 2 is ");
     bg_graph_destroy(graph);
 }
 
-static void test_kept(void **state)
+FIXTURE_TEST(test_kept)
 {
-    bg_graph *graph = capture_sneak(*state);
+    bg_graph *graph = capture_sneak(f);
     float *other = allocate();
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(other)); /* another's */
@@ -66,9 +67,9 @@ static void test_kept(void **state)
 }
 
 /* Freed, and the next allocation got the same address. */
-static void test_reused(void **state)
+FIXTURE_TEST(test_reused)
 {
-    bg_graph *graph = capture_sneak(*state);
+    bg_graph *graph = capture_sneak(f);
     float *before = hidden, *kept[16];
     int count = 0;
     EXPECT_CUDA(cudaFree(hidden));
@@ -85,9 +86,8 @@ static void test_reused(void **state)
 }
 
 /* Copies and fills hold addresses as well. */
-static void test_copies(void **state)
+FIXTURE_TEST(test_copies)
 {
-    fixture *f = *state;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
     bg_report *report;
@@ -108,9 +108,8 @@ static void test_copies(void **state)
 }
 
 /* Of a library's kernel, by whatever parameters; the workspace, too, is live. */
-static void test_cublas(void **state)
+FIXTURE_TEST(test_cublas)
 {
-    fixture *f = *state;
     cublasHandle_t handle;
     const float one = 1, zero = 0;
     bg_capture *capture = NULL;
@@ -143,9 +142,8 @@ static void test_cublas(void **state)
 }
 
 /* Memory of the graph's own nodes is not the driver's to know before the graph runs. */
-static void test_memory_nodes(void **state)
+FIXTURE_TEST(test_memory_nodes)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
@@ -168,9 +166,8 @@ static void test_memory_nodes(void **state)
 }
 
 /* Memory of a pool is mapped into a range that is reserved for it all. */
-static void test_pool(void **state)
+FIXTURE_TEST(test_pool)
 {
-    fixture *f = *state;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
     bg_pool *pool = NULL, *other = NULL;
@@ -202,7 +199,7 @@ static void test_pool(void **state)
 }
 
 /* A kernel in a child graph. */
-static void test_child(void **state)
+FIXTURE_TEST(test_child)
 {
     int *x = (int *)allocate(), value = 1;
     void *values[] = {&x, &value};
@@ -214,7 +211,6 @@ static void test_child(void **state)
     cudaGraphNode_t node;
     bg_graph *graph = NULL;
 
-    (void)state;
     EXPECT_CUDA(cudaGraphCreate(&inner, 0));
     EXPECT_CUDA(cudaGraphAddKernelNode(&node, inner, NULL, 0, &params));
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
@@ -242,14 +238,14 @@ static bg_graph *capture_with(fixture *f, const bg__allocation *known)
     return graph;
 }
 
-static void test_expected(void **state)
+FIXTURE_TEST(test_expected)
 {
     bg__allocation known = {0, N * sizeof(float), 1ull << 60}; /* no such id will ever be */
     bg_graph *graph;
 
     hidden = allocate();
     known.base = (uintptr_t)hidden;
-    graph = capture_with(*state, &known);
+    graph = capture_with(f, &known);
     EXPECT_FINDING(check(graph), "reused", "sneak#0", 0,
                    "was freed after the capture and belongs to another allocation");
     EXPECT_CUDA(cudaFree(hidden));
@@ -266,9 +262,8 @@ static void check_nodes(bg_graph *graph, bg_report *report)
 }
 
 /* One block is one finding, on the first call that uses it, with the others. */
-static void test_several(void **state)
+FIXTURE_TEST(test_several)
 {
-    fixture *f = *state;
     bg_finding finding = BG_FINDING_INIT;
     bg_capture *capture = NULL;
     bg_report *report = NULL;
@@ -299,9 +294,9 @@ static void test_several(void **state)
 }
 
 /* What another check has said of the call's tensors is not said again. */
-static void test_told(void **state)
+FIXTURE_TEST(test_told)
 {
-    bg_graph *graph = capture_sneak(*state);
+    bg_graph *graph = capture_sneak(f);
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = NULL;
 
@@ -320,32 +315,12 @@ static void test_told(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
     bg_report *report = NULL;
     bg_graph *graph = NULL;
-    (void)state;
     EXPECT_STATUS(bg_check(NULL, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("graph is NULL");
     assert_null(report);
     EXPECT_STATUS(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, NULL), BG_ERROR_INVALID_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_freed, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_kept, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_reused, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_copies, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_memory_nodes, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_pool, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_child, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_expected, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_several, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_told, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

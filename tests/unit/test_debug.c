@@ -60,22 +60,20 @@ static void expect(fixture *f, bg_debug debug, int segments, int breaks, int ste
     bg_graph_destroy(graph);
 }
 
-static void test_modes(void **state)
+FIXTURE_TEST(test_modes)
 {
-    fixture *f = *state;
     expect(f, BG_DEBUG_OFF, 2, 1, 3);     /* launch, call, launch that begins with the copy */
     expect(f, BG_DEBUG_FORWARD, 0, 1, 1); /* one call */
     expect(f, BG_DEBUG_OPS, 0, 3, 4);     /* call, call, copy, call */
     expect(f, BG_DEBUG_SYNC, 2, 1, 6);    /* as off, and a wait after each segment and call */
 }
 
-static void test_environment(void **state)
+FIXTURE_TEST(test_environment)
 {
     static const struct {
         const char *value;
         int steps;
     } modes[] = {{"off", 3}, {"forward", 1}, {"ops", 4}, {"sync", 6}, {"", 3}};
-    fixture *f = *state;
     bg_graph *graph;
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         setenv("BG_DEBUG", modes[i].value, 1);
@@ -88,9 +86,8 @@ static void test_environment(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_bad_environment(void **state)
+FIXTURE_TEST(test_bad_environment)
 {
-    fixture *f = *state;
     bg_capture *refused;
     setenv("BG_DEBUG", "loud", 1);
     EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
@@ -101,9 +98,8 @@ static void test_bad_environment(void **state)
     EXPECT_ERROR("unset one of them");
 }
 
-static void test_forward_between_begin_and_end(void **state)
+FIXTURE_TEST(test_forward_between_begin_and_end)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *running;
     bg_graph *graph;
@@ -128,9 +124,8 @@ static bg_status fails_at_replay(void *user, cudaStream_t stream)
     return ++*(int *)user > 1 ? BG_ERROR_IO : BG_OK;
 }
 
-static void test_forward_fails(void **state)
+FIXTURE_TEST(test_forward_fails)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     int runs = 0;
@@ -170,9 +165,8 @@ static bg_status careless_pass(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_errors_stick_under_forward(void **state)
+FIXTURE_TEST(test_errors_stick_under_forward)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     careless c = {true};
     bg_graph *graph;
@@ -191,15 +185,4 @@ static void test_errors_stick_under_forward(void **state)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(after, 2);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_modes),           TEST(test_environment),
-        TEST(test_bad_environment), TEST(test_forward_between_begin_and_end),
-        TEST(test_forward_fails),   TEST(test_errors_stick_under_forward),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* cudaDeviceReset and the flags of a device, by the runtime and by the driver's primary context. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -19,9 +20,8 @@ static int setup(void **state)
     return 0;
 }
 
-static void test_reset(void **state)
+TEST(test_reset)
 {
-    (void)state;
     int *before = device_memory(64), *after = NULL;
     OK(cudaDeviceReset());
     EXPECT_CODE(cudaFree(before), cudaErrorInvalidValue);
@@ -32,9 +32,8 @@ static void test_reset(void **state)
 }
 
 /* That of cudaMalloc is free again; what a stream allocated is not (measured), since its pool holds it. */
-static void test_reset_keeps_what_streams_allocated(void **state)
+TEST(test_reset_keeps_what_streams_allocated)
 {
-    (void)state;
     const size_t half = 32 << 20; /* a context takes some memory of its own, not always as much */
     void *plain = NULL, *ordered = NULL;
     size_t free_before = 0, free_after = 0, total = 0;
@@ -51,9 +50,8 @@ static void test_reset_keeps_what_streams_allocated(void **state)
         OK(cudaFree(ordered));
 }
 
-static void test_flags(void **state)
+TEST(test_flags)
 {
-    (void)state;
     static const unsigned good[] = {cudaDeviceScheduleAuto, cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
                                     cudaDeviceScheduleBlockingSync, cudaDeviceScheduleSpin | cudaDeviceMapHost};
     static const unsigned bad[] = {3, 5, 6, 7, 0xffff};
@@ -72,9 +70,8 @@ static void test_flags(void **state)
     assert_int_equal(flags & cudaDeviceScheduleMask, cudaDeviceScheduleAuto);
 }
 
-static void test_primary_context(void **state)
+TEST(test_primary_context)
 {
-    (void)state;
     unsigned flags = 0;
     int active = 0;
     int *memory = device_memory(64);
@@ -91,13 +88,4 @@ static void test_primary_context(void **state)
     CU_EXPECT(get_state(1000, &flags, &active), CUDA_ERROR_INVALID_DEVICE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_reset_keeps_what_streams_allocated),
-        cmocka_unit_test(test_primary_context),
-    };
-    return cmocka_run_group_tests_name("device reset", tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL);

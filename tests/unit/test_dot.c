@@ -1,4 +1,5 @@
 /* Segments as DOT: every node, edge and op call is in the drawing, and Graphviz can read it. */
+#include "tests/support/test.h"
 #include "tests/support/picture_support.h"
 
 #include <fcntl.h>
@@ -89,9 +90,11 @@ static const char *expect_in(const char *text, const char *part)
     return found;
 }
 
-static void test_calls(void **state)
+#define DOT_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+
+DOT_TEST(test_calls)
 {
-    bg_graph *graph = capture_picture(*state, broken_pass);
+    bg_graph *graph = capture_picture(f, broken_pass);
     char *text = draw(graph, 0, (counts){1, 0, 1});
     const char *outer, *inner;
     expect_in(text, "graph, segment 0");
@@ -111,12 +114,12 @@ static void test_calls(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_write_backs(void **state)
+DOT_TEST(test_write_backs)
 {
     bg_graph *graph;
     char *text;
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    graph = capture_picture(*state, broken_pass);
+    graph = capture_picture(f, broken_pass);
     text = draw(graph, 1, (counts){3, 2, 4});
     expect_in(expect_in(text, "label=\"move#0 (eager)\\n"), "label=\"0: kernel (write-back)\\n");
     free(text);
@@ -124,11 +127,11 @@ static void test_write_backs(void **state)
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
-static void test_forks(void **state)
+DOT_TEST(test_forks)
 {
     static const char *const edges[] = {"n0 -> s0n2;", "n1 -> s0n3;", "n2 -> s0n3;", "n2 -> s0n4;", "n3 -> s0n4;",
                                         "n3 -> s0n5;", "n4 -> s0n6;", "n5 -> s0n7;", "n6 -> s0n7;"};
-    bg_graph *graph = capture_picture(*state, forked_pass);
+    bg_graph *graph = capture_picture(f, forked_pass);
     char *text = draw(graph, 0, (counts){8, sizeof edges / sizeof *edges, 8});
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         expect_in(text, edges[i]);
@@ -136,9 +139,9 @@ static void test_forks(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_kinds_of_nodes(void **state)
+DOT_TEST(test_kinds_of_nodes)
 {
-    bg_graph *graph = capture_picture(*state, mixed_pass);
+    bg_graph *graph = capture_picture(f, mixed_pass);
     /* four in a chain, a child graph, two in a chain inside it, and the way into it */
     char *text = draw(graph, 0, (counts){7, 4 + 1 + 1, 3});
     expect_in(text, "label=\"0: memset\\n128 bytes, of 0x3f");
@@ -152,9 +155,9 @@ static void test_kinds_of_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_memory_nodes(void **state)
+DOT_TEST(test_memory_nodes)
 {
-    bg_graph *graph = capture_picture(*state, memory_pass);
+    bg_graph *graph = capture_picture(f, memory_pass);
     char *text = draw(graph, 0, (counts){2, 1, 1});
     assert_true(atol(expect_in(text, "label=\"0: allocation\\n") + strlen("label=\"0: allocation\\n")) >= 256);
     free(text);
@@ -176,10 +179,10 @@ static bg_graph *wrap_named(const fixture *f, cudaGraph_t *source)
     return graph;
 }
 
-static void test_escapes(void **state)
+DOT_TEST(test_escapes)
 {
     cudaGraph_t source;
-    bg_graph *graph = wrap_named(*state, &source);
+    bg_graph *graph = wrap_named(f, &source);
     char *text = draw(graph, 0, (counts){2, 1, 0});
     expect_in(text, "label=\"a \\\"quoted\\\" \\\\N {name}\\nof <two> lines\\\\, segment 0\";");
     free(text);
@@ -202,7 +205,7 @@ static void expect_readable(const bg_graph *graph)
     }
 }
 
-static void test_graphviz(void **state)
+DOT_TEST(test_graphviz)
 {
     static const bg_forward passes[] = {broken_pass, forked_pass, mixed_pass, memory_pass};
     cudaGraph_t source;
@@ -212,11 +215,11 @@ static void test_graphviz(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-        graph = capture_picture(*state, passes[i]);
+        graph = capture_picture(f, passes[i]);
         expect_readable(graph);
         bg_graph_destroy(graph);
     }
-    graph = wrap_named(*state, &source);
+    graph = wrap_named(f, &source);
     expect_readable(graph);
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaGraphDestroy(source));
@@ -239,9 +242,9 @@ static bg_status draw_to_stdout(const bg_graph *graph)
     return status;
 }
 
-static void test_stdout(void **state)
+DOT_TEST(test_stdout)
 {
-    bg_graph *graph = capture_picture(*state, broken_pass);
+    bg_graph *graph = capture_picture(f, broken_pass);
     char *text = draw(graph, 0, (counts){1, 0, 1}), *said;
     EXPECT_OK(draw_to_stdout(graph));
     said = read_picture();
@@ -252,10 +255,9 @@ static void test_stdout(void **state)
 }
 
 /* Of 4 bytes that may be a float; the runtime's cudaMemsetAsync has bytes alone. */
-static void test_fills(void **state)
+DOT_TEST(test_fills)
 {
     static const unsigned values[] = {0x3fc00000u, 7};
-    const fixture *f = *state;
     struct cudaMemsetParams fill = {.dst = f->memory, .elementSize = 4, .width = 8, .height = 1};
     cudaGraphNode_t node;
     cudaGraph_t source;
@@ -276,9 +278,9 @@ static void test_fills(void **state)
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-static void test_errors(void **state)
+DOT_TEST(test_errors)
 {
-    bg_graph *graph = capture_picture(*state, broken_pass);
+    bg_graph *graph = capture_picture(f, broken_pass);
     char nowhere[128];
     snprintf(nowhere, sizeof nowhere, "%s/nowhere/picture", picture_path);
     EXPECT_STATUS(bg_graph_write_dot(graph, 3, picture_path), BG_ERROR_NOT_FOUND);
@@ -290,16 +292,4 @@ static void test_errors(void **state)
     EXPECT_STATUS(bg_graph_write_dot(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
     assert_int_equal(count_pictures(), 0);
     bg_graph_destroy(graph);
-}
-
-#define DOT_TEST(test) cmocka_unit_test_setup_teardown(test, pictures_setup, pictures_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DOT_TEST(test_fills),          DOT_TEST(test_calls),        DOT_TEST(test_write_backs), DOT_TEST(test_forks),
-        DOT_TEST(test_kinds_of_nodes), DOT_TEST(test_memory_nodes), DOT_TEST(test_escapes),     DOT_TEST(test_graphviz),
-        DOT_TEST(test_stdout),         DOT_TEST(test_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

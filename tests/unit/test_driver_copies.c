@@ -1,4 +1,5 @@
 /* The driver's copies and fills: cuMemcpy* and cuMemset*, at once, on a stream, refused, and captured. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -93,9 +94,8 @@ static void expect_rows(unsigned value, size_t bytes, size_t pitch, size_t width
 
 /* ---- fills ------------------------------------------------------------------------------------------------------- */
 
-static void test_fills(void **state)
+TEST(test_fills)
 {
-    (void)state;
     CU_OK(cu.set_8(x, 0x12, 7));
     expect_rows(0x12, 1, BYTES, 7, 1);
     CU_OK(cu.set_16(x, 0x1234, 7));
@@ -111,9 +111,8 @@ static void test_fills(void **state)
     CU_OK(cu.set_32_async(x, 0, 0, stream));
 }
 
-static void test_fills_of_rows(void **state)
+TEST(test_fills_of_rows)
 {
-    (void)state;
     CU_OK(cu.rows_8(x, PITCH, 0x12, 5, HEIGHT));
     expect_rows(0x12, 1, PITCH, 5, HEIGHT);
     CU_OK(cu.rows_16(x, PITCH, 0x1234, 5, HEIGHT));
@@ -138,9 +137,8 @@ static void expect_no_fill(CUdeviceptr memory, size_t count)
     CU_EXPECT(cu.set_32_async(memory, 1, count, stream), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void test_fills_refused(void **state)
+TEST(test_fills_refused)
 {
-    (void)state;
     static int plain[64];
     expect_no_fill(0, 16);
     expect_no_fill((CUdeviceptr)(uintptr_t)plain, 16);
@@ -170,9 +168,8 @@ static void expect_round(void)
     assert_memory_equal(back, pinned, BYTES);
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
-    (void)state;
     fill_pinned();
     CU_OK(cu.up(x, pinned, BYTES));
     CU_OK(cu.across(y, x, BYTES));
@@ -192,9 +189,8 @@ static void test_copies(void **state)
     CU_OK(cu.set_8(x, 0, BYTES));
 }
 
-static void test_copies_refused(void **state)
+TEST(test_copies_refused)
 {
-    (void)state;
     CU_EXPECT(cu.up(0, pinned, 16), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(cu.up(x, NULL, 16), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(cu.up_async(0, pinned, 16, stream), CUDA_ERROR_INVALID_VALUE);
@@ -223,9 +219,8 @@ static CUDA_MEMCPY2D rows_of(size_t into)
                            .Height = HEIGHT};
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     const CUDA_MEMCPY2D plain = rows_of(0);
     memset(pinned, 5, BYTES);
     CU_OK(cu.rows(&plain));
@@ -242,9 +237,8 @@ static void expect_no_rows(const CUDA_MEMCPY2D *copy)
     CU_EXPECT(cu.rows_async(copy, stream), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void test_rows_refused(void **state)
+TEST(test_rows_refused)
 {
-    (void)state;
     CUDA_MEMCPY2D copy = rows_of(PITCH - WIDTH + 1);
     expect_no_rows(&copy);
     copy = rows_of(0);
@@ -276,9 +270,8 @@ static CUDA_MEMCPY3D box_of(void)
                            .Depth = DEPTH};
 }
 
-static void test_boxes(void **state)
+TEST(test_boxes)
 {
-    (void)state;
     CUDA_MEMCPY3D copy = box_of();
     memset(pinned, 6, BYTES);
     CU_OK(cu.box(&copy));
@@ -297,9 +290,8 @@ static void test_boxes(void **state)
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-static void test_capture(void **state)
+TEST(test_capture)
 {
-    (void)state;
     const CUDA_MEMCPY2D copy = rows_of(0);
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -331,14 +323,4 @@ static void test_capture(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fills),          cmocka_unit_test(test_fills_of_rows),
-        cmocka_unit_test(test_fills_refused),  cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_refused), cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_rows_refused),   cmocka_unit_test(test_boxes),
-        cmocka_unit_test(test_capture),
-    };
-    return cmocka_run_group_tests_name("driver copies", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

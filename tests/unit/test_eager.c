@@ -1,5 +1,6 @@
 /* Ops without a macro: bg_eager and bg_region_call, in captures, replays, eager passes and outside, with closures that
  * are copied and destroyed. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <pthread.h>
@@ -58,9 +59,9 @@ static bg_graph *capture_pass(scaled *s, const bg_capture_options *options)
 
 /* ---- bg_eager ---- */
 
-static void test_break(void **state)
+FIXTURE_TEST(test_break)
 {
-    scaled s = {.f = *state, .factor = 3};
+    scaled s = {.f = f, .factor = 3};
     bg_graph *graph = capture_pass(&s, NULL);
     bg_graph_info info = info_of(graph);
     bg_call_info call = BG_CALL_INFO_INIT;
@@ -79,9 +80,8 @@ static void test_break(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_outside(void **state)
+FIXTURE_TEST(test_outside)
 {
-    fixture *f = *state;
     scaled s = {.f = f, .factor = 3};
     put(&f->y, 1);
     EXPECT_OK(bg_eager(f->stream, "eager_scale", scale_y, &s));
@@ -92,10 +92,10 @@ static void test_outside(void **state)
     assert_int_equal(s.runs, 2);
 }
 
-static void test_modes(void **state)
+FIXTURE_TEST(test_modes)
 {
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
-    scaled s = {.f = *state, .factor = 3};
+    scaled s = {.f = f, .factor = 3};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_graph *graph;
@@ -107,10 +107,10 @@ static void test_modes(void **state)
 }
 
 /* Without a launch nothing runs at capture, and the function runs in replays. */
-static void test_not_launched(void **state)
+FIXTURE_TEST(test_not_launched)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    scaled s = {.f = *state, .factor = 3};
+    scaled s = {.f = f, .factor = 3};
     bg_graph *graph;
     options.launch_segments = false;
     EXPECT_OK(bg_capture_forward(&graph, pass, &s, s.f->stream, &options));
@@ -122,10 +122,10 @@ static void test_not_launched(void **state)
 }
 
 /* What cannot be captured fails there, with its name, and names what to do. */
-static void test_inline(void **state)
+FIXTURE_TEST(test_inline)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    scaled s = {.f = *state, .factor = 3, .status = BG_ERROR_OP};
+    scaled s = {.f = f, .factor = 3, .status = BG_ERROR_OP};
     bg_graph *graph;
 
     options.eager_ops = "!eager_scale";
@@ -139,9 +139,9 @@ static void test_inline(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_failures(void **state)
+FIXTURE_TEST(test_failures)
 {
-    scaled s = {.f = *state, .factor = 3};
+    scaled s = {.f = f, .factor = 3};
     bg_graph *graph = capture_pass(&s, NULL);
 
     s.status = BG_ERROR_NOT_FOUND;
@@ -170,9 +170,9 @@ static bg_status nesting_pass(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
 }
 
-static void test_nested(void **state)
+FIXTURE_TEST(test_nested)
 {
-    scaled s = {.f = *state, .factor = 3};
+    scaled s = {.f = f, .factor = 3};
     bg_call_info call = BG_CALL_INFO_INIT;
     bg_graph *graph;
 
@@ -194,9 +194,8 @@ static bg_status count_down(void *user, cudaStream_t stream)
     return --*left > 0 ? bg_eager(stream, "eager_recursive", count_down, left) : BG_OK;
 }
 
-static void test_recursion(void **state)
+FIXTURE_TEST(test_recursion)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     int left = 5;
@@ -217,11 +216,11 @@ static void test_recursion(void **state)
 
 /* ---- names ---- */
 
-static void test_bad_names(void **state)
+FIXTURE_TEST(test_bad_names)
 {
     static const char *const names[] = {"", "a/b", "a#0", "moe_*", "a b", "a,b", "!a", "\xc3\xa4"};
     char longest[200];
-    scaled s = {.f = *state, .factor = 1};
+    scaled s = {.f = f, .factor = 1};
     bg_capture *capture;
     bg_graph *graph;
 
@@ -271,9 +270,8 @@ static bg_status call_region(fixture *f, const char *name, bool eager, bg_operan
     return bg_region_call(&region, f->stream, BG_SITE);
 }
 
-static void test_two_of_one_name(void **state)
+FIXTURE_TEST(test_two_of_one_name)
 {
-    fixture *f = *state;
     bg_operand one[] = {{BG_ROLE_IN, f->x}}, other[] = {{BG_ROLE_INOUT, f->x}};
 
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
@@ -290,9 +288,8 @@ static void test_two_of_one_name(void **state)
     EXPECT_OK(BG_CALL(eager_twice, f->stream, .x = f->x, .y = f->y)); /* unharmed */
 }
 
-static void test_bad_regions(void **state)
+FIXTURE_TEST(test_bad_regions)
 {
-    fixture *f = *state;
     bg_operand operands[] = {{BG_ROLE_OUTS, f->x}};
     bg_region region = BG_REGION_INIT;
 
@@ -411,9 +408,9 @@ static void expect_closure_pass(closures *c)
     assert_int_equal(alive, 0);
 }
 
-static void test_closures(void **state)
+FIXTURE_TEST(test_closures)
 {
-    closures c = {*state, {.factor = 3}, false};
+    closures c = {f, {.factor = 3}, false};
     expect_closure_pass(&c);
     c.bridged = true;
     expect_closure_pass(&c);
@@ -425,9 +422,9 @@ static void test_closures(void **state)
 }
 
 /* Eager passes and plain calls run the caller's, and copy nothing. */
-static void test_closures_in_place(void **state)
+FIXTURE_TEST(test_closures_in_place)
 {
-    closures c = {*state, {.factor = 3}, true};
+    closures c = {f, {.factor = 3}, true};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
 
@@ -450,9 +447,9 @@ static void test_closures_in_place(void **state)
     assert_int_equal(alive, 0);
 }
 
-static void test_failed_capture(void **state)
+FIXTURE_TEST(test_failed_capture)
 {
-    closures c = {*state, {.factor = 3}, false};
+    closures c = {f, {.factor = 3}, false};
     bg_capture *capture;
     bg_graph *graph;
 
@@ -531,9 +528,8 @@ static void expect_destroyed_after(int expected)
     reads_at_destroy = 0;
 }
 
-static void test_closures_in_flight(void **state)
+FIXTURE_TEST(test_closures_in_flight)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_pool_options pool = BG_POOL_OPTIONS_INIT;
     bool fails[] = {false, true};
@@ -560,9 +556,8 @@ static void test_closures_in_flight(void **state)
 /* ---- the place of a plain call ---- */
 
 /* The file's text may be the caller's for the call alone. */
-static void test_file_is_copied(void **state)
+FIXTURE_TEST(test_file_is_copied)
 {
-    fixture *f = *state;
     char file[] = "first.py";
     bg_site site = {file, 7};
     bg_operand out = {BG_ROLE_OUT, bg_tensor_1d(NULL, BG_F32, N)};
@@ -602,9 +597,9 @@ static void expect_warnings(scaled *s, bg_status expected, const char *warning)
         assert_true(strstr(text, warning) != NULL && strstr(strstr(text, warning) + 1, warning) == NULL);
 }
 
-static void test_pattern_without_op(void **state)
+FIXTURE_TEST(test_pattern_without_op)
 {
-    scaled s = {.f = *state, .factor = 3, .status = BG_ERROR_OP};
+    scaled s = {.f = f, .factor = 3, .status = BG_ERROR_OP};
     setenv("BG_EAGER_OPS", "eager_misspelt,eager_scale", 1);
     expect_warnings(&s, BG_ERROR_OP, NULL);
     s.status = BG_OK;
@@ -634,9 +629,8 @@ static bg_status keep_capture(void *user, void **kept)
     return BG_OK;
 }
 
-static void test_aborted_inside(void **state)
+FIXTURE_TEST(test_aborted_inside)
 {
-    fixture *f = *state;
     for (int eager = 0; eager < 2; eager++) {
         bg_region region = BG_REGION_INIT;
         bg_capture *capture;
@@ -654,9 +648,9 @@ static void test_aborted_inside(void **state)
 }
 
 /* The tools run the pass again, and keep what they looked at. */
-static void test_tools(void **state)
+FIXTURE_TEST(test_tools)
 {
-    closures c = {*state, {.factor = 3}, true};
+    closures c = {f, {.factor = 3}, true};
     bg_report *report;
     bg_graph *graph;
 
@@ -677,9 +671,9 @@ static void test_tools(void **state)
 
 /* ---- other streams and threads ---- */
 
-static void test_forked_stream(void **state)
+FIXTURE_TEST(test_forked_stream)
 {
-    closures c = {*state, {.factor = 3}, false};
+    closures c = {f, {.factor = 3}, false};
     bg_capture *capture;
     bg_graph *graph;
 
@@ -706,9 +700,9 @@ static void *call_from_thread(void *user)
     return NULL;
 }
 
-static void test_other_thread(void **state)
+FIXTURE_TEST(test_other_thread)
 {
-    closures c = {*state, {.factor = 3}, false};
+    closures c = {f, {.factor = 3}, false};
     bg_capture *capture;
     bg_graph *graph;
     pthread_t thread;
@@ -733,7 +727,7 @@ static void *register_names(void *user)
     return NULL;
 }
 
-static void test_registered_at_once(void **state)
+FIXTURE_TEST(test_registered_at_once)
 {
     bg_op first = {.name = "eager_once"}, second = first;
     pthread_t threads[4];
@@ -743,38 +737,7 @@ static void test_registered_at_once(void **state)
     assert_null(first.twin_);
     bg_op_unregister(&first);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, register_names, *state), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, register_names, f), 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_break),
-        TEST(test_outside),
-        TEST(test_modes),
-        TEST(test_not_launched),
-        TEST(test_inline),
-        TEST(test_failures),
-        TEST(test_nested),
-        TEST(test_recursion),
-        TEST(test_bad_names),
-        TEST(test_two_of_one_name),
-        TEST(test_bad_regions),
-        TEST(test_closures),
-        TEST(test_closures_in_place),
-        TEST(test_failed_capture),
-        TEST(test_closures_in_flight),
-        TEST(test_file_is_copied),
-        TEST(test_pattern_without_op),
-        TEST(test_aborted_inside),
-        TEST(test_tools),
-        TEST(test_forked_stream),
-        TEST(test_other_thread),
-        TEST(test_registered_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,11 +107,10 @@ static void expect_elements(const char *name, int parameter, int parameters, bg_
         fail_msg("%s, parameter %d: source %d, formats %x", name, parameter, elements.source, elements.formats);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     const unsigned f32 = 1u << BGK_F32, f64 = 1u << BGK_F64, f16 = 1u << BGK_F16, bf16 = 1u << BGK_BF16;
     const unsigned any = f32 | f64 | f16 | bf16;
-    (void)state;
     assert_int_equal(bg__elements_of(NULL, 0, 1).source, BG__ELEMENTS_UNKNOWN);
     assert_int_equal(bg__elements_of(NULL, 0, 1).formats, any);
     expect_elements("triton_poi_fused_add_0", 0, 3, BG__ELEMENTS_UNKNOWN, any);
@@ -145,7 +144,7 @@ static void test_names(void **state)
 }
 
 /* Every pattern that is computed, and one number beside it, in every format. */
-static void test_nan(void **state)
+FIXTURE_TEST(test_nan)
 {
     static const struct {
         bgk_float format;
@@ -157,7 +156,6 @@ static void test_nan(void **state)
         {BGK_F16, "void f<__half>(void*)", {0x7fff, 0x7e00, 0xfe00}},
         {BGK_BF16, "void f<c10::BFloat16>(void*)", {0x7fff, 0x7fc0, 0xffc0}},
     };
-    const fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int k = 0; k < 3; k++) {
             size_t size = bg__float_bytes(cases[i].format);
@@ -182,11 +180,10 @@ static void test_nan(void **state)
 }
 
 /* Integers with every pattern that floats call NaN. */
-static void test_integers(void **state)
+FIXTURE_TEST(test_integers)
 {
     static const char *const kernels[] = {"triton_poi_fused_0", "fill(int*)", "void fill<long>(void*)",
                                           "argmax(int*, float const*)"};
-    const fixture *f = *state;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         int parameters = k == 3 ? 2 : 1;
         memset(before, 0, BYTES);
@@ -220,9 +217,8 @@ static void test_integers(void **state)
 }
 
 /* NaN among other bits that were there before: in memory of floats, and in halves of floats. */
-static void test_suspects(void **state)
+FIXTURE_TEST(test_suspects)
 {
-    const fixture *f = *state;
     fill_numbers(BGK_F32, BYTES / 4);
     for (size_t i = 0; i < BYTES / 4; i += 40)
         set(i, 4, 0x3fff7fff); /* 1.996, whose lower half is a NaN of 16 bits */
@@ -244,9 +240,8 @@ static void test_suspects(void **state)
 }
 
 /* -inf in a mask is no NaN, and is found as what it is. */
-static void test_infinities(void **state)
+FIXTURE_TEST(test_infinities)
 {
-    const fixture *f = *state;
     bgk_float format;
     fill_numbers(BGK_F32, BYTES / 4);
     for (size_t i = 0; i < BYTES / 4; i += 3)
@@ -261,9 +256,8 @@ static void test_infinities(void **state)
 }
 
 /* The last bytes, and only those that changed. */
-static void test_places(void **state)
+FIXTURE_TEST(test_places)
 {
-    const fixture *f = *state;
     bgk_changes changes;
     fill_numbers(BGK_F32, BYTES / 4);
     memcpy(before, now, BYTES);
@@ -284,7 +278,7 @@ static void test_places(void **state)
 }
 
 /* A word of 4 bytes that can be a float is one first; integers, addresses and halves stay words. */
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
     static const struct {
         size_t bytes;
@@ -294,7 +288,6 @@ static void test_parameters(void **state)
     bg__step_kernel kernel = {.name = "scale", .grid = {1, 1, 1}, .block = {64, 1, 1}};
     size_t used = 0;
     char text[512];
-    (void)state;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
         kernel.part[kernel.parts].offset = 8 * i;
         kernel.part[kernel.parts++].bytes = parameters[i].bytes;
@@ -304,18 +297,4 @@ static void test_parameters(void **state)
     assert_string_equal(bg__step_launch(&kernel, text, sizeof text),
                         "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f0012345600, +8 1.5 (0x3fc00000), "
                         "+16 0x00000080, +24 0x3c00, +32 0x3f8000003f800000, +40 -inf (0xff800000)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test_setup_teardown(test_nan, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_integers, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_suspects, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_infinities, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_places, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* What cudaGetErrorString says, word for word: programs print it, and logs are searched for it. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 static const struct {
@@ -41,18 +42,10 @@ static const struct {
     {(cudaError_t)5555, "unrecognized error code"},
 };
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_string_equal(cudaGetErrorString(texts[i].code), texts[i].text);
 }
 
 /* A GPU's library needs none to say it. */
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-    };
-    return cmocka_run_group_tests_name("error texts", tests, NULL, NULL);
-}

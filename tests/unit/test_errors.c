@@ -1,9 +1,12 @@
 /* What goes wrong, and what is left after it. */
+#include "tests/support/test.h"
 #include "tests/support/fragile_pass.h"
 
 #include <hostcuda/hostcuda.h>
 
 #include <stdlib.h>
+
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
 /* There on the host device only. */
 #pragma weak hostcuda_fail
@@ -24,9 +27,10 @@ BG_OP(fails_captured, BG_INOUT(x))
     return status != BG_OK ? status : BG_ERROR_NOT_FOUND;
 }
 
-static void test_body_fails_at_capture(void **state)
+#define ERRORS_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
+
+ERRORS_TEST(test_body_fails_at_capture)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph = (bg_graph *)f;
     put(&f->x, 1);
@@ -51,9 +55,8 @@ static void test_body_fails_at_capture(void **state)
     expect_works(f);
 }
 
-static void test_body_fails_at_replay(void **state)
+ERRORS_TEST(test_body_fails_at_replay)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
@@ -74,9 +77,8 @@ static bg_status captured_op_fails(void *user, cudaStream_t stream)
     return BG_OK; /* the error sticks, though nobody looked */
 }
 
-static void test_captured_body_fails(void **state)
+ERRORS_TEST(test_captured_body_fails)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->y, 4);
     EXPECT_STATUS(bg_capture_forward(&graph, captured_op_fails, f, f->stream, NULL), BG_ERROR_NOT_FOUND);
@@ -93,9 +95,8 @@ static bg_status forward_fails(void *user, cudaStream_t stream)
     return BG_ERROR_IO;
 }
 
-static void test_forward_fails(void **state)
+ERRORS_TEST(test_forward_fails)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, forward_fails, f, f->stream, NULL), BG_ERROR_IO);
     EXPECT_ERROR("the forward pass returned BG_ERROR_IO");
@@ -110,9 +111,8 @@ static bg_status forbidden_call(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
-static void test_capture_invalidated(void **state)
+ERRORS_TEST(test_capture_invalidated)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_STATUS(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL), BG_ERROR_CUDA);
@@ -135,9 +135,8 @@ static bg_status invalidates(void *user, cudaStream_t stream)
     return BG_CALL(fragile, stream, .x = f->y);
 }
 
-static void test_capture_invalidated_outside_ops(void **state)
+ERRORS_TEST(test_capture_invalidated_outside_ops)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID);
     EXPECT_ERROR("cudaErrorStreamCaptureInvalidated");
@@ -146,9 +145,8 @@ static void test_capture_invalidated_outside_ops(void **state)
     expect_works(f);
 }
 
-static void test_begin_twice(void **state)
+ERRORS_TEST(test_begin_twice)
 {
-    fixture *f = *state;
     bg_capture *first, *second = (bg_capture *)f;
     bg_graph *graph;
     put(&f->x, 2);
@@ -163,9 +161,8 @@ static void test_begin_twice(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_end_without_begin(void **state)
+ERRORS_TEST(test_end_without_begin)
 {
-    fixture *f = *state;
     bg_graph *graph = (bg_graph *)f;
     EXPECT_STATUS(bg_capture_end(NULL, &graph), BG_ERROR_INVALID_ARGUMENT);
     assert_null(graph);
@@ -173,9 +170,8 @@ static void test_end_without_begin(void **state)
     bg_capture_abort(NULL);
 }
 
-static void test_abort(void **state)
+ERRORS_TEST(test_abort)
 {
-    fixture *f = *state;
     bg_capture *capture;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -224,9 +220,8 @@ BG_OP(calls_what_ends, BG_INOUT(x))
     return BG_OK;
 }
 
-static void test_end_and_abort_inside(void **state)
+ERRORS_TEST(test_end_and_abort_inside)
 {
-    fixture *f = *state;
     for (int i = 0; i < 8; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_status status = BG_OK;
@@ -257,9 +252,8 @@ static bg_status call_in_barrier(void *user)
     return BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3) == BG_ERROR_BUSY ? BG_ERROR_IO : BG_OK;
 }
 
-static void test_ops_in_a_barrier(void **state)
+ERRORS_TEST(test_ops_in_a_barrier)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.barrier = call_in_barrier;
@@ -271,9 +265,8 @@ static void test_ops_in_a_barrier(void **state)
 
 /* ---- arguments ---- */
 
-static void test_bad_calls_stick(void **state)
+ERRORS_TEST(test_bad_calls_stick)
 {
-    fixture *f = *state;
     for (int i = 0; i < 3; i++) {
         bg_capture *capture;
         bg_graph *graph;
@@ -291,9 +284,8 @@ static void test_bad_calls_stick(void **state)
     expect_works(f);
 }
 
-static void test_null_arguments(void **state)
+ERRORS_TEST(test_null_arguments)
 {
-    fixture *f = *state;
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     bg_call_info call = BG_CALL_INFO_INIT;
     bg_capture *capture = NULL;
@@ -337,9 +329,8 @@ static void test_null_arguments(void **state)
     expect_works(f);
 }
 
-static void test_bad_options(void **state)
+ERRORS_TEST(test_bad_options)
 {
-    fixture *f = *state;
     bg_capture *capture;
 #define REFUSED(field, value, status, text)                                                                            \
     do {                                                                                                               \
@@ -364,9 +355,8 @@ static void test_bad_options(void **state)
     expect_works(f);
 }
 
-static void test_stream_of_another_device(void **state)
+ERRORS_TEST(test_stream_of_another_device)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     cudaStream_t stream;
@@ -406,9 +396,8 @@ static void test_stream_of_another_device(void **state)
 /* ---- calls of CUDA that fail ---- */
 
 /* Where the very last call of the end fails, the pass does not count. */
-static void test_the_end_fails(void **state)
+ERRORS_TEST(test_the_end_fails)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     bg_graph *graph;
@@ -439,12 +428,11 @@ static bg_status two_segments(void *user, cudaStream_t stream)
 }
 
 /* A segment is counted before it is launched: the sentence names that one, not the next. */
-static void test_segment_that_fails_is_named(void **state)
+ERRORS_TEST(test_segment_that_fails_is_named)
 {
     static const char *const cases[][2] = {{"cudaGraphLaunch@1=cudaErrorNotPermitted", "segment 0 of graph: "},
                                            {"cudaGraphLaunch@2=cudaErrorNotPermitted", "segment 1 of graph: "},
                                            {"cudaGraphInstantiate@2=cudaErrorNotPermitted", "segment 1 of graph: "}};
-    fixture *f = *state;
     if (!hostcuda_fail) {
         print_message("skipped: calls fail on request on the host device only\n");
         skip();
@@ -459,30 +447,4 @@ static void test_segment_that_fails_is_named(void **state)
         EXPECT_ERROR(cases[i][1]);
         expect_works(f);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fragile_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_body_fails_at_capture),
-        TEST(test_body_fails_at_replay),
-        TEST(test_captured_body_fails),
-        TEST(test_forward_fails),
-        TEST(test_capture_invalidated),
-        TEST(test_capture_invalidated_outside_ops),
-        TEST(test_begin_twice),
-        TEST(test_end_without_begin),
-        TEST(test_abort),
-        TEST(test_end_and_abort_inside),
-        TEST(test_ops_in_a_barrier),
-        TEST(test_bad_calls_stick),
-        TEST(test_the_end_fails),
-        TEST(test_segment_that_fails_is_named),
-        TEST(test_null_arguments),
-        TEST(test_bad_options),
-        TEST(test_stream_of_another_device),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

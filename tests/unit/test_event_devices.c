@@ -1,8 +1,11 @@
 /* Events of two devices: where they can be recorded and waited for, and the time between them. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
 #include <stdlib.h>
+
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
 static int devices;
 static cudaStream_t streams[2];
@@ -43,9 +46,8 @@ static void need_devices(void)
     skip();
 }
 
-static void test_elapsed(void **state)
+TEST(test_elapsed)
 {
-    (void)state;
     PFN_cuEventElapsedTime_v12080 elapsed = NULL;
     need_devices();
     driver_entry("cuEventElapsedTime", 12080, &elapsed);
@@ -63,9 +65,8 @@ static void test_elapsed(void **state)
     }
 }
 
-static void test_record_and_wait(void **state)
+TEST(test_record_and_wait)
 {
-    (void)state;
     need_devices();
     EXPECT_CODE(cudaEventRecord(first[0], streams[1]), cudaErrorInvalidResourceHandle);
     EXPECT_CODE(cudaEventRecord(first[1], streams[0]), cudaErrorInvalidResourceHandle);
@@ -78,12 +79,4 @@ static void test_record_and_wait(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elapsed),
-        cmocka_unit_test(test_record_and_wait),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 1); /* a GPU's library does not look */
-    return cmocka_run_group_tests_name("event devices", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

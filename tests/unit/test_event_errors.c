@@ -1,4 +1,5 @@
 /* Waits that cannot be, and work that nothing waits for: errors that name it. */
+#include "tests/support/test.h"
 #include "tests/support/event_support.h"
 
 #include <pthread.h>
@@ -31,9 +32,8 @@ static bg_status waits_for_e(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
 }
 
-static void test_recorded_before_the_capture(void **state)
+TEST_F(test_recorded_before_the_capture, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     EXPECT_OK(bg_event_record(e, side));
     EXPECT_OK(bg_stream_wait_event(t->stream, e)); /* before the capture: fine */
     expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside the capture");
@@ -49,9 +49,11 @@ static bg_status recorded_outside_meanwhile(void *user, cudaStream_t stream)
     return waits_for_e(user, stream);
 }
 
-static void test_recorded_outside_during_the_capture(void **state)
+#define EVENT_ERRORS_TEST(name) TEST_F(name, event_setup, event_teardown, fixture *f)
+
+EVENT_ERRORS_TEST(test_recorded_outside_during_the_capture)
 {
-    expect_failure(*state, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside the capture");
+    expect_failure(f, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside the capture");
 }
 
 static bg_status stale_bare_record(void *user, cudaStream_t stream)
@@ -62,9 +64,9 @@ static bg_status stale_bare_record(void *user, cudaStream_t stream)
     return waits_for_e(user, stream);
 }
 
-static void test_bare_record_before_a_break(void **state)
+EVENT_ERRORS_TEST(test_bare_record_before_a_break)
 {
-    expect_failure(*state, stale_bare_record, BG_ERROR_CUDA, "record it with bg_event_record");
+    expect_failure(f, stale_bare_record, BG_ERROR_CUDA, "record it with bg_event_record");
 }
 
 static bg_status no_event(void *user, cudaStream_t stream)
@@ -86,9 +88,8 @@ static bg_status legacy_stream(void *user, cudaStream_t stream)
     return bg_stream_wait_event(NULL, e);
 }
 
-static void test_arguments(void **state)
+TEST_F(test_arguments, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     expect_failure(t, no_event, BG_ERROR_INVALID_ARGUMENT, "event is NULL");
     expect_failure(t, bad_flags, BG_ERROR_INVALID_ARGUMENT, "0x40");
     expect_failure(t, legacy_stream, BG_ERROR_INVALID_ARGUMENT, "legacy stream");
@@ -114,9 +115,9 @@ static bg_status bare_wait_in_a_body(void *user, cudaStream_t stream)
     return BG_CALL(bare_wait, stream, .x = t->z);
 }
 
-static void test_a_bare_wait_in_a_body(void **state)
+EVENT_ERRORS_TEST(test_a_bare_wait_in_a_body)
 {
-    expect_failure(*state, bare_wait_in_a_body, BG_ERROR_CUDA, "bare_wait#0");
+    expect_failure(f, bare_wait_in_a_body, BG_ERROR_CUDA, "bare_wait#0");
     EXPECT_CUDA(cudaGetLastError() == cudaErrorInvalidValue ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -152,11 +153,11 @@ static bg_status forks_unseen(void *user, cudaStream_t stream)
     return status == BG_OK ? bg_break(stream) : status;
 }
 
-static void test_unseen_forks_are_named(void **state)
+EVENT_ERRORS_TEST(test_unseen_forks_are_named)
 {
     static const char *const names[WORKS] = {"product>(float4*", "a memcpy", "a memset", "a host function"};
     for (chosen = KERNEL; chosen < WORKS; chosen++) {
-        expect_failure(*state, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
+        expect_failure(f, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
         EXPECT_ERROR("with CUDA calls, without breakgraph's hooks");
         EXPECT_ERROR("hooks.h");
     }
@@ -175,9 +176,8 @@ static bg_status leaves_work(void *user, cudaStream_t stream)
     return BG_CALL(scale, t->other, .x = t->z, .y = t->z, .factor = 3);
 }
 
-static void test_unjoined_work_is_named(void **state)
+TEST_F(test_unjoined_work_is_named, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     char stream[40];
@@ -204,9 +204,9 @@ static bg_status works_after_its_join(void *user, cudaStream_t stream)
     return bg_stream_wait_event(stream, f);
 }
 
-static void test_work_after_the_joined_event(void **state)
+EVENT_ERRORS_TEST(test_work_after_the_joined_event)
 {
-    expect_failure(*state, works_after_its_join, BG_ERROR_UNJOINED_STREAM, "scale#1");
+    expect_failure(f, works_after_its_join, BG_ERROR_UNJOINED_STREAM, "scale#1");
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------- */
@@ -235,9 +235,8 @@ static bg_status with_another_thread(void *user, cudaStream_t stream)
 }
 
 /* Refused there; the capture goes on. */
-static void test_an_event_used_by_another_thread(void **state)
+TEST_F(test_an_event_used_by_another_thread, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, with_another_thread, t, t->stream, NULL));
@@ -247,17 +246,4 @@ static void test_an_event_used_by_another_thread(void **state)
     assert_int_equal(recorded, BG_ERROR_WRONG_THREAD);
     assert_true(get(&t->z) == 6);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, event_setup, event_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_recorded_before_the_capture),     TEST(test_recorded_outside_during_the_capture),
-        TEST(test_bare_record_before_a_break),      TEST(test_arguments),
-        TEST(test_a_bare_wait_in_a_body),           TEST(test_unseen_forks_are_named),
-        TEST(test_unjoined_work_is_named),          TEST(test_work_after_the_joined_event),
-        TEST(test_an_event_used_by_another_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

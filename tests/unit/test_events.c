@@ -1,4 +1,5 @@
 /* Events in a capture: forks and joins by them, and all the ways in which one crosses a break. */
+#include "tests/support/test.h"
 #include "tests/support/event_support.h"
 
 #include <breakgraph/cublas.h>
@@ -77,9 +78,11 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
 }
 
-static void test_fork_and_join(void **state)
+#define EVENTS_TEST(name) TEST_F(name, event_setup, event_teardown, fixture *f)
+
+EVENTS_TEST(test_fork_and_join)
 {
-    expect_pass(*state, fork_and_join, 5, 1);
+    expect_pass(f, fork_and_join, 5, 1);
 }
 
 /* The second record replaces the first. */
@@ -99,9 +102,9 @@ static bg_status one_event_twice(void *user, cudaStream_t stream)
     return bg_stream_wait_event(stream, e);
 }
 
-static void test_one_event_twice(void **state)
+EVENTS_TEST(test_one_event_twice)
 {
-    expect_pass(*state, one_event_twice, 30, 1);
+    expect_pass(f, one_event_twice, 30, 1);
 }
 
 /* The fork of a fork is joined first, by the origin; the other one after it. */
@@ -123,9 +126,8 @@ static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
 }
 
 /* third writes z while other writes y: apart only by f. */
-static void test_fork_of_a_fork(void **state)
+TEST_F(test_fork_of_a_fork, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     put(&t->x, 3);
     EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, t, t->stream, NULL));
@@ -150,9 +152,9 @@ static bg_status fork_again(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
 }
 
-static void test_fork_join_and_fork_again(void **state)
+EVENTS_TEST(test_fork_join_and_fork_again)
 {
-    expect_pass(*state, fork_again, 216, 1);
+    expect_pass(f, fork_again, 216, 1);
 }
 
 /* Events of the pass's own, gone before it ends. */
@@ -175,9 +177,9 @@ static bg_status short_lived(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
 }
 
-static void test_events_destroyed_in_the_pass(void **state)
+EVENTS_TEST(test_events_destroyed_in_the_pass)
 {
-    expect_pass(*state, short_lived, 6, 3);
+    expect_pass(f, short_lived, 6, 3);
 }
 
 /* ---- across breaks --------------------------------------------------------------------------------------------- */
@@ -201,9 +203,9 @@ static bg_status member_and_origin(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
 }
 
-static void test_waited_on_by_a_member_and_the_origin(void **state)
+EVENTS_TEST(test_waited_on_by_a_member_and_the_origin)
 {
-    expect_pass(*state, member_and_origin, 73, 2);
+    expect_pass(f, member_and_origin, 73, 2);
 }
 
 /* No stream is forked before the break, and third begins with what the origin has not waited for. */
@@ -229,9 +231,8 @@ static size_t root_count(const bg_graph *graph, int segment)
     return roots;
 }
 
-static void test_waited_on_by_an_idle_stream(void **state)
+TEST_F(test_waited_on_by_an_idle_stream, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     expect_pass(t, idle_stream, 13, 2);
     EXPECT_OK(bg_capture_forward(&graph, idle_stream, t, t->stream, NULL));
@@ -255,9 +256,9 @@ static bg_status forked_and_idle(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->z, .y = t->z, .factor = 5);
 }
 
-static void test_forked_then_idle_at_a_break(void **state)
+EVENTS_TEST(test_forked_then_idle_at_a_break)
 {
-    expect_pass(*state, forked_and_idle, 30, 3);
+    expect_pass(f, forked_and_idle, 30, 3);
 }
 
 static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
@@ -272,9 +273,9 @@ static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
     return bg_stream_wait_event(stream, e);
 }
 
-static void test_eager_on_a_fork(void **state)
+EVENTS_TEST(test_eager_on_a_fork)
 {
-    expect_pass(*state, eager_on_a_fork, 30, 2);
+    expect_pass(f, eager_on_a_fork, 30, 2);
 }
 
 /* A body and its stream outside wait for a segment's event, in every replay; twice, which is one record. */
@@ -288,9 +289,8 @@ static bg_status waited_on_in_a_body(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
 }
 
-static void test_waited_on_in_a_body(void **state)
+TEST_F(test_waited_on_in_a_body, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     expect_pass(t, waited_on_in_a_body, 30, 2);
     EXPECT_OK(bg_capture_forward(&graph, waited_on_in_a_body, t, t->stream, NULL));
@@ -309,9 +309,8 @@ static bg_status recorded_in_a_body(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
 }
 
-static void test_recorded_in_a_body(void **state)
+TEST_F(test_recorded_in_a_body, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     expect_pass(t, recorded_in_a_body, 5, 1);
     EXPECT_OK(bg_capture_forward(&graph, recorded_in_a_body, t, t->stream, NULL));
@@ -335,15 +334,14 @@ static bg_status recorded_in_a_body_and_after(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 5);
 }
 
-static void test_recorded_in_a_body_and_used_again(void **state)
+EVENTS_TEST(test_recorded_in_a_body_and_used_again)
 {
-    expect_pass(*state, recorded_in_a_body_and_after, 30, 2);
+    expect_pass(f, recorded_in_a_body_and_after, 30, 2);
 }
 
 /* Nothing runs at capture: what the body records is known in replays alone. */
-static void test_recorded_in_a_body_that_does_not_run(void **state)
+TEST_F(test_recorded_in_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.launch_segments = false;
@@ -370,9 +368,8 @@ static bg_status waited_on_unseen(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
 }
 
-static void test_waited_on_in_a_body_that_does_not_run(void **state)
+TEST_F(test_waited_on_in_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.launch_segments = false;
@@ -399,9 +396,8 @@ static bg_status destroyed_after_a_body(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
 }
 
-static void test_destroyed_after_a_body_that_does_not_run(void **state)
+TEST_F(test_destroyed_after_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.launch_segments = false;
@@ -424,9 +420,8 @@ static bg_status outside_after_a_body(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_a_stream_outside_stays_there(void **state)
+TEST_F(test_a_stream_outside_stays_there, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, outside_after_a_body, t, t->stream, NULL));
@@ -459,9 +454,8 @@ static void expect_answers(fixture *t)
     assert_true(milliseconds >= 0);
 }
 
-static void test_asked_after_the_end(void **state)
+TEST_F(test_asked_after_the_end, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, timed, t, t->stream, NULL));
@@ -478,9 +472,8 @@ static bg_status timed_and_failing(void *user, cudaStream_t stream)
     return BG_ERROR_IO;
 }
 
-static void test_asked_after_a_capture_that_failed(void **state)
+TEST_F(test_asked_after_a_capture_that_failed, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture *capture;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, timed_and_failing, t, t->stream, NULL), BG_ERROR_IO);
@@ -520,9 +513,8 @@ static bg_status products(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
 }
 
-static void test_cublas_on_forked_streams(void **state)
+TEST_F(test_cublas_on_forked_streams, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
     put(&t->x, 1);
@@ -612,10 +604,9 @@ static void expect_beside(fixture *t, const bg_capture_options *options, int seg
 
 /* The same results however the pass runs. In segments, node and body order themselves: there are no steps for it. In
  * one graph, where the body is captured, its work forks where the event was recorded. */
-static void test_work_beside_the_pass(void **state)
+TEST_F(test_work_beside_the_pass, event_setup, event_teardown, fixture *t)
 {
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
-    fixture *t = *state;
 
     w = t->y;
     EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
@@ -656,9 +647,8 @@ static bg_status exact_in_segment(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 7);
 }
 
-static void test_exact_events_in_a_segment(void **state)
+TEST_F(test_exact_events_in_a_segment, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
 
@@ -692,9 +682,8 @@ static bg_status exact_then_fails(void *user, cudaStream_t stream)
     return status == BG_OK ? BG_ERROR_TIMEOUT : status;
 }
 
-static void test_a_failure_after_an_exact_record(void **state)
+TEST_F(test_a_failure_after_an_exact_record, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, exact_then_fails, t, t->stream, NULL), BG_ERROR_TIMEOUT);
     expect_usable(t, t->stream);
@@ -722,10 +711,8 @@ static bg_status ping_pong(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = w, .y = t->z, .factor = 5);
 }
 
-static void test_an_event_for_both_ways(void **state)
+TEST_F(test_an_event_for_both_ways, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
-
     w = t->y;
     EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
     for (int way = 0; way < 8; way++) {
@@ -757,9 +744,8 @@ static bg_status external(void *user, cudaStream_t stream)
     return bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
 }
 
-static void test_external_events(void **state)
+TEST_F(test_external_events, event_setup, event_teardown, fixture *t)
 {
-    fixture *t = *state;
     bg_graph *graph;
     EXPECT_CUDA(cudaEventRecord(f, side));
     EXPECT_OK(bg_capture_forward(&graph, external, t, t->stream, NULL));
@@ -786,9 +772,9 @@ static bg_status never_recorded(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
 }
 
-static void test_an_event_without_a_record_is_no_wait(void **state)
+EVENTS_TEST(test_an_event_without_a_record_is_no_wait)
 {
-    expect_pass(*state, never_recorded, 2, 1);
+    expect_pass(f, never_recorded, 2, 1);
 }
 
 /* Forked by a bare event: the wait makes it known. */
@@ -804,41 +790,7 @@ static bg_status bare_record(void *user, cudaStream_t stream)
     return status;
 }
 
-static void test_a_bare_record_and_a_known_wait(void **state)
+EVENTS_TEST(test_a_bare_record_and_a_known_wait)
 {
-    expect_pass(*state, bare_record, 6, 2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, event_setup, event_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_fork_and_join),
-        TEST(test_one_event_twice),
-        TEST(test_fork_of_a_fork),
-        TEST(test_fork_join_and_fork_again),
-        TEST(test_events_destroyed_in_the_pass),
-        TEST(test_waited_on_by_a_member_and_the_origin),
-        TEST(test_waited_on_by_an_idle_stream),
-        TEST(test_forked_then_idle_at_a_break),
-        TEST(test_eager_on_a_fork),
-        TEST(test_waited_on_in_a_body),
-        TEST(test_recorded_in_a_body),
-        TEST(test_recorded_in_a_body_and_used_again),
-        TEST(test_recorded_in_a_body_that_does_not_run),
-        TEST(test_waited_on_in_a_body_that_does_not_run),
-        TEST(test_destroyed_after_a_body_that_does_not_run),
-        TEST(test_a_stream_outside_stays_there),
-        TEST(test_asked_after_the_end),
-        TEST(test_asked_after_a_capture_that_failed),
-        TEST(test_cublas_on_forked_streams),
-        TEST(test_external_events),
-        TEST(test_work_beside_the_pass),
-        TEST(test_exact_events_in_a_segment),
-        TEST(test_a_failure_after_an_exact_record),
-        TEST(test_an_event_for_both_ways),
-        TEST(test_an_event_without_a_record_is_no_wait),
-        TEST(test_a_bare_record_and_a_known_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    expect_pass(f, bare_record, 6, 2);
 }

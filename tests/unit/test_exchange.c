@@ -1,10 +1,6 @@
 /* What the ranks exchange, of more ranks than fit on a machine: one of them, and what rank 0 would answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -38,12 +34,11 @@ static void close_pair(struct pair *p)
 }
 
 /* A text is compared by its beginning and a hash, however long it is, and however many the ranks are. */
-static void test_long_text(void **state)
+TEST(test_long_text)
 {
     const bg__frame same = {.type = BG__RESULT};
     char *text = malloc(LONG);
     struct pair p;
-    (void)state;
     assert_non_null(text);
     memset(text, 'x', LONG - 1);
     text[LONG - 1] = '\0';
@@ -56,12 +51,11 @@ static void test_long_text(void **state)
 }
 
 /* What is gathered has to fit into one answer. The rank has done nothing then. */
-static void test_too_much(void **state)
+TEST(test_too_much)
 {
     const bg__frame all = {.type = BG__RESULT};
     struct pair p;
     char byte = 0;
-    (void)state;
     open_pair(&p);
     assert_int_equal(bg__exchange(&p.link, BG__GATHER, "names", &byte, BG__BODY_MAX / SIZE + 1, &byte),
                      BG_ERROR_INVALID_ARGUMENT);
@@ -72,16 +66,6 @@ static void test_too_much(void **state)
     assert_int_equal(bg__exchange(&p.link, BG__BARRIER, "and it goes on", NULL, 0, NULL), BG_OK);
     close_pair(&p);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_long_text), cmocka_unit_test(test_too_much)};
-    return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,6 +1,6 @@
 /* A process ends, by a return from main, while its other threads capture, replay and destroy: what they use is still
  * there, and the process ends as main says. Each round is a process of its own, this program with arguments. */
-#include "tests/support/host_only.h"
+#include "tests/support/test.h"
 #include "tests/support/support.h"
 
 #include <cublas_v2.h>
@@ -12,6 +12,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* CUDA's own runtime promises nothing to threads that go on. */
+TESTS_ON_HOST_DEVICE("a process that ends while its threads go on");
 
 enum { THREADS = 4, SIDE = 160, ENDED = 42, FAILED = 43, LIMIT_S = 120, FORK_LIMIT_S = 30, ROUNDS = 8, STEP_US = 350 };
 
@@ -193,29 +196,25 @@ static void expect_ends(const char *variable, const char *value, const char *wha
     }
 }
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
-    (void)state;
     expect_ends(NULL, NULL, "graphs");
     expect_ends("HOSTCUDA_SEED", "3", "graphs");
 }
 
-static void test_products(void **state)
+TEST(test_products)
 {
-    (void)state;
     expect_ends(NULL, NULL, "products");
 }
 
 /* Children that the process forks while its threads multiply end, too: no lock is held by who is not there. */
-static void test_forks(void **state)
+TEST(test_forks)
 {
-    (void)state;
     expect_ends("OPENBLAS_NUM_THREADS", "1", "forks"); /* fork() may wait for ever for threads of its own */
 }
 
-static void test_tools(void **state)
+TEST(test_tools)
 {
-    (void)state;
     expect_ends("BG_SHADOW", "calls", "graphs");
     expect_ends("BG_TRACE", "/dev/null", "graphs");
     expect_ends("BG_CHECK", "replay", "graphs");
@@ -255,15 +254,6 @@ static int clear_directory(void)
     return ended;
 }
 
-static void test_record(void **state)
-{
-    (void)state;
-    expect_ends("BG_REPORT", directory, "graphs");
-    assert_int_equal(clear_directory(), ROUNDS);
-    expect_ends("BG_REPORT", directory, "child");
-    assert_int_equal(clear_directory(), 2 * ROUNDS);
-}
-
 static int teardown_directory(void **state)
 {
     (void)state;
@@ -271,19 +261,18 @@ static int teardown_directory(void **state)
     return rmdir(directory);
 }
 
+TEST_F(test_record, setup_directory, teardown_directory, void *state)
+{
+    expect_ends("BG_REPORT", directory, "graphs");
+    assert_int_equal(clear_directory(), ROUNDS);
+    expect_ends("BG_REPORT", directory, "child");
+    assert_int_equal(clear_directory(), 2 * ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_forks),
-        cmocka_unit_test(test_tools),
-        cmocka_unit_test_setup_teardown(test_record, setup_directory, teardown_directory),
-    };
     if (argc > 2)
         return run_program(argv[1], argv[2]);
     program = argv[0];
-    /* CUDA's own runtime promises nothing to threads that go on. */
-    skip_on_gpu(tests, sizeof tests / sizeof *tests, "a process that ends while its threads go on");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_registered_tests(NULL);
 }

@@ -25,24 +25,6 @@ static bg_status pass(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
 }
 
-static void test_sync_names_the_place(void **state)
-{
-    fixture *f = *state;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = BG_DEBUG_SYNC;
-    options.name = "pass";
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-    EXPECT_OK(bg_replay(graph, f->stream));
-    put(&f->z, 1);
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_CUDA);
-    EXPECT_ERROR("replay, after segment 1 of pass");
-    EXPECT_ERROR("cudaError");
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_CUDA); /* the fault stays; nothing hangs or crashes */
-    bg_graph_destroy(graph);
-    assert_non_null(strstr(bg_last_error(), "cudaError"));
-}
-
 /* The device is lost, which every call may say; what the host holds for it is given back all the same. */
 static int lost_teardown(void **state)
 {
@@ -56,10 +38,19 @@ static int lost_teardown(void **state)
     return 0;
 }
 
-int main(void)
+TEST_F(test_sync_names_the_place, fixture_setup, lost_teardown, fixture *f)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sync_names_the_place, fixture_setup, lost_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.debug = BG_DEBUG_SYNC;
+    options.name = "pass";
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    put(&f->z, 1);
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_CUDA);
+    EXPECT_ERROR("replay, after segment 1 of pass");
+    EXPECT_ERROR("cudaError");
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_CUDA); /* the fault stays; nothing hangs or crashes */
+    bg_graph_destroy(graph);
+    assert_non_null(strstr(bg_last_error(), "cudaError"));
 }

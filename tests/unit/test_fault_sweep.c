@@ -1,5 +1,6 @@
 /* The fault sweep: every CUDA call of every scenario fails once, each in a process of its own. Nothing may crash, leak
  * or go unsaid, and all must work afterwards. Host device only. */
+#include "tests/support/test.h"
 #include "tests/support/sweep.h"
 
 #include <hostcuda/hostcuda.h>
@@ -435,45 +436,28 @@ static void sweep(const char *what, const fault *fault)
     assert_int_equal(complaints, 0);
 }
 
-static void test_each_call_fails(void **state)
+TEST(test_each_call_fails)
 {
-    (void)state;
     sweep("each failing once", &(fault){.code = cudaErrorNotPermitted});
 }
 
-static void test_each_call_fails_for_want_of_memory(void **state)
+TEST(test_each_call_fails_for_want_of_memory)
 {
-    (void)state;
     sweep("each failing once for want of memory", &(fault){.code = cudaErrorMemoryAllocation});
 }
 
-static void test_each_call_fails_as_captures_do(void **state)
+TEST(test_each_call_fails_as_captures_do)
 {
-    (void)state;
     sweep("each failing once as captures do", &(fault){.code = cudaErrorStreamCaptureUnjoined});
 }
 
-static void test_each_call_fails_with_an_error_pending(void **state)
+TEST(test_each_call_fails_with_an_error_pending)
 {
-    (void)state;
     sweep("each failing once, with an error of the caller's pending",
           &(fault){.code = cudaErrorNotPermitted, .pending = true});
 }
 
-static void test_the_device_fails_after_each_call(void **state)
+TEST(test_the_device_fails_after_each_call)
 {
-    (void)state;
     sweep("the device failing after each", &(fault){.code = cudaErrorIllegalAddress, .later = true});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_call_fails),
-        cmocka_unit_test(test_each_call_fails_for_want_of_memory),
-        cmocka_unit_test(test_each_call_fails_as_captures_do),
-        cmocka_unit_test(test_each_call_fails_with_an_error_pending),
-        cmocka_unit_test(test_the_device_fails_after_each_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

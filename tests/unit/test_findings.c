@@ -11,13 +11,12 @@ static const char *const kinds[] = {BG__FINDING_KINDS(COMMA)};
 
 enum { COUNT = sizeof kinds / sizeof *kinds };
 
-static void test_page(void **state)
+TEST(test_page)
 {
     char line[1024];
     size_t found = 0;
     int shown = 1; /* examples since the last heading */
     FILE *page = fopen("docs/findings.md", "rb");
-    (void)state;
     if (page == NULL)
         fail_msg("%s", "docs/findings.md: run this from the top of the tree");
     while (fgets(line, sizeof line, page) != NULL) {
@@ -37,16 +36,9 @@ static void test_page(void **state)
         fail_msg("docs/findings.md ends before %s", found < COUNT ? kinds[found] : "the last example");
 }
 
-static void test_unique(void **state)
+TEST(test_unique)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(kinds[i], kinds[k]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_unique)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* The GGUF reader on right and on broken files. Every file lies in a block of exactly its size, so that ASan and
  * valgrind see a read beyond it. */
+#include "tests/support/test.h"
 #include "examples/llama/weights/dequantize.h"
 #include "examples/llama/weights/gguf.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/real_model.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
-
 static char error[GGUF_ERROR_SIZE];
 
 /* Opens size bytes of the writer's, in a block of their own; *block is to be freed after the file is closed. */
@@ -108,9 +105,8 @@ static void check_small_tensors(const gguf *file)
     assert_true(values[0] == 0.25f && values[1] == 1e9f);
 }
 
-static void test_reads_both_versions(void **state)
+TEST(test_reads_both_versions)
 {
-    (void)state;
     for (uint32_t version = 2; version <= 3; version++) {
         gguf_writer w = {0};
         gguf *file;
@@ -133,7 +129,7 @@ static void expect_key_error(int result, const char *words)
     assert_non_null(strstr(error, words));
 }
 
-static void test_key_errors_name_the_key(void **state)
+TEST(test_key_errors_name_the_key)
 {
     gguf_writer w = {0};
     gguf *file;
@@ -143,7 +139,6 @@ static void test_key_errors_name_the_key(void **state)
     bool flag;
     gguf_string text;
     gguf_array array;
-    (void)state;
     write_small_file(&w, 3);
     assert_int_equal(open_copy(&file, &w, w.size, &block), 0);
     expect_key_error(gguf_get_int(file, "absent", 0, 1, &number, error), "the key absent is missing");
@@ -161,7 +156,7 @@ static void test_key_errors_name_the_key(void **state)
     free_writer(&w);
 }
 
-static void test_integers_of_every_type(void **state)
+TEST(test_integers_of_every_type)
 {
     static const struct {
         uint32_t type;
@@ -169,7 +164,6 @@ static void test_integers_of_every_type(void **state)
         int64_t value;
     } cases[] = {{0, 1, 200},        {1, 1, -100},        {2, 2, 60000},      {3, 2, -30000},
                  {4, 4, 4000000000}, {5, 4, -2000000000}, {10, 8, 1ll << 40}, {11, 8, -(1ll << 40)}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gguf_writer w = {0};
         gguf *file;
@@ -187,10 +181,9 @@ static void test_integers_of_every_type(void **state)
     }
 }
 
-static void test_truncated_at_every_byte(void **state)
+TEST(test_truncated_at_every_byte)
 {
     gguf_writer w = {0};
-    (void)state;
     write_small_file(&w, 3);
     for (size_t size = 0; size < w.size; size++)
         expect_refused_size(&w, size, "");
@@ -214,11 +207,10 @@ static void use_whatever_opens(const gguf_writer *w)
     free(block);
 }
 
-static void test_any_byte_wrong(void **state)
+TEST(test_any_byte_wrong)
 {
     static const unsigned char wrong[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
     gguf_writer w = {0};
-    (void)state;
     write_small_file(&w, 3);
     for (size_t at = 0; at < w.size; at++) {
         unsigned char right = w.bytes[at];
@@ -231,10 +223,9 @@ static void test_any_byte_wrong(void **state)
     free_writer(&w);
 }
 
-static void test_header_errors(void **state)
+TEST(test_header_errors)
 {
     gguf_writer w = {0};
-    (void)state;
     write_bytes(&w, "GGML                        ", 28);
     expect_refused(&w, "not a GGUF file");
     write_header(&w, 1, 0, 0);
@@ -249,10 +240,9 @@ static void test_header_errors(void **state)
     expect_refused(&w, "the number of keys is 1000");
 }
 
-static void test_key_table_errors(void **state)
+TEST(test_key_table_errors)
 {
     gguf_writer w = {0};
-    (void)state;
     write_header(&w, 3, 0, 1);
     write_u64(&w, UINT64_MAX);
     write_padding(&w, 64);
@@ -271,11 +261,10 @@ static void test_key_table_errors(void **state)
     expect_refused(&w, "a string value needs");
 }
 
-static void test_array_errors(void **state)
+TEST(test_array_errors)
 {
     static const uint32_t elements[] = {0, 5, 8, 9, 12};
     gguf_writer w = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
         for (int shift = 64; shift >= 58; shift--) { /* counts whose size in bytes overflows, and some that do not */
             write_header(&w, 3, 0, 1);
@@ -304,10 +293,9 @@ static void write_one_tensor(gguf_writer *w, uint64_t columns, uint64_t rows, ui
         write_u64(w, 0);
 }
 
-static void test_tensor_errors(void **state)
+TEST(test_tensor_errors)
 {
     gguf_writer w = {0};
-    (void)state;
     write_one_tensor(&w, 17, 0, 0, 0);
     expect_refused(&w, "tensor weights: its data runs past the end of the file");
     write_one_tensor(&w, 16, 0, 0, 64);
@@ -340,14 +328,13 @@ static void test_tensor_errors(void **state)
     expect_refused(&w, "more than the allowed 64");
 }
 
-static void test_alignment(void **state)
+TEST(test_alignment)
 {
     static const uint32_t wrong[] = {0, 1, 12, 24, UINT32_MAX};
     gguf_writer w = {0};
     gguf *file;
     void *block;
     float value;
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         write_header(&w, 3, 0, 1);
         write_key_u32(&w, "general.alignment", wrong[i]);
@@ -368,13 +355,12 @@ static void test_alignment(void **state)
     free_writer(&w);
 }
 
-static void test_unsupported_type(void **state)
+TEST(test_unsupported_type)
 {
     gguf_writer w = {0};
     gguf *file;
     void *block;
     float out[16];
-    (void)state;
     write_one_tensor(&w, 16, 0, 19, 0);
     assert_int_equal(open_copy(&file, &w, w.size, &block), 0);
     assert_int_equal(gguf_read_tensor(file, gguf_find_tensor(file, "weights"), out, error), -1);
@@ -482,10 +468,9 @@ static void check_q6_k(uint32_t *random)
     check_block("Q6_K", block, expected);
 }
 
-static void test_encodings(void **state)
+TEST(test_encodings)
 {
     uint32_t seed = 20, random = seed;
-    (void)state;
     printf("seed %u\n", seed);
     for (int round = 0; round < 50; round++) {
         check_small_blocks(&random);
@@ -493,7 +478,7 @@ static void test_encodings(void **state)
     }
 }
 
-static void test_floats(void **state)
+TEST(test_floats)
 {
     static const struct {
         unsigned char bytes[2];
@@ -501,7 +486,6 @@ static void test_floats(void **state)
     } cases[] = {
         {{0x00, 0x3C}, 1.0, 0x1p-7},       {{0x00, 0xC0}, -2.0, -2.0}, {{0x01, 0x00}, 0x1p-24, 0x1p-133},
         {{0xFF, 0x7B}, 65504, 0x1.FEp120}, {{0x00, 0x80}, 0, 0},       {{0xFF, 0x03}, 0x1.FF8p-15, 0x1.FEp-120}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check_block("F16", cases[i].bytes, &cases[i].half);
         check_block("BF16", cases[i].bytes, &cases[i].brain);
@@ -512,13 +496,12 @@ static void test_floats(void **state)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-static void test_file_errors(void **state)
+TEST(test_file_errors)
 {
     gguf *file;
     char path[] = "/tmp/breakgraph-gguf-XXXXXX";
     int descriptor = mkstemp(path);
     gguf_writer w = {0};
-    (void)state;
     assert_true(descriptor >= 0);
     assert_int_equal(gguf_open(&file, "/nonexistent/model.gguf", error), -1);
     assert_non_null(strstr(error, "No such file"));
@@ -537,12 +520,11 @@ static void test_file_errors(void **state)
     unlink(path);
 }
 
-static void test_real_file(void **state)
+TEST(test_real_file)
 {
     const char *path = find_real_model();
     gguf *file;
     int64_t layers;
-    (void)state;
     if (!path)
         skip();
     if (gguf_open(&file, path, error))
@@ -553,26 +535,4 @@ static void test_real_file(void **state)
     for (size_t i = 0; i < gguf_tensor_count(file); i++)
         assert_non_null(dequantize_find(gguf_tensor_at(file, i)->type));
     gguf_close(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_both_versions),
-        cmocka_unit_test(test_key_errors_name_the_key),
-        cmocka_unit_test(test_integers_of_every_type),
-        cmocka_unit_test(test_truncated_at_every_byte),
-        cmocka_unit_test(test_any_byte_wrong),
-        cmocka_unit_test(test_header_errors),
-        cmocka_unit_test(test_key_table_errors),
-        cmocka_unit_test(test_array_errors),
-        cmocka_unit_test(test_tensor_errors),
-        cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_unsupported_type),
-        cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_file_errors),
-        cmocka_unit_test(test_real_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

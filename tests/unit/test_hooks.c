@@ -74,20 +74,19 @@ static void expect_pass(fixture *f, bg_forward forward)
     bg_graph_destroy(graph);
 }
 
-static void test_in_c(void **state)
+FIXTURE_TEST(test_in_c)
 {
-    expect_pass(*state, in_c);
+    expect_pass(f, in_c);
 }
 
-static void test_in_cpp(void **state)
+FIXTURE_TEST(test_in_cpp)
 {
-    expect_pass(*state, in_cpp);
+    expect_pass(f, in_cpp);
 }
 
 /* Outside captures the names are CUDA's, with its answers and its last error. */
-static void test_outside_captures(void **state)
+FIXTURE_TEST(test_outside_captures)
 {
-    fixture *f = *state;
     cudaEvent_t event;
     EXPECT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     put(&f->x, 2);
@@ -135,9 +134,8 @@ static void expect_isolation(fixture *f, bg_forward forward, const char *file)
 }
 
 /* CUDA's errors come back, and the site is the program's. */
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
-    fixture *f = *state;
     EXPECT_CUDA(cudaEventCreateWithFlags(&outside, cudaEventDisableTiming));
     EXPECT_CUDA(cudaEventRecord(outside, f->other));
     expect_isolation(f, waits_outside, "test_hooks.c");
@@ -154,23 +152,9 @@ static bg_status bad_arguments(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_errors_of_breakgraphs_own(void **state)
+FIXTURE_TEST(test_errors_of_breakgraphs_own)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, bad_arguments, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     assert_int_equal(answer[0], cudaErrorInvalidValue);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_in_c),
-        TEST(test_in_cpp),
-        TEST(test_outside_captures),
-        TEST(test_errors),
-        TEST(test_errors_of_breakgraphs_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

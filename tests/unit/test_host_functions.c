@@ -1,10 +1,7 @@
 /* Programs that wait for the device without a call of CUDA, and host functions that wait for the program. All are
  * legal: on a GPU each of them ends. A test that hangs is killed by the runner of tests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <cuda_runtime_api.h>
 #include <hostcuda/hostcuda.h>
@@ -29,39 +26,6 @@ static cudaStream_t a, b;
 static unsigned char *pinned;
 static atomic_int flag, gate;
 
-static int setup(void **state)
-{
-    (void)state;
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    STEP(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
-    memset(pinned, 0, BYTES);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (hostcuda_seed)
-        hostcuda_seed(0);
-    STEP(cudaStreamDestroy(a));
-    STEP(cudaStreamDestroy(b));
-    STEP(cudaFreeHost(pinned));
-    return 0;
-}
-
-/* Each test under some seeds; on a GPU once. */
-static void under_seeds(void (*test)(void))
-{
-    test();
-    for (unsigned long long seed = 1; hostcuda_seed && seed <= SEEDS; seed++) {
-        hostcuda_seed(seed);
-        test();
-    }
-}
-
 static void raise_flag(void *user)
 {
     (void)user;
@@ -75,135 +39,6 @@ static void wait_for_gate(void *user)
         sched_yield();
     atomic_fetch_add(&flag, 1);
 }
-
-static void poll_flag(void)
-{
-    atomic_store(&flag, 0);
-    STEP(cudaLaunchHostFunc(a, raise_flag, NULL));
-    while (!atomic_load(&flag))
-        sched_yield();
-    STEP(cudaStreamSynchronize(a));
-    assert_int_equal(atomic_load(&flag), 1);
-}
-
-static void test_poll_a_flag_that_a_host_function_sets(void **state)
-{
-    (void)state;
-    under_seeds(poll_flag);
-}
-
-static void poll_memory(void)
-{
-    volatile const unsigned char *last = &pinned[BYTES - 1];
-    memset(pinned, 0, BYTES);
-    STEP(cudaMemsetAsync(pinned, 7, BYTES, a));
-    while (*last != 7)
-        sched_yield();
-    STEP(cudaStreamSynchronize(a));
-}
-
-static void test_poll_memory_that_the_device_writes(void **state)
-{
-    (void)state;
-    under_seeds(poll_memory);
-}
-
-/* A loop of these, as engines with a polling thread have it: the first wait may be long, the others are not. */
-static void test_poll_again_and_again(void **state)
-{
-    enum { TIMES = 100 };
-    (void)state;
-    for (int i = 0; i < TIMES; i++)
-        poll_flag();
-}
-
-/* cudaStreamQuery and cudaEventQuery do not wait for a host function that waits for their thread. */
-static void query_while_a_function_waits(void)
-{
-    cudaEvent_t event;
-    cudaError_t error;
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaEventRecord(event, a));
-    assert_int_equal(cudaStreamQuery(a), cudaErrorNotReady);
-    assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
-    assert_int_equal(atomic_load(&flag), 0);
-    atomic_store(&gate, 1);
-    while ((error = cudaStreamQuery(a)) == cudaErrorNotReady)
-        sched_yield();
-    assert_int_equal(error, cudaSuccess);
-    assert_int_equal(atomic_load(&flag), 1);
-    STEP(cudaEventDestroy(event));
-}
-
-static void test_query_while_a_function_waits(void **state)
-{
-    (void)state;
-    under_seeds(query_while_a_function_waits);
-}
-
-/* Other streams go on; what is behind the function does not. */
-static void synchronize_another_stream(void)
-{
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    memset(pinned, 0, BYTES);
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, a));
-    STEP(cudaMemsetAsync(pinned, 2, 1, b));
-    STEP(cudaStreamSynchronize(b));
-    assert_int_equal(pinned[0], 2);
-    assert_int_equal(pinned[1], 0);
-    atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
-    assert_int_equal(pinned[1], 1);
-    assert_int_equal(atomic_load(&flag), 1);
-}
-
-static void test_synchronize_another_stream(void **state)
-{
-    (void)state;
-    under_seeds(synchronize_another_stream);
-}
-
-/* The same function as a node: each launch calls it once. */
-static void launch_graph(void)
-{
-    enum { LAUNCHES = 3 };
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    STEP(cudaMemsetAsync(pinned, 3, 1, a));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned, 4, 1, a));
-    STEP(cudaStreamEndCapture(a, &graph));
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
-    for (int i = 0; i < LAUNCHES; i++)
-        STEP(cudaGraphLaunch(exec, i % 2 ? a : b));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
-    STEP(cudaStreamSynchronize(cudaStreamPerThread));
-    assert_int_equal(atomic_load(&flag), 0);
-    atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
-    assert_int_equal(atomic_load(&flag), LAUNCHES);
-    assert_int_equal(pinned[0], 4);
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
-}
-
-static void test_launch_a_graph_whose_function_waits(void **state)
-{
-    (void)state;
-    under_seeds(launch_graph);
-}
-
-/* ---- of the host device alone: in processes of their own ------------------------------------------------------- */
 
 static void wait_for_ever(void *user)
 {
@@ -289,7 +124,7 @@ static int call_once(void)
     return cudaFree(NULL) == cudaErrorInitializationError ? 0 : 1;
 }
 
-static void test_processes(void **state)
+TEST(test_processes)
 {
     static const struct child children[] = {
         {"", end_while_a_function_waits, 0, NULL},
@@ -299,23 +134,162 @@ static void test_processes(void **state)
         {"", poll_in_a_child, 0, NULL},
         {"fast", call_once, 0, "HOSTCUDA_PROGRESS is \"fast\"; allowed are 0 (off) to 60000 milliseconds"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof children / sizeof *children; i++)
         expect_child("HOSTCUDA_PROGRESS", &children[i]);
 }
 
-int main(void)
+static int setup(void **state)
 {
-    /* the processes first, while this one has not called CUDA */
-    const struct CMUnitTest processes[] = {cmocka_unit_test(test_processes)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_poll_a_flag_that_a_host_function_sets, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_poll_memory_that_the_device_writes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_poll_again_and_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_query_while_a_function_waits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_synchronize_another_stream, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_launch_a_graph_whose_function_waits, setup, teardown),
-    };
-    return cmocka_run_group_tests_name("host_functions_processes", processes, NULL, NULL) +
-           cmocka_run_group_tests_name("host_functions", tests, NULL, NULL);
+    (void)state;
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    STEP(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+    memset(pinned, 0, BYTES);
+    return 0;
 }
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (hostcuda_seed)
+        hostcuda_seed(0);
+    STEP(cudaStreamDestroy(a));
+    STEP(cudaStreamDestroy(b));
+    STEP(cudaFreeHost(pinned));
+    return 0;
+}
+
+/* Each test under some seeds; on a GPU once. */
+static void under_seeds(void (*test)(void))
+{
+    test();
+    for (unsigned long long seed = 1; hostcuda_seed && seed <= SEEDS; seed++) {
+        hostcuda_seed(seed);
+        test();
+    }
+}
+
+static void poll_flag(void)
+{
+    atomic_store(&flag, 0);
+    STEP(cudaLaunchHostFunc(a, raise_flag, NULL));
+    while (!atomic_load(&flag))
+        sched_yield();
+    STEP(cudaStreamSynchronize(a));
+    assert_int_equal(atomic_load(&flag), 1);
+}
+
+TEST_F(test_poll_a_flag_that_a_host_function_sets, setup, teardown, void *state)
+{
+    under_seeds(poll_flag);
+}
+
+static void poll_memory(void)
+{
+    volatile const unsigned char *last = &pinned[BYTES - 1];
+    memset(pinned, 0, BYTES);
+    STEP(cudaMemsetAsync(pinned, 7, BYTES, a));
+    while (*last != 7)
+        sched_yield();
+    STEP(cudaStreamSynchronize(a));
+}
+
+TEST_F(test_poll_memory_that_the_device_writes, setup, teardown, void *state)
+{
+    under_seeds(poll_memory);
+}
+
+/* A loop of these, as engines with a polling thread have it: the first wait may be long, the others are not. */
+TEST_F(test_poll_again_and_again, setup, teardown, void *state)
+{
+    enum { TIMES = 100 };
+    for (int i = 0; i < TIMES; i++)
+        poll_flag();
+}
+
+/* cudaStreamQuery and cudaEventQuery do not wait for a host function that waits for their thread. */
+static void query_while_a_function_waits(void)
+{
+    cudaEvent_t event;
+    cudaError_t error;
+
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaEventRecord(event, a));
+    assert_int_equal(cudaStreamQuery(a), cudaErrorNotReady);
+    assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
+    assert_int_equal(atomic_load(&flag), 0);
+    atomic_store(&gate, 1);
+    while ((error = cudaStreamQuery(a)) == cudaErrorNotReady)
+        sched_yield();
+    assert_int_equal(error, cudaSuccess);
+    assert_int_equal(atomic_load(&flag), 1);
+    STEP(cudaEventDestroy(event));
+}
+
+TEST_F(test_query_while_a_function_waits, setup, teardown, void *state)
+{
+    under_seeds(query_while_a_function_waits);
+}
+
+/* Other streams go on; what is behind the function does not. */
+static void synchronize_another_stream(void)
+{
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    memset(pinned, 0, BYTES);
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaMemsetAsync(pinned + 1, 1, 1, a));
+    STEP(cudaMemsetAsync(pinned, 2, 1, b));
+    STEP(cudaStreamSynchronize(b));
+    assert_int_equal(pinned[0], 2);
+    assert_int_equal(pinned[1], 0);
+    atomic_store(&gate, 1);
+    STEP(cudaDeviceSynchronize());
+    assert_int_equal(pinned[1], 1);
+    assert_int_equal(atomic_load(&flag), 1);
+}
+
+TEST_F(test_synchronize_another_stream, setup, teardown, void *state)
+{
+    under_seeds(synchronize_another_stream);
+}
+
+/* The same function as a node: each launch calls it once. */
+static void launch_graph(void)
+{
+    enum { LAUNCHES = 3 };
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    STEP(cudaMemsetAsync(pinned, 3, 1, a));
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaMemsetAsync(pinned, 4, 1, a));
+    STEP(cudaStreamEndCapture(a, &graph));
+    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < LAUNCHES; i++)
+        STEP(cudaGraphLaunch(exec, i % 2 ? a : b));
+    STEP(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
+    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+    assert_int_equal(atomic_load(&flag), 0);
+    atomic_store(&gate, 1);
+    STEP(cudaDeviceSynchronize());
+    assert_int_equal(atomic_load(&flag), LAUNCHES);
+    assert_int_equal(pinned[0], 4);
+    STEP(cudaGraphExecDestroy(exec));
+    STEP(cudaGraphDestroy(graph));
+}
+
+TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)
+{
+    under_seeds(launch_graph);
+}
+
+/* ---- of the host device alone: in processes of their own ------------------------------------------------------- */

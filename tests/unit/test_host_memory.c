@@ -1,4 +1,5 @@
 /* Host memory that a memcpy node reads or writes in each replay. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <pthread.h>
@@ -50,9 +51,9 @@ __attribute__((noinline)) static bg_graph *capture_from_stack(fixture *f)
     return capture_upload(f, (const void *)(uintptr_t)host);
 }
 
-static void test_returned(void **state)
+FIXTURE_TEST(test_returned)
 {
-    bg_graph *graph = capture_from_stack(*state);
+    bg_graph *graph = capture_from_stack(f);
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = check(graph);
     assert_int_equal(bg_report_count(report), 1);
@@ -63,10 +64,10 @@ static void test_returned(void **state)
 }
 
 /* The frame lives; so far it is only fragile. */
-static void test_stack(void **state)
+FIXTURE_TEST(test_stack)
 {
     float host[N] = {1};
-    bg_graph *graph = capture_upload(*state, host);
+    bg_graph *graph = capture_upload(f, host);
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = check(graph);
     assert_int_equal(bg_report_count(report), 1);
@@ -126,7 +127,7 @@ static bool await_wait(pid_t id)
     return true;
 }
 
-static void test_other_stack(void **state)
+FIXTURE_TEST(test_other_stack)
 {
     struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, false};
     bg_finding finding = BG_FINDING_INIT;
@@ -140,8 +141,8 @@ static void test_other_stack(void **state)
     while (worker.buffer == NULL)
         pthread_cond_wait(&worker.changed, &worker.mutex);
     pthread_mutex_unlock(&worker.mutex);
-    graph = capture_upload(*state, worker.buffer);
-    dead = capture_upload(*state, (const void *)worker.dead);
+    graph = capture_upload(f, worker.buffer);
+    dead = capture_upload(f, (const void *)worker.dead);
     waits = await_wait(worker.id);
     report = check(graph);
     EXPECT_OK(bg_report_get(report, 0, &finding));
@@ -163,12 +164,12 @@ static void test_other_stack(void **state)
 
 /* ---- other pageable memory ---- */
 
-static void test_heap(void **state)
+FIXTURE_TEST(test_heap)
 {
     float *host = calloc(N, sizeof *host);
     bg_graph *graph;
     assert_non_null(host);
-    graph = capture_upload(*state, host);
+    graph = capture_upload(f, host);
     EXPECT_FINDING(check(graph), "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
     bg_graph_destroy(graph);
     free(host);
@@ -176,9 +177,8 @@ static void test_heap(void **state)
 
 static float in_the_program[N];
 
-static void test_file(void **state)
+FIXTURE_TEST(test_file)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
@@ -194,18 +194,18 @@ static void test_file(void **state)
 
 /* ---- clean twins ---- */
 
-static void test_pinned(void **state)
+FIXTURE_TEST(test_pinned)
 {
     void *host;
     bg_graph *graph;
     EXPECT_CUDA(cudaMallocHost(&host, N * sizeof(float)));
-    graph = capture_upload(*state, host);
+    graph = capture_upload(f, host);
     EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFreeHost(host));
 }
 
-static void test_registered(void **state)
+FIXTURE_TEST(test_registered)
 {
     enum { PAGE = 4096 };
     bg_graph *graph;
@@ -213,16 +213,15 @@ static void test_registered(void **state)
     assert_non_null(host);
     memset(host, 0, PAGE);
     EXPECT_CUDA(cudaHostRegister(host, PAGE, cudaHostRegisterDefault));
-    graph = capture_upload(*state, host);
+    graph = capture_upload(f, host);
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaHostUnregister(host));
     free(host);
     bg_graph_destroy(graph);
 }
 
-static void test_device_copies(void **state)
+FIXTURE_TEST(test_device_copies)
 {
-    fixture *f = *state;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -231,19 +230,4 @@ static void test_device_copies(void **state)
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_returned, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_stack, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_other_stack, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_heap, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_file, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_pinned, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_registered, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_device_copies, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Captures that are asked and edited: into a graph, by dependencies, with external events, in another mode; and user
  * objects, which graphs keep. Runs on both devices. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -57,9 +58,8 @@ static size_t nodes_of(cudaGraph_t graph)
 
 /* ---- what a capture is ------------------------------------------------------------------------------------------- */
 
-static void test_capture_info(void **state)
+TEST(test_capture_info)
 {
-    (void)state;
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusInvalidated;
     unsigned long long id = 0, second = 0;
     cudaGraph_t graph = NULL, ended = NULL;
@@ -90,9 +90,8 @@ static void test_capture_info(void **state)
 }
 
 /* The program adds a node of its own to the graph under capture, and goes on behind it. */
-static void test_update_dependencies(void **state)
+TEST(test_update_dependencies)
 {
-    (void)state;
     enum cudaStreamCaptureStatus status;
     cudaGraph_t graph = NULL, ended = NULL;
     const cudaGraphNode_t *frontier = NULL;
@@ -127,9 +126,8 @@ static void test_update_dependencies(void **state)
 /* ---- into a graph of the program's ---------------------------------------------------------------------------------
  */
 
-static void test_into_a_graph(void **state)
+TEST(test_into_a_graph)
 {
-    (void)state;
     cudaGraph_t graph = NULL, ended = NULL;
     cudaGraphNode_t fill = NULL, nodes[4], before[4];
     size_t count = 4, depends = 4;
@@ -155,9 +153,8 @@ static void test_into_a_graph(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_into_a_graph_refused(void **state)
+TEST(test_into_a_graph_refused)
 {
-    (void)state;
     cudaGraph_t graph = NULL, other = NULL;
     cudaGraphNode_t foreign = NULL;
     OK(cudaGraphCreate(&graph, 0));
@@ -188,9 +185,8 @@ static enum cudaGraphNodeType only_type(cudaGraph_t graph)
 }
 
 /* The graph waits, at each launch, for what the event stands for then. */
-static void test_external_events(void **state)
+TEST(test_external_events)
 {
-    (void)state;
     cudaGraph_t waits = NULL, records = NULL;
     cudaGraphExec_t exec = NULL;
     OK(cudaEventRecord(event, side));
@@ -222,9 +218,8 @@ static void test_external_events(void **state)
 /* ---- modes ----------------------------------------------------------------------------------------------------------
  */
 
-static void test_exchanged_mode(void **state)
+TEST(test_exchanged_mode)
 {
-    (void)state;
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaGraph_t graph = NULL;
     void *memory = NULL;
@@ -260,9 +255,8 @@ static void expect_ended(const volatile int *ended)
         OK(cudaStreamSynchronize(stream));
 }
 
-static void test_user_object(void **state)
+TEST(test_user_object)
 {
-    (void)state;
     int ended = 0;
     cudaUserObject_t object = NULL;
     OK(cudaUserObjectCreate(&object, &ended, count_up, 1, cudaUserObjectNoDestructorSync));
@@ -277,9 +271,8 @@ static void test_user_object(void **state)
 }
 
 /* A clone and an executable graph hold it, too. */
-static void test_object_of_a_graph(void **state)
+TEST(test_object_of_a_graph)
 {
-    (void)state;
     int ended = 0;
     cudaUserObject_t object = NULL;
     cudaGraph_t graph = NULL, clone = NULL;
@@ -300,9 +293,8 @@ static void test_object_of_a_graph(void **state)
     assert_int_equal(ended, 1);
 }
 
-static void test_object_released_by_hand(void **state)
+TEST(test_object_released_by_hand)
 {
-    (void)state;
     int ended = 0;
     cudaUserObject_t object = NULL;
     cudaGraph_t graph = NULL;
@@ -318,18 +310,4 @@ static void test_object_released_by_hand(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_capture_info),
-        cmocka_unit_test(test_update_dependencies),
-        cmocka_unit_test(test_into_a_graph),
-        cmocka_unit_test(test_into_a_graph_refused),
-        cmocka_unit_test(test_external_events),
-        cmocka_unit_test(test_exchanged_mode),
-        cmocka_unit_test(test_user_object),
-        cmocka_unit_test(test_object_of_a_graph),
-        cmocka_unit_test(test_object_released_by_hand),
-    };
-    return cmocka_run_group_tests_name("capture edits", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,9 +1,6 @@
 /* Several host devices in one process, each case in a process of its own: the number is read once. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +10,14 @@
 
 #include "tests/support/hostcuda_kernels.h"
 
+TESTS_ON_HOST_DEVICE("HOSTCUDA_DEVICES");
+
 /* The line of the first broken expectation, as an exit status. */
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \
         if (!(condition))                                                                                              \
             return __LINE__ % 250 + 1;                                                                                 \
     } while (0)
-
-static const char *variable;
 
 static int three_devices(void)
 {
@@ -86,54 +83,34 @@ static int refused(void)
 static void in_process(const char *devices, int (*run)(void))
 {
     int status = 0;
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: %s belongs to the host device\n", variable);
-        skip();
-    }
     fflush(NULL);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        _exit(setenv(variable, devices, 1) ? 255 : run());
+        _exit(setenv("HOSTCUDA_DEVICES", devices, 1) ? 255 : run());
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_three_devices(void **state)
+TEST(test_three_devices)
 {
-    (void)state;
     in_process("3", three_devices);
 }
 
-static void test_failure(void **state)
+TEST(test_failure)
 {
-    (void)state;
     in_process("2", failure_stays_on_its_device);
 }
 
-static void test_free_of_another_device(void **state)
+TEST(test_free_of_another_device)
 {
-    (void)state;
     in_process("2", free_waits_for_the_memory);
 }
 
-static void test_bad_values(void **state)
+TEST(test_bad_values)
 {
-    (void)state;
     static const char *const values[] = {"0", "-1", "two", "3x", "65", "99999999999999999999"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         in_process(values[i], refused);
-}
-
-int main(void)
-{
-    variable = "HOSTCUDA_DEVICES";
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_devices),
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_free_of_another_device),
-        cmocka_unit_test(test_bad_values),
-    };
-    return cmocka_run_group_tests_name("hostcuda devices", tests, NULL, NULL);
 }

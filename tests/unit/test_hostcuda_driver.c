@@ -1,4 +1,5 @@
 /* The driver's functions, fetched by name: kernels, and kernel nodes in both forms of parameters. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -75,11 +76,12 @@ static int teardown(void **state)
     return 0;
 }
 
+#define HOSTCUDA_DRIVER_TEST(name) TEST_F(name, new_stream, end_stream, void *state)
+
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-static void test_entry_points(void **state)
+HOSTCUDA_DRIVER_TEST(test_entry_points)
 {
-    (void)state;
     void *address = &address;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
     OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &address, 12000, cudaEnableDefault, &status));
@@ -95,9 +97,8 @@ static void test_entry_points(void **state)
 }
 
 /* A GPU's runtime crashes of it. */
-static void test_entry_points_of_nothing(void **state)
+HOSTCUDA_DRIVER_TEST(test_entry_points_of_nothing)
 {
-    (void)state;
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
     if (strcmp(BG_DEVICE_KIND, "host") != 0) {
@@ -111,9 +112,8 @@ static void test_entry_points_of_nothing(void **state)
 }
 
 /* The older form, by the runtime's own version; deprecated, and still called. */
-static void test_entry_point_of_the_runtime(void **state)
+HOSTCUDA_DRIVER_TEST(test_entry_point_of_the_runtime)
 {
-    (void)state;
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
 #pragma GCC diagnostic push
@@ -124,9 +124,8 @@ static void test_entry_point_of_the_runtime(void **state)
     assert_memory_equal(&address, &pointer_attribute, sizeof address);
 }
 
-static void test_get_proc_address(void **state)
+HOSTCUDA_DRIVER_TEST(test_get_proc_address)
 {
-    (void)state;
     PFN_cuGetProcAddress_v12000 get = NULL;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     void *same = NULL, *other = NULL;
@@ -139,9 +138,8 @@ static void test_get_proc_address(void **state)
     assert_null(other);
 }
 
-static void test_error_names(void **state)
+HOSTCUDA_DRIVER_TEST(test_error_names)
 {
-    (void)state;
     const char *text = NULL;
     CU_OK(error_name(CUDA_ERROR_INVALID_VALUE, &text));
     assert_string_equal(text, "CUDA_ERROR_INVALID_VALUE");
@@ -155,9 +153,8 @@ static void test_error_names(void **state)
     assert_null(text);
 }
 
-static void test_start(void **state)
+HOSTCUDA_DRIVER_TEST(test_start)
 {
-    (void)state;
     PFN_cuInit_v2000 init = NULL;
     PFN_cuDriverGetVersion_v2020 get_version = NULL;
     PFN_cuDeviceGetCount_v2000 get_count = NULL;
@@ -181,9 +178,8 @@ static void test_start(void **state)
 
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
-static void test_kernel_names(void **state)
+HOSTCUDA_DRIVER_TEST(test_kernel_names)
 {
-    (void)state;
     const char *text = NULL;
     cudaFunction_t function = NULL;
     cudaKernel_t kernel = NULL;
@@ -199,9 +195,8 @@ static void test_kernel_names(void **state)
 }
 
 /* double *out, char a, double b, short c, struct hk_pair d */
-static void test_parameter_places(void **state)
+HOSTCUDA_DRIVER_TEST(test_parameter_places)
 {
-    (void)state;
     static const size_t offsets[] = {0, 8, 16, 24, 32}, sizes[] = {8, 1, 8, 2, 16};
     cudaFunction_t function = NULL;
     cudaKernel_t kernel = NULL;
@@ -267,9 +262,8 @@ static int instantiate_and_run(cudaGraph_t graph, int start)
     return value;
 }
 
-static void test_captured_node(void **state)
+HOSTCUDA_DRIVER_TEST(test_captured_node)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     size_t count = 1;
@@ -298,9 +292,8 @@ static void test_captured_node(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_packed_parameters(void **state)
+HOSTCUDA_DRIVER_TEST(test_packed_parameters)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
     struct gk_parameters packed = {x, 7};
@@ -322,9 +315,8 @@ static void test_packed_parameters(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_both_forms_are_refused(void **state)
+HOSTCUDA_DRIVER_TEST(test_both_forms_are_refused)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
     struct gk_parameters packed = {x, 7};
@@ -341,9 +333,8 @@ static void test_both_forms_are_refused(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_launch_of_a_buffer(void **state)
+HOSTCUDA_DRIVER_TEST(test_launch_of_a_buffer)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     cudaFunction_t function = NULL;
@@ -372,9 +363,8 @@ static void test_launch_of_a_buffer(void **state)
 }
 
 /* A buffer may be shorter than the parameters, not longer: the padding behind them is no part of them. */
-static void test_sizes_of_a_buffer(void **state)
+HOSTCUDA_DRIVER_TEST(test_sizes_of_a_buffer)
 {
-    (void)state;
     static const struct {
         size_t bytes;
         CUresult launched, captured;
@@ -412,9 +402,8 @@ static void test_sizes_of_a_buffer(void **state)
 }
 
 /* Lists that say nothing, or half of it. */
-static void test_lists_without_a_buffer(void **state)
+HOSTCUDA_DRIVER_TEST(test_lists_without_a_buffer)
 {
-    (void)state;
     struct gk_parameters packed = {x, 3};
     size_t bytes = PACKED_BYTES;
     void *parameters[] = {&packed.x, &packed.value};
@@ -441,9 +430,8 @@ static void test_lists_without_a_buffer(void **state)
 }
 
 /* A node tells both handles of a kernel of the program, and takes each in its own place only. */
-static void test_handles_of_a_node(void **state)
+HOSTCUDA_DRIVER_TEST(test_handles_of_a_node)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaKernel_t kernel = NULL;
     CUgraphNode node = NULL;
@@ -470,9 +458,8 @@ static void test_handles_of_a_node(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_executable_node(void **state)
+HOSTCUDA_DRIVER_TEST(test_executable_node)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     CUgraphNode node = NULL;
@@ -492,9 +479,8 @@ static void test_executable_node(void **state)
 }
 
 /* What a debugger does: each node alone, in a graph of its own. */
-static void test_one_node_alone(void **state)
+HOSTCUDA_DRIVER_TEST(test_one_node_alone)
 {
-    (void)state;
     cudaGraph_t graph = NULL, alone = NULL;
     cudaGraphNode_t nodes[2];
     CUgraphNode copy = NULL;
@@ -514,9 +500,8 @@ static void test_one_node_alone(void **state)
     OK(cudaGraphDestroy(alone));
 }
 
-static void test_other_nodes_have_no_kernel(void **state)
+HOSTCUDA_DRIVER_TEST(test_other_nodes_have_no_kernel)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     cudaGraphNode_t empty = NULL;
     CUDA_KERNEL_NODE_PARAMS params;
@@ -530,9 +515,8 @@ static void test_other_nodes_have_no_kernel(void **state)
 }
 
 /* What the driver says of a capture is what the runtime says. */
-static void test_capture_info(void **state)
+HOSTCUDA_DRIVER_TEST(test_capture_info)
 {
-    (void)state;
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     enum cudaStreamCaptureStatus expected;
     const CUgraphNode *nodes = NULL;
@@ -564,29 +548,4 @@ static void test_capture_info(void **state)
     cudaGetLastError();
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, new_stream, end_stream)
-    const struct CMUnitTest tests[] = {
-        TEST(test_entry_points),
-        TEST(test_entry_points_of_nothing),
-        TEST(test_entry_point_of_the_runtime),
-        TEST(test_get_proc_address),
-        TEST(test_error_names),
-        TEST(test_start),
-        TEST(test_kernel_names),
-        TEST(test_parameter_places),
-        TEST(test_captured_node),
-        TEST(test_packed_parameters),
-        TEST(test_both_forms_are_refused),
-        TEST(test_launch_of_a_buffer),
-        TEST(test_sizes_of_a_buffer),
-        TEST(test_lists_without_a_buffer),
-        TEST(test_handles_of_a_node),
-        TEST(test_executable_node),
-        TEST(test_one_node_alone),
-        TEST(test_other_nodes_have_no_kernel),
-        TEST(test_capture_info),
-    };
-    return cmocka_run_group_tests_name("driver", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

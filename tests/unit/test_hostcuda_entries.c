@@ -1,4 +1,5 @@
 /* The driver's functions beside the runtime's: what one makes the other knows, and both answer alike. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -123,11 +124,12 @@ static int end_stream(void **state)
     return 0;
 }
 
+#define HOSTCUDA_ENTRIES_TEST(name) TEST_F(name, new_stream, end_stream, void *state)
+
 /* ---- both see one device ---------------------------------------------------------------------------------------- */
 
-static void test_devices_and_contexts(void **state)
+HOSTCUDA_ENTRIES_TEST(test_devices_and_contexts)
 {
-    (void)state;
     CUcontext current = NULL, primary = NULL;
     CUdevice device = -1;
     CUuuid uuid;
@@ -150,9 +152,8 @@ static void test_devices_and_contexts(void **state)
 }
 
 /* Another host device in the process would count its streams and allocations anew. */
-static void test_ids(void **state)
+HOSTCUDA_ENTRIES_TEST(test_ids)
 {
-    (void)state;
     unsigned long long by_driver = 0, by_runtime = 0, buffer[2] = {0};
     CUdeviceptr memory = 0;
     void *more = NULL;
@@ -173,9 +174,8 @@ static void test_ids(void **state)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-static void test_memory(void **state)
+HOSTCUDA_ENTRIES_TEST(test_memory)
 {
-    (void)state;
     CUdeviceptr memory = 0;
     size_t pitch = 0;
     void *host = NULL;
@@ -208,9 +208,8 @@ static void test_memory(void **state)
     CU_OK(cu.stream_synchronize(stream));
 }
 
-static void test_copies_and_fills(void **state)
+HOSTCUDA_ENTRIES_TEST(test_copies_and_fills)
 {
-    (void)state;
     int rows[3][4], host[4] = {1, 2, 3, 4};
     CU_OK(cu.fill_8(address_of(x), 0x11, 4));
     CU_OK(cu.fill_16(address_of(x + 1), 0x2222, 2));
@@ -275,9 +274,8 @@ static CUgraph capture(int *calls)
     return graph;
 }
 
-static void test_capture(void **state)
+HOSTCUDA_ENTRIES_TEST(test_capture)
 {
-    (void)state;
     int calls = 0;
     CUgraph graph = capture(&calls), clone = NULL;
     CUgraphNode nodes[4], copies[4], from[3], to[3], found = NULL;
@@ -314,9 +312,8 @@ static void test_capture(void **state)
 }
 
 /* A rule of captures that is broken through the driver spoils the capture, and is no error of the runtime's. */
-static void test_rules(void **state)
+HOSTCUDA_ENTRIES_TEST(test_rules)
 {
-    (void)state;
     CUdeviceptr memory = 0;
     CUgraph graph = NULL;
     CUevent event = NULL;
@@ -345,9 +342,8 @@ static void test_rules(void **state)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static void test_nodes(void **state)
+HOSTCUDA_ENTRIES_TEST(test_nodes)
 {
-    (void)state;
     CUcontext context = NULL;
     CUgraph graph = NULL, child = NULL;
     CUgraphNode fill = NULL, copy = NULL, host = NULL, inner = NULL, any = NULL;
@@ -418,9 +414,8 @@ static void per_thread_entry(const char *name, unsigned version, void *function)
     memcpy(function, &address, sizeof address);
 }
 
-static void test_per_thread(void **state)
+HOSTCUDA_ENTRIES_TEST(test_per_thread)
 {
-    (void)state;
     PFN_cuStreamBeginCapture_v10010 begin;
     PFN_cuStreamEndCapture_v10000 end;
     PFN_cuMemsetD32Async_v3020 fill;
@@ -453,9 +448,8 @@ static void test_per_thread(void **state)
  */
 
 /* A call of the driver counts under its own name, as the program writes it. */
-static void test_faults(void **state)
+HOSTCUDA_ENTRIES_TEST(test_faults)
 {
-    (void)state;
     CUdeviceptr memory = 0;
     void *more = NULL;
     if (!hostcuda_fail) {
@@ -482,9 +476,8 @@ static void call_the_driver(void *user)
 }
 
 /* From a host function nothing is permitted, and the call around it goes on as it was. */
-static void test_host_function(void **state)
+HOSTCUDA_ENTRIES_TEST(test_host_function)
 {
-    (void)state;
     CUresult inside = CUDA_SUCCESS;
     CU_OK(cu.launch_host(stream, call_the_driver, &inside));
     CU_OK(cu.stream_synchronize(stream));
@@ -492,20 +485,4 @@ static void test_host_function(void **state)
     assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
 }
 
-int main(void)
-{
-#define ON_STREAM(test) cmocka_unit_test_setup_teardown(test, new_stream, end_stream)
-    const struct CMUnitTest tests[] = {
-        ON_STREAM(test_devices_and_contexts),
-        ON_STREAM(test_ids),
-        ON_STREAM(test_memory),
-        ON_STREAM(test_copies_and_fills),
-        ON_STREAM(test_capture),
-        ON_STREAM(test_rules),
-        ON_STREAM(test_nodes),
-        ON_STREAM(test_per_thread),
-        ON_STREAM(test_faults),
-        ON_STREAM(test_host_function),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,10 +1,6 @@
 /* HOSTCUDA_FAIL for the driver's functions and NCCL's, by the names and codes that programs write. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #include <hostcuda/hostcuda.h>
@@ -15,7 +11,7 @@
 
 #include <string.h>
 
-#include "tests/support/host_only.h"
+TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");
 
 #define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)
@@ -42,10 +38,11 @@ static void *entry(const char *name)
     return function;
 }
 
+#define HOSTCUDA_FAULT_NAMES_TEST(name) TEST_F(name, NULL, no_faults, void *state)
+
 /* cuda.h calls it cuMemGetAddressRange_v2, no program does. */
-static void test_driver(void **state)
+HOSTCUDA_FAULT_NAMES_TEST(test_driver)
 {
-    (void)state;
     char *memory = NULL;
     CUdeviceptr base = 0;
     size_t bytes = 0;
@@ -69,9 +66,8 @@ static void test_driver(void **state)
     STEP(cudaFree(memory));
 }
 
-static void test_entry_point(void **state)
+HOSTCUDA_FAULT_NAMES_TEST(test_entry_point)
 {
-    (void)state;
     void *function = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
     assert_int_equal(hostcuda_fail("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND"), 0);
@@ -84,9 +80,8 @@ static void test_entry_point(void **state)
 }
 
 #ifdef TEST_NCCL
-static void test_nccl(void **state)
+HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
 {
-    (void)state;
     ncclUniqueId id;
     ncclComm_t comm = NULL;
     int *x = NULL, host = 5;
@@ -127,14 +122,3 @@ static void test_nccl(void **state)
     skip();
 }
 #endif
-
-int main(void)
-{
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_driver, no_faults),
-        cmocka_unit_test_teardown(test_entry_point, no_faults),
-        cmocka_unit_test_teardown(test_nccl, no_faults),
-    };
-    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_FAIL");
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,9 +1,6 @@
 /* HOSTCUDA_FAIL: calls that fail on request, faults that come later, and the record of calls. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <cublas_v2.h>
 #include <hostcuda/hostcuda.h>
@@ -16,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/host_only.h"
+TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");
+#define FAULT_TEST(name) TEST_F(name, NULL, no_faults, void *state)
 
 #define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)
@@ -42,9 +40,8 @@ static int no_faults(void **state)
 
 /* ---- calls that fail -------------------------------------------------------------------------------------------- */
 
-static void test_the_nth_call_fails_and_does_nothing(void **state)
+FAULT_TEST(test_the_nth_call_fails_and_does_nothing)
 {
-    (void)state;
     void *memory[3] = {NULL, NULL, NULL};
     struct hostcuda_live before = hostcuda_count_live();
     assert_int_equal(hostcuda_fail("cudaMalloc@2=cudaErrorMemoryAllocation"), 0);
@@ -61,9 +58,8 @@ static void test_the_nth_call_fails_and_does_nothing(void **state)
     assert_int_equal(hostcuda_count_live().blocks, before.blocks);
 }
 
-static void test_any_call_and_several(void **state)
+FAULT_TEST(test_any_call_and_several)
 {
-    (void)state;
     int device = -1;
     cudaEvent_t event = NULL;
     assert_int_equal(hostcuda_fail("*@2=999,cudaGetDevice@2=cudaErrorNotSupported,*@4=cudaErrorNotPermitted"), 0);
@@ -78,9 +74,8 @@ static void test_any_call_and_several(void **state)
 }
 
 /* Calls of tools are counted apart, not recorded, and leave the program's last error as it is. */
-static void test_tools_are_not_the_program(void **state)
+FAULT_TEST(test_tools_are_not_the_program)
 {
-    (void)state;
     int device = -1;
     assert_int_equal(hostcuda_fail("cudaGetDevice@2=999,tools:*@2=cudaErrorNotPermitted,tools:cudaSetDevice@1=1"), 0);
     hostcuda_record(1);
@@ -104,9 +99,8 @@ static void test_tools_are_not_the_program(void **state)
 }
 
 /* Capturing, a call that fails on request does the capture no harm. */
-static void test_a_capture_goes_on(void **state)
+FAULT_TEST(test_a_capture_goes_on)
 {
-    (void)state;
     cudaStream_t stream = NULL;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -134,9 +128,8 @@ static void test_a_capture_goes_on(void **state)
     STEP(cudaFree(x));
 }
 
-static void test_cublas(void **state)
+FAULT_TEST(test_cublas)
 {
-    (void)state;
     const float one = 1, zero = 0;
     cublasHandle_t handle = NULL;
     float *x = NULL;
@@ -206,11 +199,10 @@ static char *run_child(const char *faults, const char *argument, int *status)
     return output;
 }
 
-static void test_a_later_fault_comes_up_at_the_next_wait(void **state)
+FAULT_TEST(test_a_later_fault_comes_up_at_the_next_wait)
 {
     static const char *const waits[] = {"stream", "event", "device", "copy", "query"};
     int status = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         const char *output = run_child("cudaLaunchKernelExC@3~cudaErrorIllegalAddress", waits[i], &status);
         if (status != 0)
@@ -233,9 +225,8 @@ static void expect_output(const char *faults, const char *text)
         fail_msg("HOSTCUDA_FAIL=%s: status %d, expected \"%s\" in: %s", faults, status, text, output);
 }
 
-static void test_the_environment(void **state)
+FAULT_TEST(test_the_environment)
 {
-    (void)state;
     expect_output("", "first cudaSuccess\nsecond cudaSuccess\n");
     expect_output("cudaGetDeviceCount@2=cudaErrorNoDevice", "first cudaSuccess\nsecond cudaErrorNoDevice\n");
     expect_output("cudaGetDeviceCount@1=100", "first cudaErrorNoDevice\nsecond cudaSuccess\n");
@@ -243,7 +234,7 @@ static void test_the_environment(void **state)
     expect_output("*@3=100", "*@3 did not happen: there were 2 such calls");
 }
 
-static void test_what_is_ill_formed(void **state)
+FAULT_TEST(test_what_is_ill_formed)
 {
     static const struct {
         const char *faults, *why;
@@ -270,7 +261,6 @@ static void test_what_is_ill_formed(void **state)
         {"cudaFree@1=2,", "fault \"\" of"},
         {",", "fault \"\" of"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         expect_output(cases[i].faults, cases[i].why);
         expect_output(cases[i].faults, "write NAME@N=CODE");
@@ -278,10 +268,9 @@ static void test_what_is_ill_formed(void **state)
     }
 }
 
-static void test_an_ill_formed_request_sets_nothing(void **state)
+FAULT_TEST(test_an_ill_formed_request_sets_nothing)
 {
     int device = 0;
-    (void)state;
     assert_int_equal(hostcuda_fail("cudaGetDevice@1=1"), 0);
     assert_int_not_equal(hostcuda_fail("cudaGetDevice@1=1,nonsense"), 0);
     STEP(cudaGetDevice(&device));
@@ -290,7 +279,7 @@ static void test_an_ill_formed_request_sets_nothing(void **state)
 
 /* ---- the record of calls ---------------------------------------------------------------------------------------- */
 
-static void test_calls_are_recorded_in_order(void **state)
+FAULT_TEST(test_calls_are_recorded_in_order)
 {
     static const char *const expected[] = {"cudaStreamCreate",
                                            "cudaStreamCreateWithFlags",
@@ -316,7 +305,6 @@ static void test_calls_are_recorded_in_order(void **state)
     cublasHandle_t handle;
     void *memory[3];
     int version;
-    (void)state;
     hostcuda_record(1);
     STEP(cudaStreamCreate(&streams[0]));
     STEP(cudaStreamCreateWithFlags(&streams[1], cudaStreamDefault));
@@ -346,7 +334,7 @@ static void test_calls_are_recorded_in_order(void **state)
     assert_int_equal(hostcuda_calls("cudaMemcpy"), 0);
 }
 
-static void test_what_is_live_is_counted(void **state)
+FAULT_TEST(test_what_is_live_is_counted)
 {
     cudaStream_t stream;
     cudaEvent_t event;
@@ -354,7 +342,6 @@ static void test_what_is_live_is_counted(void **state)
     cudaGraphExec_t exec;
     void *memory;
     struct hostcuda_live none = hostcuda_count_live(), live;
-    (void)state;
     STEP(cudaStreamCreate(&stream));
     STEP(cudaEventCreate(&event));
     STEP(cudaMalloc(&memory, N));
@@ -391,19 +378,6 @@ static void child(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest children[] = {cmocka_unit_test(child)};
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_the_nth_call_fails_and_does_nothing, no_faults),
-        cmocka_unit_test_teardown(test_any_call_and_several, no_faults),
-        cmocka_unit_test_teardown(test_tools_are_not_the_program, no_faults),
-        cmocka_unit_test_teardown(test_a_capture_goes_on, no_faults),
-        cmocka_unit_test_teardown(test_cublas, no_faults),
-        cmocka_unit_test_teardown(test_a_later_fault_comes_up_at_the_next_wait, no_faults),
-        cmocka_unit_test_teardown(test_the_environment, no_faults),
-        cmocka_unit_test_teardown(test_what_is_ill_formed, no_faults),
-        cmocka_unit_test_teardown(test_an_ill_formed_request_sets_nothing, no_faults),
-        cmocka_unit_test_teardown(test_calls_are_recorded_in_order, no_faults),
-        cmocka_unit_test_teardown(test_what_is_live_is_counted, no_faults),
-    };
     wanted = argc > 1 ? argv[1] : NULL;
     if (wanted) {
         int failed = cmocka_run_group_tests(children, NULL, NULL);
@@ -412,7 +386,6 @@ int main(int argc, char **argv)
             _exit(failed); /* a lost device takes no memory back, which is no leak */
         return failed;
     }
-    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_FAIL");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    return length < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return length < 0 ? 1 : run_registered_tests(NULL);
 }

@@ -1,4 +1,5 @@
 /* Graphs that change: edges, clones, executable graphs updated node by node and whole. Runs on both devices. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -76,9 +77,8 @@ static size_t edges_of(cudaGraph_t graph)
 
 /* ---- edges and nodes -------------------------------------------------------------------------------------------- */
 
-static void test_edges(void **state)
+TEST(test_edges)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t nodes[3], from[4], to[4];
     size_t count = 4;
@@ -101,9 +101,8 @@ static void test_edges(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_a_cycle_is_refused(void **state)
+TEST(test_a_cycle_is_refused)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t behind = add_after(graph, NULL, 1);
@@ -121,9 +120,8 @@ static void test_a_cycle_is_refused(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_upload_with_the_graph(void **state)
+TEST(test_upload_with_the_graph)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphExec_t exec = NULL;
     cudaGraphInstantiateParams params;
@@ -142,9 +140,8 @@ static void test_upload_with_the_graph(void **state)
 
 /* ---- clones ----------------------------------------------------------------------------------------------------- */
 
-static void test_clone(void **state)
+TEST(test_clone)
 {
-    (void)state;
     cudaGraph_t graph = new_graph(), clone = NULL, second = NULL;
     cudaGraphNode_t found = NULL;
     cudaGraphNode_t first = add_after(graph, NULL, 1), last = add_after(graph, &first, 2);
@@ -166,9 +163,8 @@ static void test_clone(void **state)
 
 /* ---- one node of an executable graph ----------------------------------------------------------------------------- */
 
-static void test_copies_and_fills(void **state)
+TEST(test_copies_and_fills)
 {
-    (void)state;
     int host = 5, other = 6;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t copy = NULL, fill = NULL;
@@ -193,9 +189,8 @@ static void test_copies_and_fills(void **state)
 }
 
 /* What is asked of one node sets another; what was instantiated keeps what it had. */
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-    (void)state;
     cudaGraphExec_t exec = NULL;
     struct cudaKernelNodeParams params;
     cudaGraph_t graph = new_graph();
@@ -215,9 +210,8 @@ static void test_kernels(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_switched_off(void **state)
+TEST(test_switched_off)
 {
-    (void)state;
     unsigned on = 99;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t empty = NULL;
@@ -238,9 +232,8 @@ static void test_switched_off(void **state)
 }
 
 /* The setters know nodes by what they were at the instantiation. */
-static void test_graph_changed_since(void **state)
+TEST(test_graph_changed_since)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t first = add_after(graph, NULL, 1), second = add_after(graph, NULL, 10);
     cudaGraphExec_t exec = instantiate(graph);
@@ -267,9 +260,8 @@ static cudaGraph_t chain(int first, int second)
     return graph;
 }
 
-static void test_update(void **state)
+TEST(test_update)
 {
-    (void)state;
     cudaGraph_t graph = chain(1, 2), other = chain(3, 4);
     cudaGraphExec_t exec = instantiate(graph);
     assert_int_equal(run(exec), 202);
@@ -292,9 +284,8 @@ static void expect_refused(cudaGraphExec_t exec, cudaGraph_t graph, enum cudaGra
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_refused_updates(void **state)
+TEST(test_refused_updates)
 {
-    (void)state;
     cudaGraph_t graph = chain(1, 2);
     cudaGraphExec_t exec = instantiate(graph);
     cudaGraph_t longer = chain(3, 4), loose = new_graph(), other = new_graph();
@@ -315,9 +306,8 @@ static void test_refused_updates(void **state)
 }
 
 /* A captured pass updates the executable graph of the pass before it. */
-static void test_update_by_capture(void **state)
+TEST(test_update_by_capture)
 {
-    (void)state;
     cudaGraphExec_t exec = NULL;
     for (int i = 1; i <= 3; i++) {
         cudaGraph_t graph = NULL;
@@ -352,9 +342,8 @@ static cudaGraph_t sum_and_product(int term, int factor)
     return graph;
 }
 
-static void test_child_of_a_child_replaced(void **state)
+TEST(test_child_of_a_child_replaced)
 {
-    (void)state;
     cudaGraphNode_t node = NULL, inner = NULL;
     cudaGraph_t middle = holding(sum_and_product(1, 2), &inner), flat = sum_and_product(5, 6);
     add_after(middle, &inner, 1000);
@@ -375,21 +364,4 @@ static void test_child_of_a_child_replaced(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_a_cycle_is_refused),
-        cmocka_unit_test(test_upload_with_the_graph),
-        cmocka_unit_test(test_clone),
-        cmocka_unit_test(test_copies_and_fills),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_switched_off),
-        cmocka_unit_test(test_graph_changed_since),
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_refused_updates),
-        cmocka_unit_test(test_update_by_capture),
-        cmocka_unit_test(test_child_of_a_child_replaced),
-    };
-    return cmocka_run_group_tests_name("graph updates", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,4 +1,5 @@
 /* Nodes of every kind: made by hand, asked for, set, and run. Public calls alone: runs on both devices. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <stdio.h>
@@ -106,9 +107,8 @@ static void expect_cube(const int *got)
     }
 }
 
-static void test_copy_of_a_box(void **state)
+TEST(test_copy_of_a_box)
 {
-    (void)state;
     int host[64], got[64];
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
@@ -135,9 +135,8 @@ static void test_copy_of_a_box(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_plain_box(void **state)
+TEST(test_plain_box)
 {
-    (void)state;
     int host[64], got[64];
     for (int i = 0; i < 64; i++)
         host[i] = i;
@@ -152,9 +151,8 @@ static void test_plain_box(void **state)
     EXPECT_CODE(cudaMemcpy3D(NULL), cudaErrorInvalidValue);
 }
 
-static void test_fill_of_rows(void **state)
+TEST(test_fill_of_rows)
 {
-    (void)state;
     int got[64];
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
@@ -181,9 +179,8 @@ static void test_fill_of_rows(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_plain_fill_of_rows(void **state)
+TEST(test_plain_fill_of_rows)
 {
-    (void)state;
     unsigned char got[64];
     clear_x();
     OK(cudaMemset2D(x, 16, 5, 3, 4));
@@ -211,9 +208,8 @@ static void add_ten_to(void *user)
     *(int *)user += 10;
 }
 
-static void test_host_node(void **state)
+TEST(test_host_node)
 {
-    (void)state;
     int count = 0;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
@@ -237,9 +233,8 @@ static void test_host_node(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-static void test_event_nodes(void **state)
+TEST(test_event_nodes)
 {
-    (void)state;
     cudaEvent_t event = NULL, other = NULL, asked = NULL;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t record = NULL, wait = NULL;
@@ -276,9 +271,8 @@ static void test_event_nodes(void **state)
     OK(cudaEventDestroy(other));
 }
 
-static void test_child_graph(void **state)
+TEST(test_child_graph)
 {
-    (void)state;
     cudaGraph_t graph = new_graph(), child = new_graph(), held = NULL;
     cudaGraphNode_t node = NULL, inner[2];
     cudaGraphExec_t exec = NULL;
@@ -324,9 +318,8 @@ static struct cudaMemAllocNodeParams of_bytes(size_t bytes)
     return params;
 }
 
-static void test_memory_nodes(void **state)
+TEST(test_memory_nodes)
 {
-    (void)state;
     cudaGraph_t graph = new_graph(), clone = NULL;
     cudaGraphNode_t allocate = NULL, fill = NULL, copy = NULL, release = NULL;
     cudaGraphExec_t exec = NULL, second = NULL;
@@ -365,9 +358,8 @@ static void test_memory_nodes(void **state)
 }
 
 /* What a graph leaves allocated belongs to the program until it frees it, or the next launch does. */
-static void test_memory_that_stays(void **state)
+TEST(test_memory_that_stays)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t allocate = NULL, fill = NULL;
     cudaGraphExec_t exec = NULL;
@@ -398,9 +390,8 @@ static void test_memory_that_stays(void **state)
 }
 
 /* A graph that frees is made anew each time, while the launch of the one before it may still wait. */
-static void test_memory_freed_by_new_graphs(void **state)
+TEST(test_memory_freed_by_new_graphs)
 {
-    (void)state;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t allocate = NULL, release = NULL;
     cudaGraphExec_t exec = NULL, freeing = NULL;
@@ -425,9 +416,8 @@ static void test_memory_freed_by_new_graphs(void **state)
 /* ---- any node -----------------------------------------------------------------------------------------------------
  */
 
-static void test_any_node(void **state)
+TEST(test_any_node)
 {
-    (void)state;
     int value = 4;
     void *arguments[] = {&x, &value};
     cudaGraph_t graph = new_graph();
@@ -466,9 +456,8 @@ static void test_any_node(void **state)
 }
 
 /* Kinds of nodes that the host device lacks are told from kinds that do not exist. */
-static void test_nodes_not_implemented(void **state)
+TEST(test_nodes_not_implemented)
 {
-    (void)state;
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeExtSemaphoreSignal,
                                                    cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeConditional};
     cudaGraphNode_t node = NULL;
@@ -500,9 +489,8 @@ static void test_nodes_not_implemented(void **state)
 /* ---- the text
  * -------------------------------------------------------------------------------------------------------- */
 
-static void test_dot(void **state)
+TEST(test_dot)
 {
-    (void)state;
     char path[] = "/tmp/graph_XXXXXX", text[8192];
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t empty = NULL;
@@ -523,22 +511,4 @@ static void test_dot(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copy_of_a_box),
-        cmocka_unit_test(test_plain_box),
-        cmocka_unit_test(test_fill_of_rows),
-        cmocka_unit_test(test_plain_fill_of_rows),
-        cmocka_unit_test(test_host_node),
-        cmocka_unit_test(test_event_nodes),
-        cmocka_unit_test(test_child_graph),
-        cmocka_unit_test(test_memory_nodes),
-        cmocka_unit_test(test_memory_that_stays),
-        cmocka_unit_test(test_memory_freed_by_new_graphs),
-        cmocka_unit_test(test_any_node),
-        cmocka_unit_test(test_nodes_not_implemented),
-        cmocka_unit_test(test_dot),
-    };
-    return cmocka_run_group_tests_name("graph nodes", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

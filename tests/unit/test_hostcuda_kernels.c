@@ -1,10 +1,6 @@
 /* The kernel runtime: what CUDA promises of threads, warps, blocks and launches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,16 +50,14 @@ static void shuffles_of(unsigned threads)
     }
 }
 
-static void test_shuffles(void **state)
+TEST(test_shuffles)
 {
-    (void)state;
     shuffles_of(32);
     shuffles_of(16); /* lanes that never were count as exited */
 }
 
-static void test_partial_masks(void **state)
+TEST(test_partial_masks)
 {
-    (void)state;
     int got[64];
     int *out = device(sizeof got);
     OK(hk_partial_masks(out, stream));
@@ -72,9 +66,8 @@ static void test_partial_masks(void **state)
         assert_int_equal(got[i], i % 2 ? 256 : 240);
 }
 
-static void test_exited_lanes(void **state)
+TEST(test_exited_lanes)
 {
-    (void)state;
     int got[64];
     int *out = device(sizeof got);
     OK(hk_exited_lanes(out, stream));
@@ -83,9 +76,8 @@ static void test_exited_lanes(void **state)
         assert_int_equal(got[i], i % 32 < 16 ? 120 + 0xaaaa : -1);
 }
 
-static void test_votes(void **state)
+TEST(test_votes)
 {
-    (void)state;
     unsigned got[4][32];
     unsigned *out = device(sizeof got);
     OK(hk_votes(out, stream));
@@ -98,9 +90,8 @@ static void test_votes(void **state)
     }
 }
 
-static void test_warps_and_barriers(void **state)
+TEST(test_warps_and_barriers)
 {
-    (void)state;
     enum { THREADS = 256, BLOCKS = 5 };
     int got[THREADS * BLOCKS];
     int *out = device(sizeof got);
@@ -110,9 +101,8 @@ static void test_warps_and_barriers(void **state)
         assert_int_equal(got[i], 3 * (THREADS * (THREADS - 1) / 2 + THREADS * (i / THREADS)) + 3 * THREADS);
 }
 
-static void test_barrier_after_exit(void **state)
+TEST(test_barrier_after_exit)
 {
-    (void)state;
     int got[96];
     int *out = device(sizeof got);
     OK(hk_barrier_after_exit(out, stream));
@@ -121,9 +111,8 @@ static void test_barrier_after_exit(void **state)
         assert_int_equal(got[i], i % 3 ? 64 : 7);
 }
 
-static void test_barrier_votes(void **state)
+TEST(test_barrier_votes)
 {
-    (void)state;
     int got[3][100];
     int *out = device(sizeof got);
     OK(hk_barrier_votes(out, stream));
@@ -135,9 +124,8 @@ static void test_barrier_votes(void **state)
     }
 }
 
-static void test_static_shared(void **state)
+TEST(test_static_shared)
 {
-    (void)state;
     enum { THREADS = 128, BLOCKS = 7 };
     float values[THREADS * BLOCKS], got[BLOCKS];
     for (int i = 0; i < THREADS * BLOCKS; i++)
@@ -167,9 +155,8 @@ static void reverse_of(unsigned count)
     free(got);
 }
 
-static void test_dynamic_shared(void **state)
+TEST(test_dynamic_shared)
 {
-    (void)state;
     const unsigned large = 200u << 10;
     int *out = device(large);
     reverse_of(1000);
@@ -180,9 +167,8 @@ static void test_dynamic_shared(void **state)
     OK(cudaFree(out));
 }
 
-static void test_atomics(void **state)
+TEST(test_atomics)
 {
-    (void)state;
     enum { COUNT = 256 };
     int ints[4] = {0};
     unsigned words[5] = {0, 0, 0xffffffffu, 0, 5};
@@ -216,9 +202,8 @@ static void test_atomics(void **state)
     assert_true(doubles[0] == COUNT * 0.25);
 }
 
-static void test_lock(void **state)
+TEST(test_lock)
 {
-    (void)state;
     int got[2];
     int *out = device(sizeof got);
     OK(hk_lock(out, stream));
@@ -227,9 +212,8 @@ static void test_lock(void **state)
     assert_int_equal(got[1], 8);
 }
 
-static void test_three_dimensions(void **state)
+TEST(test_three_dimensions)
 {
-    (void)state;
     const dim3 grid = {3, 2, 4}, block = {5, 3, 2};
     enum { BLOCKS = 24, THREADS = 30 };
     int got[BLOCKS * THREADS];
@@ -240,9 +224,8 @@ static void test_three_dimensions(void **state)
         assert_int_equal(got[i], i / THREADS * 10000 + i % THREADS);
 }
 
-static void test_bf16(void **state)
+TEST(test_bf16)
 {
-    (void)state;
     float got[8];
     float *out = device(sizeof got);
     OK(hk_bf16(out, 1.0f + 0x1p-9f, 3.0f, 0.5f, stream)); /* the first lies between two bf16, nearer to 1 */
@@ -257,9 +240,8 @@ static void test_bf16(void **state)
     assert_true(got[7] == 1.0f);
 }
 
-static void test_intrinsics(void **state)
+TEST(test_intrinsics)
 {
-    (void)state;
     const float wanted[12] = {0.5f, 1.0f, 1.5f, 0.125f, 1.0f, 128.0f, 7.0f, 10.0f, 39.0f, 1.0f, 1.5f, 1.0f};
     float got[12];
     float *out = device(sizeof got);
@@ -270,9 +252,8 @@ static void test_intrinsics(void **state)
             fail_msg("intrinsic %d gives %g, not %g", i, (double)got[i], (double)wanted[i]);
 }
 
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
-    (void)state;
     const size_t offsets[] = {0, 8, 16, 24, 32}, sizes[] = {8, 1, 8, 2, 16};
     double got[5];
     double *out = device(sizeof got);
@@ -300,9 +281,8 @@ static cudaError_t empty(unsigned x, unsigned y, unsigned z, unsigned grid_y, un
     return error;
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     OK(empty(1024, 1, 1, 1, 0));
     OK(empty(32, 32, 1, 65535, 48 << 10));
     assert_int_equal(empty(1025, 1, 1, 1, 0), cudaErrorInvalidValue);
@@ -314,9 +294,8 @@ static void test_limits(void **state)
     OK(cudaStreamSynchronize(stream));
 }
 
-static void test_unknown_function(void **state)
+TEST(test_unknown_function)
 {
-    (void)state;
     static const char nothing[16];
     const dim3 one = {1, 1, 1};
     assert_int_equal(cudaLaunchKernel(nothing, one, one, NULL, 0, stream), cudaErrorInvalidResourceHandle);
@@ -364,9 +343,8 @@ static int child(int which)
     return cudaStreamDestroy(own) ? 5 : 0;
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
-    (void)state;
     if (strcmp(BG_DEVICE_KIND, "host") != 0) {
         print_message("skipped: on a GPU, threads that wait for each other for ever hang or do anything\n");
         skip();
@@ -396,27 +374,4 @@ static int teardown(void **state)
     return cudaStreamDestroy(stream);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shuffles),
-        cmocka_unit_test(test_partial_masks),
-        cmocka_unit_test(test_exited_lanes),
-        cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_warps_and_barriers),
-        cmocka_unit_test(test_barrier_after_exit),
-        cmocka_unit_test(test_barrier_votes),
-        cmocka_unit_test(test_static_shared),
-        cmocka_unit_test(test_dynamic_shared),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_three_dimensions),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_intrinsics),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_unknown_function),
-        cmocka_unit_test(test_failures),
-    };
-    return cmocka_run_group_tests_name("hostcuda kernels", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

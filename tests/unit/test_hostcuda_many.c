@@ -1,5 +1,6 @@
 /* Many streams, captures, blocks, user objects and launches: what one more costs does not depend on how many there are.
  * Host device only. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <hostcuda/hostcuda.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/support/host_only.h"
+TESTS_ON_HOST_DEVICE("what many handles cost here");
 
 #pragma weak hostcuda_seed
 #pragma weak hostcuda_count_live
@@ -45,11 +46,10 @@ static void expect_fast(clock_t began)
         fail_msg("%.1f s of processor time, at most %d are right", seconds, SECONDS_MOST);
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
     clock_t began = clock();
     int count = 0;
-    (void)state;
     hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++)
@@ -66,11 +66,10 @@ static void test_streams(void **state)
 }
 
 /* Which wait for the legacy stream, and it for them. */
-static void test_blocking_streams(void **state)
+TEST(test_blocking_streams)
 {
     clock_t began = clock();
     int count = 0;
-    (void)state;
     hostcuda_seed(0);
     cudaStream_t *streams = make_streams(cudaStreamDefault);
     for (int round = 0; round < 2; round++) {
@@ -84,11 +83,10 @@ static void test_blocking_streams(void **state)
     expect_fast(began);
 }
 
-static void test_captures(void **state)
+TEST(test_captures)
 {
     clock_t began = clock();
     int count = 0;
-    (void)state;
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++) {
         cudaGraph_t graph = NULL;
@@ -102,14 +100,13 @@ static void test_captures(void **state)
 }
 
 /* Freed in the order of their allocation, every other one before the rest. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
     enum { BLOCKS = 400000, BYTES = 16 };
     clock_t began = clock();
     const char *hostile = getenv("HOSTCUDA_MEMORY");
     char *range = NULL;
     void **blocks = NULL;
-    (void)state;
     if (hostile != NULL && hostile[0] != '\0') {
         print_message("skipped: HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit\n");
         skip();
@@ -135,13 +132,12 @@ static void test_blocks(void **state)
     expect_fast(began);
 }
 
-static void test_user_objects(void **state)
+TEST(test_user_objects)
 {
     enum { OBJECTS = 200000 };
     clock_t began = clock();
     cudaGraph_t graph = NULL, copy = NULL;
     int count = 0;
-    (void)state;
     OK(cudaGraphCreate(&graph, 0));
     for (int i = 0; i < OBJECTS; i++) {
         cudaUserObject_t object = NULL;
@@ -177,13 +173,12 @@ static void launch_graphs(int count)
     }
 }
 
-static void test_memory_of_launches(void **state)
+TEST(test_memory_of_launches)
 {
     enum { WARM = 10000, MORE = 50000, BYTES_MOST = 1 << 20 };
     size_t before = heap_bytes();
     void *volatile probe = malloc(4096); /* which the compiler is to keep */
     bool counts = heap_bytes() >= before + 4096;
-    (void)state;
     free(probe);
     if (!counts) {
         print_message("skipped: mallinfo2 does not count here\n");
@@ -197,29 +192,13 @@ static void test_memory_of_launches(void **state)
 }
 
 /* What may wait for the thread that makes the call does not run in it, however much is queued. */
-static void test_no_function_runs_early(void **state)
+TEST(test_no_function_runs_early)
 {
     enum { COUNT = 20000 };
     int count = 0;
-    (void)state;
     for (int i = 0; i < COUNT; i++)
         OK(cudaLaunchHostFunc(NULL, note, &count));
     assert_int_equal(count, 0);
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, COUNT);
-}
-
-int main(void)
-{
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_blocking_streams),
-        cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_user_objects),
-        cmocka_unit_test(test_memory_of_launches),
-        cmocka_unit_test(test_no_function_runs_early),
-    };
-    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "what many handles cost here");
-    return cmocka_run_group_tests_name("host device, large counts", tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* HOSTCUDA_MEMORY, each case in a process of its own: the variable is read once. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <cublas_v2.h>
 #include "kernels/model/kernels.h"
 
@@ -106,9 +102,8 @@ static int fault_in_a_block_with_barriers(void)
     return 0;
 }
 
-static void test_fences_around_blocks(void **state)
+TEST(test_fences_around_blocks)
 {
-    (void)state;
     EXPECT_PROGRAM("fence", write_past_end, 0, "0 bytes past the end of device block 1, 4096 bytes at 0x");
     EXPECT_PROGRAM("poison,fence", read_past_end, 0, "0 bytes past the end of device block 1, 4096 bytes at 0x");
     EXPECT_PROGRAM("fence,reuse", write_before_start, 0, "8 bytes before the start of device block 1, 4096 bytes");
@@ -276,9 +271,8 @@ static int default_copy_after_free(void)
     return illegal();
 }
 
-static void test_fences_in_place_of_freed_blocks(void **state)
+TEST(test_fences_in_place_of_freed_blocks)
 {
-    (void)state;
     EXPECT_PROGRAM("fence", kernel_after_free, 0, "thread (0,0,0) of block (0,0,0) touches address 0x");
     EXPECT_PROGRAM("fence,never,poison", kernel_after_free, 0, "0 bytes into freed device block 1, 4096 bytes at 0x");
     EXPECT_PROGRAM("fence,reuse", use_after_ordered_free, 0, "0 bytes into freed device block 3, 4096 bytes at 0x");
@@ -365,9 +359,8 @@ static int handler_hands_back(void)
     return ((volatile float *)x)[2] == 1 ? 1 : 0;
 }
 
-static void test_host_code(void **state)
+TEST(test_host_code)
 {
-    (void)state;
     EXPECT_PROGRAM("fence", host_reads, CHILD_KILLED + SIGSEGV, "hostcuda: host code touches address 0x");
     assert_non_null(strstr(child_said, ", 8 bytes into device block 1, 4096 bytes at 0x"));
     EXPECT_PROGRAM("fence", host_function_writes, CHILD_KILLED + SIGSEGV, "hostcuda: host code touches address 0x");
@@ -376,14 +369,4 @@ static void test_host_code(void **state)
     EXPECT_PROGRAM("fence", handler_after, 77, NULL);
     EXPECT_PROGRAM("fence", handler_hands_back, CHILD_KILLED + SIGSEGV, "hostcuda: host code touches address 0x");
     EXPECT_PROGRAM("poison", host_reads, 0, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fences_around_blocks),
-        cmocka_unit_test(test_fences_in_place_of_freed_blocks),
-        cmocka_unit_test(test_host_code),
-    };
-    return cmocka_run_group_tests_name("hostcuda memory", tests, NULL, NULL);
 }

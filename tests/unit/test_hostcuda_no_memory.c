@@ -1,4 +1,5 @@
 /* Calls on graphs while the C library has no memory: each fails with CUDA's code for it, and the next one is good. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <stdbool.h>
@@ -41,9 +42,8 @@ static bool skipped(void)
     return true;
 }
 
-static void test_instantiating_without_memory(void **state)
+TEST(test_instantiating_without_memory)
 {
-    (void)state;
     if (skipped() || refused())
         skip();
     cudaGraph_t graph = NULL;
@@ -64,12 +64,4 @@ static void test_instantiating_without_memory(void **state)
     OK(cudaDeviceSynchronize());
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instantiating_without_memory),
-    };
-    return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
 }

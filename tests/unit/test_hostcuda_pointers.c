@@ -1,4 +1,5 @@
 /* What the driver says of pointers: buffer ids, ranges, attributes, registered host memory. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -42,9 +43,8 @@ static CUresult try_id(const void *pointer)
     return pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)pointer);
 }
 
-static void test_buffer_ids(void **state)
+TEST(test_buffer_ids)
 {
-    (void)state;
     char *first = device_memory(1000), *second = device_memory(1000), *ordered = NULL, *pinned = NULL, pageable = 0;
     unsigned long long id = id_of(first);
     assert_true(id_of(first + 999) == id);
@@ -65,9 +65,8 @@ static void test_buffer_ids(void **state)
     OK(cudaStreamSynchronize(stream));
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     char *memory = device_memory(4096), on_stack = 0;
     CUdeviceptr inside = (CUdeviceptr)(uintptr_t)(memory + 1234), base = 0;
     size_t bytes = 0;
@@ -92,9 +91,8 @@ static void test_ranges(void **state)
     OK(cudaFree(memory));
 }
 
-static void test_many_attributes(void **state)
+TEST(test_many_attributes)
 {
-    (void)state;
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
                                    CU_POINTER_ATTRIBUTE_HOST_POINTER};
@@ -134,9 +132,8 @@ static enum cudaMemoryType type_of(const void *pointer)
     return attributes.type;
 }
 
-static void test_registered_memory(void **state)
+TEST(test_registered_memory)
 {
-    (void)state;
     void *device = NULL;
     assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
     OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
@@ -160,9 +157,8 @@ static void test_registered_memory(void **state)
 }
 
 /* What CUDA allocated can be neither registered nor unregistered. */
-static void test_pinned_memory_is_not_registered(void **state)
+TEST(test_pinned_memory_is_not_registered)
 {
-    (void)state;
     void *pinned = NULL;
     OK(cudaMallocHost(&pinned, 8192));
     EXPECT_CODE(cudaHostRegister(pinned, 4096, cudaHostRegisterDefault), cudaErrorInvalidValue);
@@ -170,14 +166,4 @@ static void test_pinned_memory_is_not_registered(void **state)
     OK(cudaFreeHost(pinned));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_buffer_ids),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_many_attributes),
-        cmocka_unit_test(test_registered_memory),
-        cmocka_unit_test(test_pinned_memory_is_not_registered),
-    };
-    return cmocka_run_group_tests_name("pointers", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

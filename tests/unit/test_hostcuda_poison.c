@@ -1,10 +1,6 @@
 /* HOSTCUDA_MEMORY's other modes: poison, reuse and never; and a program that is right under all. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <cublas_v2.h>
 #include "kernels/model/kernels.h"
 
@@ -89,9 +85,8 @@ static int graph_memory(void)
     return 0;
 }
 
-static void test_poison(void **state)
+TEST(test_poison)
 {
-    (void)state;
     static const char *const modes[] = {"poison", "poison,fence", "reuse,poison", "never,fence,poison"};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         EXPECT_PROGRAM(modes[i], fresh_memory, 0, NULL);
@@ -137,9 +132,8 @@ static int no_address_twice(void)
     return 0;
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     EXPECT_PROGRAM("reuse", addresses_come_back, 0, NULL);
     EXPECT_PROGRAM("poison,reuse,fence", addresses_come_back, 0, NULL);
     EXPECT_PROGRAM("never", no_address_twice, 0, NULL);
@@ -241,9 +235,8 @@ static int too_much(void)
     return 0;
 }
 
-static void test_more_than_there_is(void **state)
+TEST(test_more_than_there_is)
 {
-    (void)state;
     EXPECT_PROGRAM("", too_much, 0, NULL);
     EXPECT_PROGRAM("never", too_much, 0, NULL);
     EXPECT_PROGRAM("poison,fence", too_much, 0, NULL);
@@ -251,9 +244,8 @@ static void test_more_than_there_is(void **state)
 }
 
 /* Any combination but reuse with never. */
-static void test_a_right_program(void **state)
+TEST(test_a_right_program)
 {
-    (void)state;
     static const char *const words[] = {"poison", "fence", "reuse", "never"};
     for (unsigned bits = 0; bits < 12; bits++) {
         char modes[64] = "";
@@ -273,9 +265,8 @@ static int start(void)
     return error == cudaErrorInitializationError ? 7 : error || count != 1;
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     static const char *const unknown[] = {"poisn", "Fence", " poison", "poison fence", ",poison", "poison,,fence", "1"};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         EXPECT_PROGRAM(unknown[i], start, 7, "; allowed are poison, fence, reuse, never\n");
@@ -283,14 +274,4 @@ static void test_values(void **state)
     EXPECT_PROGRAM("never,fence,reuse", start, 7, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude");
     EXPECT_PROGRAM("", start, 0, NULL);
     EXPECT_PROGRAM("never,poison", start, 0, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_poison),          cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_a_right_program), cmocka_unit_test(test_more_than_there_is),
-        cmocka_unit_test(test_values),
-    };
-    return cmocka_run_group_tests_name("hostcuda poison", tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Seeded schedules: all orders that streams, events and edges allow, and no other. Host device only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <hostcuda/hostcuda.h>
 #include "kernels/model/kernels.h"
 
@@ -15,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/host_only.h"
+TESTS_ON_HOST_DEVICE("HOSTCUDA_SEED");
 
 #define STEP(call) assert_int_equal(call, cudaSuccess)
 #pragma weak hostcuda_seed
@@ -75,6 +71,35 @@ static void begin_seed(uint64_t seed)
     hostcuda_seed(seed);
 }
 
+/* ---- the variable, which is read at the first call ---- */
+
+/* How a process with this seed starts: 1: with an error, 2: well. */
+static int start_with(const char *seed)
+{
+    int count = 0, status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (setenv("HOSTCUDA_SEED", seed, 1) || !freopen("/dev/null", "w", stderr))
+            _exit(255);
+        _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 1 : count == 1 ? 2 : 3);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+TEST(test_values)
+{
+    static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
+    static const char *const good[] = {"", "0", "7", "18446744073709551606"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(start_with(bad[i]), 1);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_int_equal(start_with(good[i]), 2);
+}
+
 /* ---- every order ------------------------------------------------------------------------------------------------ */
 
 static void two_streams(void)
@@ -132,21 +157,20 @@ static void expect_all_orders(void (*program)(void), const char *name)
     printf("%s: all %d orders within %llu seeds\n", name, INTERLEAVINGS, (unsigned long long)seed);
 }
 
-static void test_all_orders_of_two_streams(void **state)
+#define HOSTCUDA_SEEDS_TEST(name) TEST_F(name, setup, teardown, void *state)
+
+HOSTCUDA_SEEDS_TEST(test_all_orders_of_two_streams)
 {
-    (void)state;
     expect_all_orders(two_streams, "two streams of three operations");
 }
 
-static void test_all_orders_of_two_chains(void **state)
+HOSTCUDA_SEEDS_TEST(test_all_orders_of_two_chains)
 {
-    (void)state;
     expect_all_orders(two_chains, "a graph of two chains of three nodes");
 }
 
-static void test_seed_0_is_the_order_of_issue(void **state)
+HOSTCUDA_SEEDS_TEST(test_seed_0_is_the_order_of_issue)
 {
-    (void)state;
     begin_seed(0);
     two_streams();
     assert_string_equal(letters, "ababab");
@@ -155,9 +179,8 @@ static void test_seed_0_is_the_order_of_issue(void **state)
     assert_string_equal(letters, "ababab");
 }
 
-static void test_a_seed_replays(void **state)
+HOSTCUDA_SEEDS_TEST(test_a_seed_replays)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
         char first[sizeof letters];
         begin_seed(seed);
@@ -212,9 +235,8 @@ static void ask_stream(void)
     assert_true(answer == (strchr(letters, 'a') ? cudaSuccess : cudaErrorNotReady));
 }
 
-static void test_a_wait_runs_any_part_of_the_rest(void **state)
+HOSTCUDA_SEEDS_TEST(test_a_wait_runs_any_part_of_the_rest)
 {
-    (void)state;
     expect_any_progress(wait_for_stream);
     expect_any_progress(wait_for_event);
     expect_any_progress(ask_stream);
@@ -343,9 +365,8 @@ static void expect_found(float (*program)(bool right), const char *name)
     assert_true(least >= 1);
 }
 
-static void test_planted_missing_joins(void **state)
+HOSTCUDA_SEEDS_TEST(test_planted_missing_joins)
 {
-    (void)state;
     expect_found(fork_and_join, "fork without a join before use");
     expect_found(join, "join on the wrong stream");
     expect_found(reused_event, "event reused too early");
@@ -366,9 +387,8 @@ static float implicit_order(cudaStream_t blocking)
     return get(z);
 }
 
-static void test_implicit_order(void **state)
+HOSTCUDA_SEEDS_TEST(test_implicit_order)
 {
-    (void)state;
     cudaStream_t blocking = NULL;
     STEP(cudaStreamCreate(&blocking));
     for (uint64_t seed = 0; seed <= SEEDS_ALL; seed++) {
@@ -381,9 +401,8 @@ static void test_implicit_order(void **state)
 }
 
 /* Launches of one executable graph run one after the other, whatever their streams. */
-static void test_launches_of_one_graph(void **state)
+HOSTCUDA_SEEDS_TEST(test_launches_of_one_graph)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
         cudaGraph_t graph = NULL;
         cudaGraphExec_t exec = NULL;
@@ -407,9 +426,8 @@ static void test_launches_of_one_graph(void **state)
 }
 
 /* A host function may wait for the thread that queued it: it never runs before that thread waits or asks. */
-static void test_host_functions_do_not_run_early(void **state)
+HOSTCUDA_SEEDS_TEST(test_host_functions_do_not_run_early)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
         begin_seed(seed);
         for (int i = 0; i < 4; i++)
@@ -418,53 +436,4 @@ static void test_host_functions_do_not_run_early(void **state)
         STEP(cudaDeviceSynchronize());
         assert_int_equal(letter_count, 4);
     }
-}
-
-/* ---- the variable ----------------------------------------------------------------------------------------------- */
-
-/* How a process with this seed starts: 1: with an error, 2: well. */
-static int start_with(const char *seed)
-{
-    int count = 0, status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (setenv("HOSTCUDA_SEED", seed, 1) || !freopen("/dev/null", "w", stderr))
-            _exit(255);
-        _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 1 : count == 1 ? 2 : 3);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void test_values(void **state)
-{
-    (void)state;
-    static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
-    static const char *const good[] = {"", "0", "7", "18446744073709551606"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(start_with(bad[i]), 1);
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        assert_int_equal(start_with(good[i]), 2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), /* first: the variable is read at the first call */
-        TEST(test_all_orders_of_two_streams),
-        TEST(test_all_orders_of_two_chains),
-        TEST(test_seed_0_is_the_order_of_issue),
-        TEST(test_a_seed_replays),
-        TEST(test_a_wait_runs_any_part_of_the_rest),
-        TEST(test_planted_missing_joins),
-        TEST(test_implicit_order),
-        TEST(test_launches_of_one_graph),
-        TEST(test_host_functions_do_not_run_early),
-    };
-    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_SEED");
-    return cmocka_run_group_tests_name("hostcuda seeds", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Virtual memory management: reserve, create, map, grant access, use, unmap, map elsewhere. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -88,18 +89,16 @@ static unsigned long long id_at(CUdeviceptr address)
     return id;
 }
 
-static void test_granularity(void **state)
+TEST(test_granularity)
 {
-    (void)state;
     size_t recommended = 0;
     CU_OK(get_granularity(&recommended, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     assert_true(unit >= 4096 && (unit & (unit - 1)) == 0);
     assert_true(recommended % unit == 0);
 }
 
-static void test_use(void **state)
+TEST(test_use)
 {
-    (void)state;
     CUdeviceptr range = reserved(4 * unit), base = 0;
     CUmemGenericAllocationHandle memory = created(unit);
     CUmemAllocationProp got;
@@ -122,9 +121,8 @@ static void test_use(void **state)
 }
 
 /* The range is the reservation, the buffer the mapping. */
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
-    (void)state;
     CUdeviceptr range = reserved(2 * unit);
     CUmemGenericAllocationHandle memory = created(unit);
     void *start = NULL;
@@ -148,9 +146,8 @@ static void test_attributes(void **state)
 }
 
 /* The contents belong to the memory, not to the address. */
-static void test_map_elsewhere(void **state)
+TEST(test_map_elsewhere)
 {
-    (void)state;
     CUdeviceptr range = reserved(2 * unit);
     CUmemGenericAllocationHandle memory = created(unit);
     CU_OK(map(range, unit, 0, memory, 0));
@@ -168,9 +165,8 @@ static void test_map_elsewhere(void **state)
 }
 
 /* A range that grows: neighbours are granted and unmapped in one call. */
-static void test_neighbours(void **state)
+TEST(test_neighbours)
 {
-    (void)state;
     CUdeviceptr range = reserved(3 * unit);
     CUmemGenericAllocationHandle memories[3];
     for (size_t i = 0; i < 3; i++) {
@@ -187,9 +183,8 @@ static void test_neighbours(void **state)
     CU_OK(address_free(range, 3 * unit));
 }
 
-static void test_access(void **state)
+TEST(test_access)
 {
-    (void)state;
     CUdeviceptr range = reserved(unit);
     CUmemGenericAllocationHandle memory = created(unit);
     unsigned long long flags = 99;
@@ -204,9 +199,8 @@ static void test_access(void **state)
     CU_OK(address_free(range, unit));
 }
 
-static void test_retain(void **state)
+TEST(test_retain)
 {
-    (void)state;
     CUdeviceptr range = reserved(unit);
     CUmemGenericAllocationHandle memory = created(unit), again = 0;
     CU_OK(map(range, unit, 0, memory, 0));
@@ -220,9 +214,8 @@ static void test_retain(void **state)
     CU_OK(address_free(range, unit));
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     CUdeviceptr range = reserved(2 * unit), nothing = 0;
     CUmemGenericAllocationHandle memory = created(unit), none = 0;
     CUmemAccessDesc access = {.location = properties.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -245,9 +238,8 @@ static void test_bad_arguments(void **state)
 }
 
 /* Memory is mapped as a whole. */
-static void test_no_part_is_mapped(void **state)
+TEST(test_no_part_is_mapped)
 {
-    (void)state;
     CUdeviceptr range = reserved(4 * unit);
     CUmemGenericAllocationHandle memory = created(2 * unit);
     CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
@@ -264,9 +256,8 @@ static void test_no_part_is_mapped(void **state)
 }
 
 /* What is unmapped may be empty, but cuts no mapping. */
-static void test_unmap_of_nothing(void **state)
+TEST(test_unmap_of_nothing)
 {
-    (void)state;
     CUdeviceptr range = reserved(4 * unit);
     CUmemGenericAllocationHandle memory = created(2 * unit);
     CU_OK(unmap(range, unit));
@@ -283,9 +274,8 @@ static void test_unmap_of_nothing(void **state)
 }
 
 /* None of it disturbs a capture of this thread. */
-static void test_in_a_capture(void **state)
+TEST(test_in_a_capture)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     CUdeviceptr range = reserved(unit);
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -300,20 +290,4 @@ static void test_in_a_capture(void **state)
     CU_OK(address_free(range, unit));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_granularity),
-        cmocka_unit_test(test_use),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_map_elsewhere),
-        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_access),
-        cmocka_unit_test(test_retain),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_no_part_is_mapped),
-        cmocka_unit_test(test_unmap_of_nothing),
-        cmocka_unit_test(test_in_a_capture),
-    };
-    return cmocka_run_group_tests_name("virtual memory", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -75,7 +75,7 @@ static void expect_eager(fixture *f, const bg_capture_options *options, int brea
 }
 
 /* Own patterns, then the program's, then the environment's: the last that matches decides. */
-static void test_order_of_patterns(void **state)
+FIXTURE_TEST(test_order_of_patterns)
 {
     static const struct {
         const char *own, *program, *environment;
@@ -93,7 +93,6 @@ static void test_order_of_patterns(void **state)
         {"inl_plain#0", NULL, "!inl_*", 1, ""},
         {" inl_plain#0 , !inl_outer ", "", "", 4, "inl_plain#0,inl_eager#0,inl_outer#0/inl_eager#0"},
     };
-    fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         options.eager_ops = rows[i].own;
@@ -106,10 +105,9 @@ static void test_order_of_patterns(void **state)
     EXPECT_OK(bg_override_eager(NULL));
 }
 
-static void test_malformed_patterns(void **state)
+FIXTURE_TEST(test_malformed_patterns)
 {
     static const char *const patterns[] = {"!", "a,!", "a b", "rope#", "rope#03", "/a", "a/"};
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         bg_graph *graph;
@@ -124,9 +122,8 @@ static void test_malformed_patterns(void **state)
 }
 
 /* What is declared eager is captured; what is named is not. */
-static void test_inline(void **state)
+FIXTURE_TEST(test_inline)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
 
@@ -150,11 +147,10 @@ static void test_inline(void **state)
 }
 
 /* The debug modes run all eagerly all the same. */
-static void test_inline_under_debug_modes(void **state)
+FIXTURE_TEST(test_inline_under_debug_modes)
 {
     static const char *const modes[] = {"forward", "ops", "sync"};
     static const int breaks[] = {1, 3, 0};
-    fixture *f = *state;
     for (int i = 0; i < 3; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_graph *graph;
@@ -176,9 +172,8 @@ static bg_status waiting_pass(void *user, cudaStream_t stream)
 }
 
 /* A body that was written for a break does what a capture forbids. */
-static void test_inline_body_that_waits(void **state)
+FIXTURE_TEST(test_inline_body_that_waits)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     for (int i = 0; i < 2; i++) {
@@ -201,14 +196,4 @@ static void test_inline_body_that_waits(void **state)
         EXPECT_OK(bg_capture_forward(&graph, waiting_pass, f, f->stream, &options));
         bg_graph_destroy(graph);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_order_of_patterns),        TEST(test_malformed_patterns),     TEST(test_inline),
-        TEST(test_inline_under_debug_modes), TEST(test_inline_body_that_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

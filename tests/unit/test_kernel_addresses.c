@@ -1,4 +1,5 @@
 /* Kernels that a program names by their address alone. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <stdbool.h>
@@ -13,9 +14,8 @@ static bool on_host(void)
     return strcmp(BG_DEVICE_KIND, "host") == 0;
 }
 
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
-    (void)state;
     const void *const kernels[] = {ak_add(),  ak_multiply(), ak_scale_float(), ak_many(),
                                    ak_none(), ak_of_c(),     ak_of_struct()};
     struct cudaFuncAttributes attributes;
@@ -30,9 +30,8 @@ static void test_attributes(void **state)
     }
 }
 
-static void test_launches(void **state)
+TEST(test_launches)
 {
-    (void)state;
     int value = 5, *x = device_memory(sizeof *x);
     void *parameters[] = {&x, &value};
     OK(cudaLaunchKernel(ak_add(), one, one, parameters, 0, NULL));
@@ -44,9 +43,8 @@ static void test_launches(void **state)
 }
 
 /* Each parameter arrives with its sign and its fraction, whether in a register or not. */
-static void test_many_parameters(void **state)
+TEST(test_many_parameters)
 {
-    (void)state;
     const bool a = true;
     const char b = 'b';
     const signed char c = -3;
@@ -75,9 +73,8 @@ static void test_many_parameters(void **state)
     OK(cudaFree(out));
 }
 
-static void test_most_parameters(void **state)
+TEST(test_most_parameters)
 {
-    (void)state;
     int values[AK_LONG], wanted = 0, *sum = device_memory(sizeof *sum);
     void *parameters[AK_LONG] = {&sum};
     for (int i = 1; i < AK_LONG; i++) {
@@ -90,9 +87,8 @@ static void test_most_parameters(void **state)
     OK(cudaFree(sum));
 }
 
-static void test_templates(void **state)
+TEST(test_templates)
 {
-    (void)state;
     float *x = device_memory(sizeof *x), single = 3, factor = 0.5f;
     double *y = device_memory(sizeof *y), twice = 5, by = -0.25;
     void *of_float[] = {&x, &factor}, *of_double[] = {&y, &by};
@@ -108,9 +104,8 @@ static void test_templates(void **state)
     OK(cudaFree(y));
 }
 
-static void test_halves(void **state)
+TEST(test_halves)
 {
-    (void)state;
     const unsigned short half = 0x3e00, brain = 0x4010; /* 1.5 and 2.25 */
     float sum = 0, *out = device_memory(sizeof *out);
     const void *parameters[] = {&out, &half, &brain};
@@ -120,9 +115,8 @@ static void test_halves(void **state)
     OK(cudaFree(out));
 }
 
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
-    (void)state;
     int value = 5, *x = device_memory(sizeof *x);
     void *parameters[] = {&x, &value};
     struct cudaKernelNodeParams node = {(void *)(uintptr_t)ak_add(), one, one, 0, parameters, NULL}, got;
@@ -154,9 +148,8 @@ static void expect_parameter(const void *kernel, size_t index, size_t offset, si
     assert_int_equal(found_bytes, bytes);
 }
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
-    (void)state;
     size_t offset = 0, bytes = 0;
     expect_parameter(ak_many(), 0, 0, 8);
     expect_parameter(ak_many(), 1, 8, 1);
@@ -169,9 +162,8 @@ static void test_layout(void **state)
 }
 
 /* The host device must be shown what the kernel takes before it is launched by its address. */
-static void test_untold_parameters(void **state)
+TEST(test_untold_parameters)
 {
-    (void)state;
     struct ak_pair pair = {50, 8};
     int value = 5, *x = device_memory(sizeof *x);
     void *of_struct[] = {&x, &pair}, *of_c[] = {&x, &value};
@@ -187,9 +179,8 @@ static void test_untold_parameters(void **state)
 }
 
 /* A launch by its address is queued meanwhile. */
-static void test_shown_later(void **state)
+TEST(test_shown_later)
 {
-    (void)state;
     int value = 5, *x = device_memory(sizeof *x);
     void *parameters[] = {&x, &value};
     OK(cudaLaunchKernel(ak_add(), one, one, parameters, 0, NULL));
@@ -201,9 +192,8 @@ static void test_shown_later(void **state)
     OK(cudaFree(x));
 }
 
-static void test_no_kernel(void **state)
+TEST(test_no_kernel)
 {
-    (void)state;
     int value = 5, *x = device_memory(sizeof *x);
     void *parameters[] = {&x, &value};
     struct cudaFuncAttributes attributes;
@@ -213,22 +203,4 @@ static void test_no_kernel(void **state)
     (void)cudaGetLastError();
     assert_int_equal(read_int(x, NULL), 0);
     OK(cudaFree(x));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_many_parameters),
-        cmocka_unit_test(test_most_parameters),
-        cmocka_unit_test(test_templates),
-        cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_untold_parameters),
-        cmocka_unit_test(test_shown_later),
-        cmocka_unit_test(test_no_kernel),
-    };
-    return cmocka_run_group_tests_name("kernels by address", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Atomic functions and fences with a scope. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include "tests/support/atomic_kernels.h"
@@ -33,35 +34,22 @@ static void run(atomics launch)
     OK(cudaFree(fraction));
 }
 
-static void test_system(void **state)
+TEST(test_system)
 {
-    (void)state;
     run(at_system);
 }
 
-static void test_block(void **state)
+TEST(test_block)
 {
-    (void)state;
     run(at_block);
 }
 
-static void test_fences(void **state)
+TEST(test_fences)
 {
-    (void)state;
     int got[64], *out = device_memory(sizeof got);
     OK(at_fences(out, NULL));
     OK(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 64; i++)
         assert_int_equal(got[i], (i + 1) % 64);
     OK(cudaFree(out));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_system),
-        cmocka_unit_test(test_block),
-        cmocka_unit_test(test_fences),
-    };
-    return cmocka_run_group_tests_name("atomics", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Integer divisions by zero. In a kernel they are no error, and what they give is printed; in host code they raise
  * SIGFPE as ever. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <limits.h>
@@ -8,124 +9,14 @@
 
 #include "tests/support/child.h"
 #include "tests/support/division_kernels.h"
-#include "tests/support/host_only.h"
 
 enum { COUNT = 6 };
 
 static cudaStream_t stream;
 
-static int setup(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
+/* ---- whose signal it is: children, before CUDA is used here ---- */
 
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    return 0;
-}
-
-/* ---- kernels ------------------------------------------------------------------------------------------------------
- */
-
-static void *on_device(const void *values, size_t bytes)
-{
-    void *memory = device_memory(bytes);
-    OK(cudaMemcpy(memory, values, bytes, cudaMemcpyHostToDevice));
-    return memory;
-}
-
-static void fetch(void *to, void *from, size_t bytes)
-{
-    OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-    OK(cudaStreamSynchronize(stream));
-    OK(cudaFree(from));
-}
-
-/* Lanes 0 and 3 divide by zero, lane 4 the most negative number, if there is one, by -1; the others' results are C's.
- */
-#define DIVISIONS(name, type, format, launch, least)                                                                   \
-    static void test_##name(void **state)                                                                              \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        static const type x[COUNT] = {77, 100, 9, 0, least, 50}, by[COUNT] = {0, 7, 9, 0, (type)-1, 8};                \
-        type got[2 * COUNT], *device_x = on_device(x, sizeof x), *device_by = on_device(by, sizeof by);                \
-        type *out = device_memory(sizeof got);                                                                         \
-        OK(launch(out, device_x, device_by, COUNT, stream));                                                           \
-        fetch(got, out, sizeof got);                                                                                   \
-        for (int i = 0; i < COUNT; i++) {                                                                              \
-            if (by[i] == 0 || (i == 4 && x[i] != 3)) {                                                                 \
-                print_message(#type ": " format " / " format " = " format ", %% = " format "\n", x[i], by[i],          \
-                              got[2 * i], got[2 * i + 1]);                                                             \
-                continue;                                                                                              \
-            }                                                                                                          \
-            assert_true(got[2 * i] == (type)(x[i] / by[i]));                                                           \
-            assert_true(got[2 * i + 1] == (type)(x[i] % by[i]));                                                       \
-        }                                                                                                              \
-        OK(cudaFree(device_x));                                                                                        \
-        OK(cudaFree(device_by));                                                                                       \
-    }
-DIVISIONS(int, int, "%d", dk_int, INT_MIN)
-DIVISIONS(unsigned, unsigned, "%u", dk_unsigned, 3)
-DIVISIONS(long, long long, "%lld", dk_long, LLONG_MIN)
-DIVISIONS(unsigned_long, unsigned long long, "%llu", dk_unsigned_long, 3)
-DIVISIONS(short, short, "%d", dk_short, SHRT_MIN)
-DIVISIONS(byte, unsigned char, "%d", dk_byte, 3)
-
-/* Every thread goes on to the next barrier, and the stream to its next work. */
-static void test_shared(void **state)
-{
-    (void)state;
-    int got[64], *out = device_memory(sizeof got);
-    OK(dk_shared(out, 0, stream));
-    OK(cudaStreamSynchronize(stream));
-    OK(dk_shared(out, 3, stream));
-    fetch(got, out, sizeof got);
-    for (int i = 0; i < 64; i++)
-        assert_int_equal(got[i], i / 3);
-}
-
-static void test_graph(void **state)
-{
-    (void)state;
-    int got[64], *out = device_memory(sizeof got);
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    OK(dk_shared(out, 0, stream));
-    OK(dk_shared(out, 5, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaGraphLaunch(exec, stream));
-    fetch(got, out, sizeof got);
-    assert_int_equal(got[63], 12);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-}
-
-/* ---- the host device: the instruction, and whose signal it is ------------------------------------------------------
- */
-
-static void test_forms(void **state)
-{
-    (void)state;
-    int forms = dk_form_count();
-    if (!forms) {
-        print_message("skipped: this processor divides by zero without a signal\n");
-        skip();
-    }
-    int got[64], *out = device_memory(sizeof got);
-    assert_in_range(forms, 1, 64);
-    OK(dk_forms(out, stream));
-    fetch(got, out, sizeof got);
-    for (int i = 0; i < forms; i++)
-        if (!got[i])
-            fail_msg("form %d of the instruction", i);
-}
+TESTS_ON_HOST_DEVICE("whose signal it is");
 
 static volatile int host_zero;
 static volatile int handled;
@@ -255,9 +146,8 @@ static int blocked_signal(void)
 }
 
 #define CHILD(name, run, status)                                                                                       \
-    static void test_##name(void **state)                                                                              \
+    TEST(test_##name)                                                                                                  \
     {                                                                                                                  \
-        (void)state;                                                                                                   \
         const struct child child = {"0", run, status, NULL};                                                           \
         expect_child("HOSTCUDA_SEED", &child);                                                                         \
     }
@@ -269,20 +159,113 @@ CHILD(handler_passes_back, handler_passes_back, CHILD_KILLED + SIGFPE)
 CHILD(sent_signal, sent_signal, CHILD_KILLED + SIGFPE)
 CHILD(blocked_signal, blocked_signal, 0)
 
-int main(void)
+TESTS_ON_ANY_DEVICE;
+
+static int setup(void **state)
 {
-    struct CMUnitTest host[] = {
-        cmocka_unit_test(test_host_after_device),   cmocka_unit_test(test_host_function),
-        cmocka_unit_test(test_handler_set_before),  cmocka_unit_test(test_handler_set_after),
-        cmocka_unit_test(test_handler_passes_back), cmocka_unit_test(test_sent_signal),
-        cmocka_unit_test(test_blocked_signal),
-    };
-    const struct CMUnitTest both[] = {
-        cmocka_unit_test(test_int),           cmocka_unit_test(test_unsigned), cmocka_unit_test(test_long),
-        cmocka_unit_test(test_unsigned_long), cmocka_unit_test(test_short),    cmocka_unit_test(test_byte),
-        cmocka_unit_test(test_shared),        cmocka_unit_test(test_graph),    cmocka_unit_test(test_forms),
-    };
-    skip_on_gpu(host, sizeof host / sizeof *host, "whose signal it is");
-    int failed = cmocka_run_group_tests_name("divisions by zero: signals", host, NULL, NULL);
-    return failed + cmocka_run_group_tests_name("divisions by zero", both, setup, teardown);
+    (void)state;
+    OK(cudaStreamCreate(&stream));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    return 0;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------
+ */
+
+static void *on_device(const void *values, size_t bytes)
+{
+    void *memory = device_memory(bytes);
+    OK(cudaMemcpy(memory, values, bytes, cudaMemcpyHostToDevice));
+    return memory;
+}
+
+static void fetch(void *to, void *from, size_t bytes)
+{
+    OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaFree(from));
+}
+
+/* Lanes 0 and 3 divide by zero, lane 4 the most negative number, if there is one, by -1; the others' results are C's.
+ */
+#define DIVISIONS(name, type, format, launch, least)                                                                   \
+    TEST_F(test_##name, setup, teardown, void *state)                                                                  \
+    {                                                                                                                  \
+        static const type x[COUNT] = {77, 100, 9, 0, least, 50}, by[COUNT] = {0, 7, 9, 0, (type)-1, 8};                \
+        type got[2 * COUNT], *device_x = on_device(x, sizeof x), *device_by = on_device(by, sizeof by);                \
+        type *out = device_memory(sizeof got);                                                                         \
+        OK(launch(out, device_x, device_by, COUNT, stream));                                                           \
+        fetch(got, out, sizeof got);                                                                                   \
+        for (int i = 0; i < COUNT; i++) {                                                                              \
+            if (by[i] == 0 || (i == 4 && x[i] != 3)) {                                                                 \
+                print_message(#type ": " format " / " format " = " format ", %% = " format "\n", x[i], by[i],          \
+                              got[2 * i], got[2 * i + 1]);                                                             \
+                continue;                                                                                              \
+            }                                                                                                          \
+            assert_true(got[2 * i] == (type)(x[i] / by[i]));                                                           \
+            assert_true(got[2 * i + 1] == (type)(x[i] % by[i]));                                                       \
+        }                                                                                                              \
+        OK(cudaFree(device_x));                                                                                        \
+        OK(cudaFree(device_by));                                                                                       \
+    }
+DIVISIONS(int, int, "%d", dk_int, INT_MIN)
+DIVISIONS(unsigned, unsigned, "%u", dk_unsigned, 3)
+DIVISIONS(long, long long, "%lld", dk_long, LLONG_MIN)
+DIVISIONS(unsigned_long, unsigned long long, "%llu", dk_unsigned_long, 3)
+DIVISIONS(short, short, "%d", dk_short, SHRT_MIN)
+DIVISIONS(byte, unsigned char, "%d", dk_byte, 3)
+
+/* Every thread goes on to the next barrier, and the stream to its next work. */
+TEST_F(test_shared, setup, teardown, void *state)
+{
+    int got[64], *out = device_memory(sizeof got);
+    OK(dk_shared(out, 0, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(dk_shared(out, 3, stream));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(got[i], i / 3);
+}
+
+TEST_F(test_graph, setup, teardown, void *state)
+{
+    int got[64], *out = device_memory(sizeof got);
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(dk_shared(out, 0, stream));
+    OK(dk_shared(out, 5, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    fetch(got, out, sizeof got);
+    assert_int_equal(got[63], 12);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* ---- the host device: the instruction, and whose signal it is ------------------------------------------------------
+ */
+
+TEST_F(test_forms, setup, teardown, void *state)
+{
+    int forms = dk_form_count();
+    if (!forms) {
+        print_message("skipped: this processor divides by zero without a signal\n");
+        skip();
+    }
+    int got[64], *out = device_memory(sizeof got);
+    assert_in_range(forms, 1, 64);
+    OK(dk_forms(out, stream));
+    fetch(got, out, sizeof got);
+    for (int i = 0; i < forms; i++)
+        if (!got[i])
+            fail_msg("form %d of the instruction", i);
 }

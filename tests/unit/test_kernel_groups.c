@@ -1,4 +1,5 @@
 /* Cooperative groups of a block. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -14,9 +15,8 @@ static void fetch(void *to, void *from, size_t bytes)
     OK(cudaFree(from));
 }
 
-static void test_block(void **state)
+TEST(test_block)
 {
-    (void)state;
     const dim3 grid = {2, 3, 1}, block = {4, 3, 2};
     int got[6 * 24][GR_BLOCK_ROW], *out = device_memory(sizeof got);
     OK(gr_block(out, grid, block, NULL));
@@ -33,9 +33,8 @@ static void test_block(void **state)
     }
 }
 
-static void test_tile(void **state)
+TEST(test_tile)
 {
-    (void)state;
     static const int same[3] = {0x49, 0x92, 0x24};
     int got[THREADS][GR_TILE_ROW], *out = device_memory(sizeof got);
     OK(gr_tile(out, NULL));
@@ -58,9 +57,8 @@ static void test_tile(void **state)
     }
 }
 
-static void test_reduce(void **state)
+TEST(test_reduce)
 {
-    (void)state;
     int got[THREADS][GR_REDUCE_ROW], *out = device_memory(sizeof got);
     OK(gr_reduce(out, NULL));
     fetch(got, out, sizeof got);
@@ -72,9 +70,8 @@ static void test_reduce(void **state)
     }
 }
 
-static void test_any_group(void **state)
+TEST(test_any_group)
 {
-    (void)state;
     for (int tile = 4; tile <= 32; tile *= 2) {
         int got[2][THREADS], *out = device_memory(sizeof got);
         OK(gr_any_group(out, (unsigned)tile, NULL));
@@ -97,9 +94,8 @@ static int partition(void)
     return 0;
 }
 
-static void test_wrong_sizes(void **state)
+TEST(test_wrong_sizes)
 {
-    (void)state;
     static const unsigned sizes[] = {0, 3, 24, 64};
     const struct child child = {"0", partition, 0, "called __trap"};
     if (strcmp(BG_DEVICE_KIND, "host") != 0) {
@@ -112,9 +108,8 @@ static void test_wrong_sizes(void **state)
     }
 }
 
-static void test_wide_values(void **state)
+TEST(test_wide_values)
 {
-    (void)state;
     double got[32], *out = device_memory(sizeof got);
     OK(gr_wide(out, NULL));
     fetch(got, out, sizeof got);
@@ -123,9 +118,8 @@ static void test_wide_values(void **state)
 }
 
 /* Which threads are together is nobody's promise; here, all of a warp that are in the branch. */
-static void test_coalesced(void **state)
+TEST(test_coalesced)
 {
-    (void)state;
     int got[THREADS][GR_COALESCED_ROW], count = 0, seen[THREADS] = {0};
     int *out = device_memory(sizeof got), *counter = device_memory(sizeof count);
     OK(gr_coalesced(out, counter, NULL));
@@ -141,9 +135,8 @@ static void test_coalesced(void **state)
     }
 }
 
-static void test_grid(void **state)
+TEST(test_grid)
 {
-    (void)state;
     const dim3 grid = {2, 2, 2}, block = {3, 2, 2};
     int got[8 * 12], *out = device_memory(sizeof got);
     OK(gr_grid(out, grid, block, NULL));
@@ -152,9 +145,8 @@ static void test_grid(void **state)
         assert_int_equal(got[i], i);
 }
 
-static void test_match(void **state)
+TEST(test_match)
 {
-    (void)state;
     unsigned got[64], *out = device_memory(sizeof got);
     OK(gr_match(out, NULL));
     fetch(got, out, sizeof got);
@@ -165,14 +157,4 @@ static void test_match(void **state)
         assert_int_equal(got[i], same);
         assert_int_equal(got[32 + i], 0xffffffffu);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_block),     cmocka_unit_test(test_tile),        cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_any_group), cmocka_unit_test(test_wide_values), cmocka_unit_test(test_coalesced),
-        cmocka_unit_test(test_grid),      cmocka_unit_test(test_match),       cmocka_unit_test(test_wrong_sizes),
-    };
-    return cmocka_run_group_tests_name("cooperative groups", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Every kernel but attention against plain C in double precision, over odd shapes. */
+#include "tests/support/test.h"
 #include "tests/support/kernel_buffers.h"
 
 /* ---- element by element ------------------------------------------------------------------------- */
@@ -53,23 +54,22 @@ static void check_pairs(cudaError_t (*kernel)(float *, const float *, const floa
     kernel_ok(kernel(NULL, NULL, NULL, 0, kernel_stream));
 }
 
-static void test_add(void **state)
+#define KERNELS_TEST(name) TEST_F(name, buffers_set_up, buffers_tear_down, void *state)
+
+KERNELS_TEST(test_add)
 {
-    (void)state;
     check_pairs(bgk_add, add_of);
 }
 
-static void test_silu_gate(void **state)
+KERNELS_TEST(test_silu_gate)
 {
-    (void)state;
     check_pairs(bgk_silu_gate, silu_gate_of);
 }
 
-static void test_silu_gate_of_extremes(void **state)
+KERNELS_TEST(test_silu_gate_of_extremes)
 {
     buffer *gate = buffer_make_input(4, 0), *up = buffer_make_input(4, 0), *y = buffer_make_output(4);
     const double expected[4] = {0, 200, 0, 0};
-    (void)state;
     memcpy(gate->host, (float[]){-200, 200, 0, -1e30f}, 16);
     memcpy(up->host, (float[]){1, 1, 5, 1}, 16);
     buffer_upload(gate);
@@ -78,15 +78,13 @@ static void test_silu_gate_of_extremes(void **state)
     buffer_expect_close(y, expected, 1e-6, 1e-6);
 }
 
-static void test_scale(void **state)
+KERNELS_TEST(test_scale)
 {
-    (void)state;
     check_pairs(run_scale, scale_of);
 }
 
-static void test_fill(void **state)
+KERNELS_TEST(test_fill)
 {
-    (void)state;
     for (int i = 0; i < LENGTHS; i++) {
         buffer *y = buffer_make_output(lengths[i]);
         double *expected = buffer_make_expected(lengths[i]);
@@ -102,12 +100,11 @@ static void test_fill(void **state)
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-static void test_embedding(void **state)
+KERNELS_TEST(test_embedding)
 {
     static const int widths[] = {1, 7, 64, 128, 129, 576};
     static const int tokens[] = {3, 0, 10, 3, -1, 11, 2147483647};
     const int rows = sizeof tokens / sizeof tokens[0], vocabulary = 11;
-    (void)state;
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         size_t width = (size_t)widths[w];
         buffer *table = buffer_make_input(vocabulary * width, 1), *y = buffer_make_output(rows * width);
@@ -144,10 +141,9 @@ static void check_rms_norm(int rows, int width, double scale, bool in_place)
     buffers_release();
 }
 
-static void test_rms_norm(void **state)
+KERNELS_TEST(test_rms_norm)
 {
     static const int widths[] = {1, 2, 31, 32, 33, 100, 576, 1023, 2048, 4097, 9000};
-    (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         check_rms_norm(1, widths[i], 3, false);
         check_rms_norm(3, widths[i], 1e-3, true);
@@ -174,9 +170,8 @@ static void check_rope(int rows, int heads, int head_dim, int position)
     buffers_release();
 }
 
-static void test_rope(void **state)
+KERNELS_TEST(test_rope)
 {
-    (void)state;
     check_rope(1, 1, 2, 0);
     check_rope(1, 9, 64, 1);
     check_rope(1, 3, 64, 1000);
@@ -189,10 +184,9 @@ static const int row_positions[] = {17, 0, 3, 17, 2147483647, 4, 0, -2147483647 
 enum { ROW_POSITIONS = sizeof row_positions / sizeof row_positions[0] };
 
 /* Each row as the one-position kernel turns it alone, bit for bit: at places in any order, beside rows of NaN. */
-static void test_rope_rows(void **state)
+KERNELS_TEST(test_rope_rows)
 {
     enum { HEADS = 3, HEAD_DIM = 50, WIDTH = HEADS * HEAD_DIM };
-    (void)state;
     for (int rows = 1; rows <= ROW_POSITIONS; rows++) {
         buffer *x = buffer_make_input((size_t)rows * WIDTH, 2);
         double *expected = buffer_make_expected(x->count);
@@ -235,9 +229,8 @@ static void check_kv_append(int rows, int width, int capacity, int position)
     buffers_release();
 }
 
-static void test_kv_append(void **state)
+KERNELS_TEST(test_kv_append)
 {
-    (void)state;
     check_kv_append(1, 192, 16, 0);
     check_kv_append(1, 5, 16, 15);
     check_kv_append(4, 130, 9, 3);
@@ -264,13 +257,12 @@ static void check_kv_append_rows(int rows, int width, const int *position, const
     buffers_release();
 }
 
-static void test_kv_append_rows(void **state)
+KERNELS_TEST(test_kv_append_rows)
 {
     const int corners[] = {0, 4, 0, 4, 2}, of_corners[] = {0, 0, 2, 2, 1};
     const int outside[] = {5, -1, 2147483647, 0, 0, -2147483647 - 1, 1},
               of_outside[] = {0, 1, 2, 3, 2147483647, 0, -2147483647 - 1};
     const int padded[] = {0, 1, 1, 2147483647, 3}, of_padded[] = {0, -1, 1, -1, 2};
-    (void)state;
     check_kv_append_rows(5, 12, corners, of_corners);
     check_kv_append_rows(1, 130, corners, of_corners);
     check_kv_append_rows(7, 12, outside, of_outside);
@@ -278,11 +270,10 @@ static void test_kv_append_rows(void **state)
 }
 
 /* Those that read other key heads than there are, or none. */
-static void test_refuses_heads(void **state)
+KERNELS_TEST(test_refuses_heads)
 {
     static const bgk_heads wrong[] = {{3, 2, 1, 0}, {3, 2, 3, 0}, {5, 2, 3, 2},  {4, 2, 3, 3},
                                       {1, 1, 0, 0}, {0, 1, 1, 0}, {1, 1, 3, -1}, {1, 0, 1, 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, kernel_stream),
                          cudaErrorInvalidValue);
@@ -291,10 +282,9 @@ static void test_refuses_heads(void **state)
     }
 }
 
-static void test_refuses_sizes(void **state)
+KERNELS_TEST(test_refuses_sizes)
 {
     const bgk_heads even = {2, 2, 1, 0};
-    (void)state;
     assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 66, 8, kernel_stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 260, 8, kernel_stream),
                      cudaErrorInvalidValue);
@@ -340,61 +330,34 @@ static void check_argmax(int rows, int n, bool coarse)
     buffers_release();
 }
 
-static void test_argmax(void **state)
+KERNELS_TEST(test_argmax)
 {
     static const int sizes[] = {1, 2, 31, 32, 33, 255, 512, 1023, 1024, 5000, 49152};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         check_argmax(1, sizes[i], false);
         check_argmax(3, sizes[i], true);
     }
 }
 
-static void test_argmax_with_nan_and_infinity(void **state)
+KERNELS_TEST(test_argmax_with_nan_and_infinity)
 {
     const float rows[4][3] = {{NAN, -3, -2}, {NAN, NAN, NAN}, {-INFINITY, -INFINITY, NAN}, {1, INFINITY, NAN}};
     const int expected[4] = {2, 0, 0, 1};
     buffer *x = buffer_make_input(12, 0), *index = buffer_make_output(4);
-    (void)state;
     memcpy(x->host, rows, sizeof rows);
     buffer_upload(x);
     kernel_ok(bgk_argmax((int *)index->device, x->device, 4, 3, kernel_stream));
     expect_ints(index, expected);
 }
 
-static void test_counters(void **state)
+KERNELS_TEST(test_counters)
 {
     int start[2] = {41, 7}, expected[2] = {42, 7};
     int *counter = buffer_make_ints(start, 2);
-    (void)state;
     kernel_ok(bgk_increment(counter, 3, kernel_stream));
     kernel_ok(bgk_increment(counter, -2, kernel_stream));
     expect_ints(buffer_at(0), expected);
     kernel_ok(bgk_set_counter(counter, -5, kernel_stream));
     expected[0] = -5;
     expect_ints(buffer_at(0), expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        KERNEL_TEST(test_add),
-        KERNEL_TEST(test_silu_gate),
-        KERNEL_TEST(test_silu_gate_of_extremes),
-        KERNEL_TEST(test_scale),
-        KERNEL_TEST(test_fill),
-        KERNEL_TEST(test_embedding),
-        KERNEL_TEST(test_rms_norm),
-        KERNEL_TEST(test_rope),
-        KERNEL_TEST(test_rope_rows),
-        KERNEL_TEST(test_kv_append),
-        KERNEL_TEST(test_kv_append_rows),
-        KERNEL_TEST(test_refuses_heads),
-        KERNEL_TEST(test_refuses_sizes),
-        KERNEL_TEST(test_argmax),
-        KERNEL_TEST(test_argmax_with_nan_and_infinity),
-        KERNEL_TEST(test_counters),
-    };
-    printf("seed 7\n");
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

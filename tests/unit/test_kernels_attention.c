@@ -1,4 +1,5 @@
 /* The attention kernels against plain C in double precision, over odd shapes. */
+#include "tests/support/test.h"
 #include "tests/support/kernel_buffers.h"
 
 static void attend(double *out, const float *q, const float *keys, const float *values, int length, size_t stride,
@@ -77,10 +78,11 @@ static void check_attention(int rows, int heads, int kv_heads, int head_dim, int
     check_heads(rows, whole(heads, kv_heads), head_dim, capacity, position, scale);
 }
 
-static void test_attention_decodes(void **state)
+#define KERNELS_ATTENTION_TEST(name) TEST_F(name, buffers_set_up, buffers_tear_down, void *state)
+
+KERNELS_ATTENTION_TEST(test_attention_decodes)
 {
     static const int positions[] = {0, 1, 30, 62, 63, 64, 65, 127, 128, 199};
-    (void)state;
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         check_attention(1, 9, 3, 64, 200, positions[i], 1);
         check_attention(1, 8, 4, 32, 200, positions[i], 3);
@@ -91,18 +93,16 @@ static void test_attention_decodes(void **state)
     check_attention(1, 4, 4, 128, 100, 80, 1);
 }
 
-static void test_attention_prefills(void **state)
+KERNELS_ATTENTION_TEST(test_attention_prefills)
 {
-    (void)state;
     check_attention(5, 9, 3, 64, 64, 0, 1);
     check_attention(70, 4, 2, 32, 140, 65, 2);
     check_attention(3, 2, 2, 20, 8, 4, 1);
 }
 
 /* What a rank of several has: it begins, or ends, within a group. */
-static void test_attention_of_a_part(void **state)
+KERNELS_ATTENTION_TEST(test_attention_of_a_part)
 {
-    (void)state;
     check_heads(1, (bgk_heads){5, 2, 3, 0}, 64, 100, 70, 1);
     check_heads(1, (bgk_heads){4, 2, 3, 2}, 64, 100, 70, 1);
     check_heads(5, (bgk_heads){2, 2, 3, 2}, 20, 64, 3, 1);
@@ -111,15 +111,13 @@ static void test_attention_of_a_part(void **state)
     check_heads(3, (bgk_heads){8, 4, 3, 2}, 8, 10, 6, 1);
 }
 
-static void test_attention_with_extreme_scores(void **state)
+KERNELS_ATTENTION_TEST(test_attention_with_extreme_scores)
 {
-    (void)state;
     check_attention(1, 2, 1, 64, 150, 149, 30); /* scores of hundreds: exp of them overflows */
 }
 
-static void test_attention_outside_the_cache(void **state)
+KERNELS_ATTENTION_TEST(test_attention_outside_the_cache)
 {
-    (void)state;
     check_attention(4, 2, 1, 8, 6, 4, 1);  /* the last two rows */
     check_attention(3, 2, 1, 8, 6, -2, 1); /* the first */
 }
@@ -207,7 +205,7 @@ static void check_attention_rows(const places *p, bgk_heads heads, int head_dim)
     buffers_release();
 }
 
-static void test_attention_rows(void **state)
+KERNELS_ATTENTION_TEST(test_attention_rows)
 {
     const int decode_at[] = {70, 0, 129, 63, 64}, decode_of[] = {2, 0, 4, 1, 3};
     const int mixed_at[] = {0, 1, 2, 65, 3, 0, 1}, mixed_of[] = {1, 1, 1, 0, 1, 2, 2};
@@ -216,7 +214,6 @@ static void test_attention_rows(void **state)
               outside_of[] = {0, 1, 0, 2, 2147483647, 1, 1};
     const places decode = {5, 5, 130, decode_at, decode_of}, mixed = {7, 3, 66, mixed_at, mixed_of},
                  padded = {5, 2, 12, padded_at, padded_of}, outside = {7, 2, 12, outside_at, outside_of};
-    (void)state;
     check_attention_rows(&decode, whole(8, 4), 32);
     check_attention_rows(&decode, whole(9, 3), 64);
     check_attention_rows(&mixed, whole(6, 2), 20);
@@ -225,15 +222,4 @@ static void test_attention_rows(void **state)
     check_attention_rows(&outside, whole(4, 2), 8);
     check_attention_rows(&mixed, (bgk_heads){4, 2, 3, 2}, 20);
     check_attention_rows(&outside, (bgk_heads){5, 2, 3, 0}, 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        KERNEL_TEST(test_attention_decodes),           KERNEL_TEST(test_attention_prefills),
-        KERNEL_TEST(test_attention_of_a_part),         KERNEL_TEST(test_attention_with_extreme_scores),
-        KERNEL_TEST(test_attention_outside_the_cache), KERNEL_TEST(test_attention_rows),
-    };
-    printf("seed 7\n");
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

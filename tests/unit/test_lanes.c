@@ -68,10 +68,9 @@ static void add_random(drawn *d, bool before[NODES][NODES])
     }
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
     static bool before[NODES][NODES];
-    (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
         drawn d = draw(NODES);
         bg__lanes lanes = {0};
@@ -90,13 +89,12 @@ static void test_random(void **state)
 }
 
 /* Streams that fork and join again and again have the lanes of the first time. */
-static void test_forks(void **state)
+TEST(test_forks)
 {
     enum { LAYERS = 1000, STREAMS = 4 };
     drawn d = draw(LAYERS * (STREAMS + 1));
     bg__lanes lanes = {0};
     size_t join, last[STREAMS];
-    (void)state;
 
     join = add(&d, NULL, 0);
     for (int layer = 1; layer < LAYERS; layer++) {
@@ -115,13 +113,12 @@ static void test_forks(void **state)
 }
 
 /* Thousands of streams, each joined by a node of its own: the lanes that a node waits for have no room any more. */
-static void test_wide(void **state)
+TEST(test_wide)
 {
     enum { WIDTH = 4200 };
     drawn d = draw(2 * WIDTH);
     bg__lanes lanes = {0};
     size_t joined;
-    (void)state;
 
     for (int i = 0; i < WIDTH; i++)
         add(&d, NULL, 0);
@@ -175,10 +172,9 @@ static void take_order(const drawn *d, bg__order *order)
 }
 
 /* Each keeps the dependencies, and all of them together have any two nodes without an order both ways. */
-static void test_orders(void **state)
+TEST(test_orders)
 {
     static bool before[NODES][NODES], met[NODES][NODES];
-    (void)state;
     for (unsigned seed = 1; seed <= 5; seed++) {
         drawn d = draw(NODES);
         bg__order order = {0};
@@ -204,11 +200,4 @@ static void test_orders(void **state)
         bg__order_free(&order);
         erase(&d);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_forks),
-                                       cmocka_unit_test(test_orders), cmocka_unit_test(test_wide)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Work that ran at capture time and is in no segment: named, beside clean twins that are not. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -191,40 +192,40 @@ static void with_twin(fixture *f, int kind, const char *call, const char *absent
     unmake(&m);
 }
 
-static void test_default_stream(void **state)
+FIXTURE_TEST(test_default_stream)
 {
-    with_twin(*state, DEFAULT, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
+    with_twin(f, DEFAULT, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
               "y of on_stream#0 was written while the pass was captured");
 }
 
-static void test_untracked_stream(void **state)
+FIXTURE_TEST(test_untracked_stream)
 {
-    with_twin(*state, UNTRACKED, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
+    with_twin(f, UNTRACKED, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
               "y of on_stream#0 was written");
 }
 
-static void test_in_place(void **state)
+FIXTURE_TEST(test_in_place)
 {
-    with_twin(*state, IN_PLACE, "sum_on#0", "sum_on#0 left no work in the graph, although y is its output",
+    with_twin(f, IN_PLACE, "sum_on#0", "sum_on#0 left no work in the graph, although y is its output",
               "y of sum_on#0 was written");
 }
 
-static void test_count(void **state)
+FIXTURE_TEST(test_count)
 {
-    with_twin(*state, COUNT, "count#0", "count#0 left no work in the graph, although n is its output",
+    with_twin(f, COUNT, "count#0", "count#0 left no work in the graph, although n is its output",
               "n of count#0 was written");
 }
 
-static void test_library_handle(void **state)
+FIXTURE_TEST(test_library_handle)
 {
-    with_twin(*state, CUBLAS, "product#0", "product#0 left no work in the graph, although y is its output",
+    with_twin(f, CUBLAS, "product#0", "product#0 left no work in the graph, although y is its output",
               "y of product#0 was written");
 }
 
 /* Where every call that has the output left nodes, the first is named; and bg_check sees nothing. */
-static void test_half(void **state)
+FIXTURE_TEST(test_half)
 {
-    model m = make(*state, BOTH);
+    model m = make(f, BOTH);
     EXPECT_NO_FINDING(leaks(&m, true));
     m.leaks = true;
     EXPECT_NO_FINDING(leaks(&m, false));
@@ -233,15 +234,15 @@ static void test_half(void **state)
 }
 
 /* bg_check names the outer one, which has no work of its own either. */
-static void test_inner_call(void **state)
+FIXTURE_TEST(test_inner_call)
 {
-    with_twin(*state, INNER, "outer#0/on_stream#0", NULL, "y of outer#0/on_stream#0 was written");
+    with_twin(f, INNER, "outer#0/on_stream#0", NULL, "y of outer#0/on_stream#0 was written");
 }
 
 /* Its body runs, since only it knows the shape. */
-static void test_eager(void **state)
+FIXTURE_TEST(test_eager)
 {
-    model m = make(*state, EAGER);
+    model m = make(f, EAGER);
     EXPECT_NO_FINDING(leaks(&m, false));
     EXPECT_NO_FINDING(leaks(&m, true));
     unmake(&m);
@@ -255,9 +256,9 @@ static bg_status fail_second(void *user, cudaStream_t stream)
     return status == BG_OK && m->kind++ > CLEAN ? BG_ERROR_OP : status;
 }
 
-static void test_failure(void **state)
+FIXTURE_TEST(test_failure)
 {
-    model m = make(*state, CLEAN);
+    model m = make(f, CLEAN);
     bg_report *report = NULL;
     put(&m.f->x, 3);
     put(&m.f->y, 4);
@@ -288,9 +289,9 @@ static bg_status move_output(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = m->f->x, .y = moving, .factor = 2);
 }
 
-static void test_output_moves(void **state)
+FIXTURE_TEST(test_output_moves)
 {
-    model m = make(*state, CLEAN);
+    model m = make(f, CLEAN);
     bg_report *report = NULL;
 
     moves = 0;
@@ -323,9 +324,9 @@ static bg_status break_in_op(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(breaks_first, stream, .x = produced.y, .y = f->y);
 }
 
-static void test_break_in_op(void **state)
+FIXTURE_TEST(test_break_in_op)
 {
-    model m = make(*state, CLEAN);
+    model m = make(f, CLEAN);
     bg_report *report = NULL;
     bg_graph *graph = NULL;
 
@@ -359,9 +360,9 @@ static void *capture_elsewhere(void *user)
     return NULL;
 }
 
-static void test_other_thread(void **state)
+FIXTURE_TEST(test_other_thread)
 {
-    model m = make(*state, CLEAN);
+    model m = make(f, CLEAN);
     other_thread other = {.stream = m.other, .ended = BG_ERROR_TIMEOUT};
     bg_report *report = NULL;
     bg_graph *graph = NULL;
@@ -383,17 +384,4 @@ static void test_other_thread(void **state)
     EXPECT_NO_FINDING(report);
     bg_graph_destroy(graph);
     unmake(&m);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_default_stream), TEST(test_untracked_stream),
-                                       TEST(test_in_place),       TEST(test_count),
-                                       TEST(test_library_handle), TEST(test_half),
-                                       TEST(test_inner_call),     TEST(test_eager),
-                                       TEST(test_failure),        TEST(test_output_moves),
-                                       TEST(test_break_in_op),    TEST(test_other_thread)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

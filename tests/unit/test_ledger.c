@@ -1,4 +1,5 @@
 /* The ledger: whose an address is. */
+#include "tests/support/test.h"
 #include "tests/support/pool_support.h"
 
 #include "memory/ledger.h"
@@ -38,10 +39,9 @@ static void expect_none(bg__level level, const void *ptr)
 
 /* ---- blocks that are told of ---- */
 
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
     char *memory = allocate(4096);
-    (void)state;
     expect_none(BG__REGISTERED, memory);
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 512, "second"));
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "first"));
@@ -61,11 +61,10 @@ static void test_blocks(void **state)
     expect_none(BG__REGISTERED, memory + 10); /* the memory went back to the driver */
 }
 
-static void test_reused(void **state)
+TEST(test_reused)
 {
     char *memory = allocate(4096);
     uint64_t before, version;
-    (void)state;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "old"));
     before = owner_of(BG__REGISTERED, memory).generation;
     EXPECT_OK(bg_ledger_free(memory));
@@ -81,10 +80,9 @@ static void test_reused(void **state)
     EXPECT_CUDA(cudaFree(memory));
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     char *memory = allocate(4096);
-    (void)state;
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, "kv"));
     EXPECT_STATUS(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("overlap block \"kv\" of 1024 bytes");
@@ -109,10 +107,9 @@ static void test_refused(void **state)
 }
 
 /* An allocator that gives its memory back without a word: what comes after it is not refused for ever. */
-static void test_forgotten(void **state)
+TEST(test_forgotten)
 {
     char *memory = allocate(4096), *again;
-    (void)state;
     EXPECT_OK(bg_ledger_alloc(memory, 4096, "forgotten"));
     EXPECT_CUDA(cudaFree(memory));
     for (int i = 0; i < 64; i++) { /* whether or not it is the same address */
@@ -124,11 +121,10 @@ static void test_forgotten(void **state)
     }
 }
 
-static void test_resized(void **state)
+TEST(test_resized)
 {
     char *memory = allocate(4096);
     uint64_t before;
-    (void)state;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "grows"));
     before = owner_of(BG__REGISTERED, memory).generation;
     bg__ledger_resize(memory, 2048);
@@ -140,11 +136,10 @@ static void test_resized(void **state)
     EXPECT_CUDA(cudaFree(memory));
 }
 
-static void test_named(void **state)
+TEST(test_named)
 {
     char *memory = allocate(4096), text[200];
     bg__owner owner;
-    (void)state;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "kv"));
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, ""));
     assert_true(bg__owner_named("kv", 0, &owner));
@@ -177,12 +172,11 @@ static void expect_driver(const void *ptr, bg__owner_kind kind, const char *base
     assert_true(generation == owner.generation);
 }
 
-static void test_driver(void **state)
+TEST(test_driver)
 {
     char *device = allocate(4096), *pinned;
     static char pageable[64];
     uint64_t generation = 1;
-    (void)state;
     EXPECT_CUDA(cudaMallocHost((void **)&pinned, 8192));
     expect_driver(device, BG__OWNER_DEVICE, device, 4096);
     expect_driver(device + 4095, BG__OWNER_DEVICE, device, 4096);
@@ -197,12 +191,11 @@ static void test_driver(void **state)
 }
 
 /* Each mapping of a range is an owner of its own. */
-static void test_mappings(void **state)
+TEST(test_mappings)
 {
     bg__pages pages;
     bg__owner first, second;
     size_t page = pool_page();
-    (void)state;
     EXPECT_OK(bg__pages_init(&pages, 0, 64 * page, 0));
     EXPECT_OK(bg__pages_grow(&pages, BG__LOW, page));
     EXPECT_OK(bg__pages_grow(&pages, BG__LOW, 3 * page));
@@ -226,12 +219,11 @@ static void expect_pooled(const void *ptr, bool freed, bool shared)
     assert_int_equal(owner.shared, shared);
 }
 
-static void test_kept_blocks(void **state)
+TEST(test_kept_blocks)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *first = pool_take(pool, 1000), *second = pool_take(pool, 256);
     bg__owner before = owner_of(BG__POOLED, first + 1023);
-    (void)state;
     assert_ptr_equal((void *)before.base, first);
     assert_int_equal(before.bytes, 1024);
     expect_pooled(first, false, false);
@@ -251,12 +243,11 @@ static void test_kept_blocks(void **state)
     expect_none(BG__REGISTERED, second);
 }
 
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *kept = pool_take(pool, 256), *block;
     bg__owner first;
-    (void)state;
     pool_begin(pool, "eight");
     block = pool_take(pool, 512);
     expect_pooled(block, false, true);
@@ -293,11 +284,10 @@ static void *tell(void *memory)
     return (void *)failed;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     char *memory = allocate((size_t)THREADS * EACH * 64);
     pthread_t threads[THREADS];
-    (void)state;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, tell, memory + (ptrdiff_t)i * EACH * 64), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -306,15 +296,4 @@ static void test_threads(void **state)
         assert_null(failed);
     }
     EXPECT_CUDA(cudaFree(memory));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),  cmocka_unit_test(test_reused),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_resized), cmocka_unit_test(test_forgotten), cmocka_unit_test(test_named),
-        cmocka_unit_test(test_driver),  cmocka_unit_test(test_mappings),  cmocka_unit_test(test_kept_blocks),
-        cmocka_unit_test(test_buckets), cmocka_unit_test(test_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

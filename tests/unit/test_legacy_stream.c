@@ -1,10 +1,6 @@
 /* The legacy default stream waits for the blocking streams of its device, and for no other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <cuda_runtime_api.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -51,9 +47,10 @@ static void wait_for_gate(void *user)
     atomic_store(&ended, 1);
 }
 
-static void test_synchronize_waits_for_blocking_streams(void **state)
+#define LEGACY_STREAM_TEST(name) TEST_F(name, setup, teardown, void *state)
+
+LEGACY_STREAM_TEST(test_synchronize_waits_for_blocking_streams)
 {
-    (void)state;
     STEP(cudaLaunchHostFunc(blocking, take_long, NULL));
     STEP(cudaStreamSynchronize(NULL));
     assert_int_equal(atomic_load(&ended), 1);
@@ -63,11 +60,10 @@ static void test_synchronize_waits_for_blocking_streams(void **state)
     assert_int_equal(atomic_load(&ended), 1);
 }
 
-static void test_query_sees_blocking_streams(void **state)
+LEGACY_STREAM_TEST(test_query_sees_blocking_streams)
 {
     cudaError_t error;
 
-    (void)state;
     STEP(cudaStreamQuery(NULL));
     STEP(cudaLaunchHostFunc(blocking, wait_for_gate, NULL));
     assert_int_equal(cudaStreamQuery(NULL), cudaErrorNotReady);
@@ -78,9 +74,8 @@ static void test_query_sees_blocking_streams(void **state)
     assert_int_equal(atomic_load(&ended), 1);
 }
 
-static void test_other_streams_are_not_waited_for(void **state)
+LEGACY_STREAM_TEST(test_other_streams_are_not_waited_for)
 {
-    (void)state;
     STEP(cudaLaunchHostFunc(independent, wait_for_gate, NULL));
     STEP(cudaStreamQuery(NULL));
     STEP(cudaStreamSynchronize(NULL));
@@ -88,14 +83,4 @@ static void test_other_streams_are_not_waited_for(void **state)
     atomic_store(&gate, 1);
     STEP(cudaStreamSynchronize(independent));
     assert_int_equal(atomic_load(&ended), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_synchronize_waits_for_blocking_streams, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_query_sees_blocking_streams, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_streams_are_not_waited_for, setup, teardown),
-    };
-    return cmocka_run_group_tests_name("legacy_stream", tests, NULL, NULL);
 }

@@ -85,11 +85,10 @@ static void expect_first(const fixture *f, int64_t count, float value)
 
 /* No bridge buffer is anyone else's while its graph lives: not the allocator's, nor a capture's of another size, nor
  * that of a graph that takes the place of one destroyed. */
-static void test_bridges_are_not_reused(void **state)
+FIXTURE_TEST(test_bridges_are_not_reused)
 {
     enum { GRAPHS = 4, ROUNDS = 12 };
     static const int64_t sizes[GRAPHS] = {N, N / 4, N / 2, N};
-    fixture *f = *state;
     bg_graph *graphs[GRAPHS];
     unsigned random = 1;
 
@@ -114,9 +113,8 @@ static void test_bridges_are_not_reused(void **state)
 }
 
 /* The work in flight reads bridge buffers and scratch, which go when it is done. */
-static void test_destroy_with_bridges_in_flight(void **state)
+FIXTURE_TEST(test_destroy_with_bridges_in_flight)
 {
-    fixture *f = *state;
     unsigned random = 7;
     for (int i = 1; i <= 4; i++) {
         bg_graph *graph = capture_bridged(f, N);
@@ -163,9 +161,8 @@ static void expect_replay_by(void *(*run)(void *), fixture *f, bg_graph *graph, 
     expect_first(f, N, result);
 }
 
-static void test_replay_in_other_threads(void **state)
+FIXTURE_TEST(test_replay_in_other_threads)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_bridged(f, N);
     const cudaStream_t streams[] = {f->stream, f->other, cudaStreamPerThread, f->other};
     put(&f->x, 2);
@@ -197,9 +194,8 @@ static bg_status triple_and_add(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(add, stream, .x = f->y, .y = f->x);
 }
 
-static void test_per_thread_stream_after_a_failure(void **state)
+FIXTURE_TEST(test_per_thread_stream_after_a_failure)
 {
-    fixture *f = *state;
     bg_graph *graph;
     fails = false;
     EXPECT_OK(bg_capture_forward(&graph, triple_and_add, f, f->stream, NULL));
@@ -215,9 +211,8 @@ static void test_per_thread_stream_after_a_failure(void **state)
 /* ---- failures ---- */
 
 /* A bridge buffer goes with its capture: after a failure, or where the body ends the capture, no output shows it. */
-static void test_no_bridge_after_a_break_fails(void **state)
+FIXTURE_TEST(test_no_bridge_after_a_break_fails)
 {
-    fixture *f = *state;
     for (int aborts = 0; aborts < 2; aborts++) {
         unlucky_args a = {.y = bg_tensor_1d(NULL, BG_F32, N)};
         bg_capture *capture;
@@ -254,9 +249,8 @@ static bg_status tried(void *user, cudaStream_t stream)
     return BG_CALL(trying, stream, .x = f->y);
 }
 
-static void test_a_body_fails_beside_a_capture(void **state)
+FIXTURE_TEST(test_a_body_fails_beside_a_capture)
 {
-    fixture *f = *state;
     bg_graph *graph, *second;
     bg_capture *capture;
     tries = false;
@@ -278,9 +272,8 @@ static void test_a_body_fails_beside_a_capture(void **state)
 }
 
 /* No stream is none, while captures run too. */
-static void test_no_stream_during_a_capture(void **state)
+FIXTURE_TEST(test_no_stream_during_a_capture)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_bridged(f, N), *second;
     bg_capture *capture;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -292,9 +285,8 @@ static void test_no_stream_during_a_capture(void **state)
 }
 
 /* Arguments whose output has lost its memory. */
-static void test_output_without_memory_in_a_replay(void **state)
+FIXTURE_TEST(test_output_without_memory_in_a_replay)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_bridged(f, N);
     doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
     void *bridge;
@@ -312,9 +304,8 @@ static void test_output_without_memory_in_a_replay(void **state)
 }
 
 /* The segments after the call rely on what its outputs were. */
-static void test_output_of_another_shape_in_a_replay(void **state)
+FIXTURE_TEST(test_output_of_another_shape_in_a_replay)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_bridged(f, N / 4);
     doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
     assert_non_null(args);
@@ -353,9 +344,8 @@ static bg_status crowd_and_scale(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
 }
 
-static void test_an_output_where_another_one_is_zeroed(void **state)
+FIXTURE_TEST(test_an_output_where_another_one_is_zeroed)
 {
-    fixture *f = *state;
     EXPECT_OK(bg_op_set_attributes("crowd", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int zeroed = 0; zeroed < 2; zeroed++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -393,9 +383,8 @@ static bg_status empty_forward(void *user, const bg_forward_context *context, cu
     return BG_OK;
 }
 
-static void test_owned(void **state)
+FIXTURE_TEST(test_owned)
 {
-    fixture *f = *state;
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_capture *capture;
     bg_runner *runner;
@@ -415,23 +404,4 @@ static void test_owned(void **state)
     EXPECT_STATUS(bg_runner_own(runner, "c", NULL), BG_ERROR_INVALID_ARGUMENT);
     bg_runner_destroy(runner);
     assert_string_equal(destroyed, "bar");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_bridges_are_not_reused),
-        TEST(test_destroy_with_bridges_in_flight),
-        TEST(test_replay_in_other_threads),
-        TEST(test_no_bridge_after_a_break_fails),
-        TEST(test_a_body_fails_beside_a_capture),
-        TEST(test_no_stream_during_a_capture),
-        TEST(test_output_without_memory_in_a_replay),
-        TEST(test_output_of_another_shape_in_a_replay),
-        TEST(test_an_output_where_another_one_is_zeroed),
-        TEST(test_per_thread_stream_after_a_failure),
-        TEST(test_owned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

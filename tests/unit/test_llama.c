@@ -1,17 +1,14 @@
 /* The model's logits against plain C in double precision, in every way of running it; and the real file's tokens
  * against llama.cpp's. The goldens were made by golden/make_golden.py, which says how. */
+#include "tests/support/test.h"
 #include "examples/llama/generate.h"
 #include "examples/llama/text/tokenizer.h"
 #include "tests/unit/golden/smollm2.h"
 #include "tests/support/real_model.h"
 #include "tests/support/reference_llama.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
 /* max |difference| / max |reference|. fp32 has 6e-8; the issue that asked for the example allows 1e-3. */
 static const double SMALL_TOLERANCE = 1e-4, REAL_TOLERANCE = 1e-3;
 
@@ -165,9 +162,10 @@ static void check_small(const llama_config *config, uint64_t seed)
     free(reference.layer);
 }
 
-static void test_logits_of_small_models(void **state)
+#define LLAMA_TEST(name) TEST_F(name, set_up, tear_down, void *state)
+
+LLAMA_TEST(test_logits_of_small_models)
 {
-    (void)state;
     check_small(&llama_small, 1);
     check_small(&odd_shape, 2);
     check_small(&odd_shape, 3);
@@ -196,11 +194,10 @@ static void expect_counts(llama_model *model, int way, int segments, int breaks)
     llama_result_free(&result);
 }
 
-static void test_counts(void **state)
+LLAMA_TEST(test_counts)
 {
     llama_model *model = make_small(1);
     const int layers = llama_small.layers;
-    (void)state;
     expect_counts(model, FULL, 1, 0);
     expect_counts(model, BREAKABLE, layers + 1, layers + 1);
     expect_counts(model, DEBUG, 0, 1);
@@ -208,7 +205,7 @@ static void test_counts(void **state)
     llama_destroy(model);
 }
 
-static void test_launches_per_step(void **state)
+LLAMA_TEST(test_launches_per_step)
 {
     llama_model *model = make_small(1);
     const int prompt[] = {1, 2};
@@ -216,7 +213,6 @@ static void test_launches_per_step(void **state)
      * advance, sample */
     const double launches = llama_small.layers * 17 + 5,
                  expected[WAYS] = {launches, 1, 2 * (llama_small.layers + 1), launches, launches};
-    (void)state;
     for (int i = 0; i < WAYS; i++) {
         llama_result result;
         generate(model, &ways[i], prompt, 2, 3, false, &result);
@@ -227,12 +223,11 @@ static void test_launches_per_step(void **state)
     llama_destroy(model);
 }
 
-static void test_a_second_text_starts_anew(void **state)
+LLAMA_TEST(test_a_second_text_starts_anew)
 {
     llama_model *model = make_small(4);
     const int first[] = {1, 2, 3}, other[] = {9, 8, 7, 6, 5};
     llama_result a, b, between;
-    (void)state;
     generate(model, &ways[BREAKABLE], first, 3, 20, true, &a);
     generate(model, &ways[FULL], other, 5, 30, true, &between);
     generate(model, &ways[BREAKABLE], first, 3, 20, true, &b);
@@ -245,13 +240,12 @@ static void test_a_second_text_starts_anew(void **state)
 }
 
 /* The planted mistake: right where everything runs eagerly, wrong in a graph. */
-static void test_frozen_scalar(void **state)
+LLAMA_TEST(test_frozen_scalar)
 {
     const bool wrong[WAYS] = {false, true, true, false, true};
     llama_model *right_model = make_small(1), *model = make_small(1);
     const int prompt[] = {1, 2, 3, 4};
     llama_result right;
-    (void)state;
     llama_plant_frozen_scalar(model);
     generate(right_model, &ways[EAGER], prompt, 4, 16, false, &right);
     for (int i = 0; i < WAYS; i++) {
@@ -273,7 +267,7 @@ static void count_down(void *user, int token)
     ++*(int *)user;
 }
 
-static void test_stops_at_a_token(void **state)
+LLAMA_TEST(test_stops_at_a_token)
 {
     llama_model *model = make_small(1);
     const int prompt[] = {1, 2, 3, 4};
@@ -287,7 +281,6 @@ static void test_stops_at_a_token(void **state)
                              .user = &stop_after};
     llama_result all, stopped;
     int first = 0;
-    (void)state;
     ok(llama_generate(model, &request, &all));
     assert_int_equal(stop_after, 20);
     request.stop = all.tokens[6];
@@ -313,12 +306,11 @@ static void expect_invalid(llama_model *model, const int *prompt, int prompt_cou
     llama_result_free(&result);
 }
 
-static void test_invalid_requests(void **state)
+LLAMA_TEST(test_invalid_requests)
 {
     llama_model *model = make_small(1); /* with a context of 64 */
     const int prompt[65] = {0}, outside[2] = {1, 512}, negative[1] = {-1};
     llama_result result;
-    (void)state;
     expect_invalid(model, prompt, 0, 1, "the prompt has no token");
     expect_invalid(model, prompt, 1, 0, "tokens is less than 1");
     expect_invalid(model, prompt, 65, 1, "longer than the context");
@@ -334,7 +326,7 @@ static void test_invalid_requests(void **state)
 /* ---- the real file ------------------------------------------------------------------------------ */
 
 /* One file for both: reading it takes a while. */
-static void test_real_file(void **state)
+LLAMA_TEST(test_real_file)
 {
     const struct golden *g = &goldens[0];
     const char *path = find_real_model();
@@ -343,7 +335,6 @@ static void test_real_file(void **state)
     llama_weights weights;
     llama_model *model;
     llama_result result;
-    (void)state;
     if (path && small_workload())
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and the real model is large\n");
     if (!path || small_workload())
@@ -370,16 +361,4 @@ static void test_real_file(void **state)
             llama_result_free(&result);
         }
     llama_destroy(model);
-}
-
-#define LLAMA_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LLAMA_TEST(test_logits_of_small_models),    LLAMA_TEST(test_counts),        LLAMA_TEST(test_launches_per_step),
-        LLAMA_TEST(test_a_second_text_starts_anew), LLAMA_TEST(test_frozen_scalar), LLAMA_TEST(test_stops_at_a_token),
-        LLAMA_TEST(test_invalid_requests),          LLAMA_TEST(test_real_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,16 +138,16 @@ static void check_against_single(const llama_config *config, uint64_t seed, int 
     llama_destroy(model);
 }
 
-static void test_one_text(void **state)
+#define LLAMA_BATCH_TEST(name) TEST_F(name, set_up, tear_down, void *state)
+
+LLAMA_BATCH_TEST(test_one_text)
 {
-    (void)state;
     check_against_single(&llama_small, 1, 1);
     check_against_single(&odd_shape, 2, 1);
 }
 
-static void test_many_texts(void **state)
+LLAMA_BATCH_TEST(test_many_texts)
 {
-    (void)state;
     check_against_single(&llama_small, 1, TEXTS);
     check_against_single(&odd_shape, 2, TEXTS);
     check_against_single(&odd_shape, 3, 3);
@@ -155,7 +155,7 @@ static void test_many_texts(void **state)
 
 /* Two texts, cut into two batches, mixed with each other and with padding, the second batch backwards: each row has the
  * logits of its text alone, up to its own place. */
-static void test_rows_in_any_order(void **state)
+LLAMA_BATCH_TEST(test_rows_in_any_order)
 {
     enum { ROWS = 7, PASSES = 2 };
     const int prompt[2][6] = {{9, 2, 44, 9, 13, 70}, {80, 3, 3, 61, 5, 28}};
@@ -166,7 +166,6 @@ static void test_rows_in_any_order(void **state)
     llama_result alone[2];
     batch_runner runner;
     float *logits = malloc((size_t)ROWS * vocabulary * sizeof *logits);
-    (void)state;
     assert_non_null(logits);
     for (int i = 0; i < 2; i++)
         run_alone(model, &(llama_serve_request){prompt[i], 6, 1, -1}, &alone[i]);
@@ -228,20 +227,18 @@ static void check_same(llama_model *model, batch_way way, int works)
     batch_runner_close(&other);
 }
 
-static void test_padding_changes_nothing(void **state)
+LLAMA_BATCH_TEST(test_padding_changes_nothing)
 {
     llama_model *model = make_model(&llama_small, 1), *odd = make_model(&odd_shape, 2);
-    (void)state;
     check_same(model, WAY_EAGER, 1);
     check_same(odd, WAY_EAGER, 2);
     llama_destroy(model);
     llama_destroy(odd);
 }
 
-static void test_graphs_equal_plain_calls(void **state)
+LLAMA_BATCH_TEST(test_graphs_equal_plain_calls)
 {
     llama_model *model = make_model(&odd_shape, 2);
-    (void)state;
     for (int way = WAY_BREAKABLE; way <= WAY_UNLAUNCHED; way++)
         check_same(model, (batch_way)way, 2);
     llama_destroy(model);
@@ -267,13 +264,12 @@ static bg_status failing_forward(void *user, cudaStream_t on)
 }
 
 /* What a pass took when it failed, it gave back. */
-static void test_works_after_failures(void **state)
+LLAMA_BATCH_TEST(test_works_after_failures)
 {
     llama_model *model = make_model(&odd_shape, 2);
     batch_runner runner;
     llama_serve_result result;
     batch_work w;
-    (void)state;
     make_work(&w, 2, odd_shape.vocabulary, 0, true);
     batch_runner_open(&runner, llama_get_weights(model), 2, CAPACITY, WAY_BREAKABLE, false, stream);
     for (int i = 0; i < 10; i++) {
@@ -295,14 +291,13 @@ static void test_works_after_failures(void **state)
         EXPECT_ERROR(words);                                                                                           \
     } while (0)
 
-static void test_refuses_batches(void **state)
+LLAMA_BATCH_TEST(test_refuses_batches)
 {
     llama_model *model = make_model(&odd_shape, 2);
     const llama_device_weights *weights = llama_get_weights(model);
     llama_batch *batch, *none;
     llama_buffers buffers;
     llama_batch_io io;
-    (void)state;
     EXPECT_INVALID(llama_batch_create(&none, weights, 0, 1, 1, NULL, stream), "out of range");
     EXPECT_INVALID(llama_batch_create(&none, weights, 1, 0, 1, NULL, stream), "out of range");
     EXPECT_INVALID(llama_batch_create(&none, weights, 1, 1, 65536, NULL, stream), "out of range");
@@ -344,7 +339,7 @@ static llama_model *load_real_model(const char *path)
 }
 
 /* All prompts of the goldens at once, through segments: llama.cpp's tokens. */
-static void test_real_file(void **state)
+LLAMA_BATCH_TEST(test_real_file)
 {
     const char *path = find_real_model();
     llama_serve_request requests[GOLDEN_PROMPTS];
@@ -352,7 +347,6 @@ static void test_real_file(void **state)
     llama_serve_result result;
     llama_model *model;
     batch_runner runner;
-    (void)state;
     if (path && small_workload())
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and the real model is large\n");
     if (!path || small_workload())
@@ -368,21 +362,4 @@ static void test_real_file(void **state)
     llama_serve_result_free(&result);
     batch_runner_close(&runner);
     llama_destroy(model);
-}
-
-#define BATCH_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        BATCH_TEST(test_one_text),
-        BATCH_TEST(test_many_texts),
-        BATCH_TEST(test_rows_in_any_order),
-        BATCH_TEST(test_padding_changes_nothing),
-        BATCH_TEST(test_graphs_equal_plain_calls),
-        BATCH_TEST(test_works_after_failures),
-        BATCH_TEST(test_refuses_batches),
-        BATCH_TEST(test_real_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

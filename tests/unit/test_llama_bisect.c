@@ -1,5 +1,6 @@
 /* Faults planted into the llama example, found again: by bg_bisect, which names the calls whose capture is at fault,
  * and by bg_shadow, which also sees those that cancel. */
+#include "tests/support/test.h"
 #include "tests/support/faulty_llama.h"
 #include "tests/support/finding_support.h"
 
@@ -191,71 +192,72 @@ static int close_small(void **state)
     return 0;
 }
 
-static void test_singles(void **state)
+#define LLAMA_BISECT_TEST(name) TEST_F(name, open_small, close_small, faulty *f)
+
+LLAMA_BISECT_TEST(test_singles)
 {
     for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
         for (uint64_t seed = 1; seed <= seeds(); seed++) {
-            planted p = plant(*state, (llama_fault)kind, seed);
-            expect_culprits(*state, &p);
-            expect_born(*state, &p, true);
+            planted p = plant(f, (llama_fault)kind, seed);
+            expect_culprits(f, &p);
+            expect_born(f, &p, true);
         }
 }
 
-static void test_pairs(void **state)
+LLAMA_BISECT_TEST(test_pairs)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++) {
-        planted p = plant(*state, LLAMA_FAULT_PAIR, seed);
-        expect_culprits(*state, &p);
-        expect_born(*state, &p, true);
+        planted p = plant(f, LLAMA_FAULT_PAIR, seed);
+        expect_culprits(f, &p);
+        expect_born(f, &p, true);
     }
 }
 
-static void test_cancel(void **state)
+LLAMA_BISECT_TEST(test_cancel)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++) {
-        planted p = plant(*state, LLAMA_FAULT_CANCEL, seed);
-        EXPECT_NO_FINDING(run(*state, bg_bisect, true));
-        expect_born(*state, &p, false);
+        planted p = plant(f, LLAMA_FAULT_CANCEL, seed);
+        EXPECT_NO_FINDING(run(f, bg_bisect, true));
+        expect_born(f, &p, false);
     }
 }
 
-static void test_varies(void **state)
+LLAMA_BISECT_TEST(test_varies)
 {
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
-        planted p = plant(*state, LLAMA_FAULT_VARIES, seed);
-        bg_report *report = run(*state, bg_bisect, false);
-        EXPECT_TRUE(report, are_found(*state, report, "nondeterministic", &p));
+        planted p = plant(f, LLAMA_FAULT_VARIES, seed);
+        bg_report *report = run(f, bg_bisect, false);
+        EXPECT_TRUE(report, are_found(f, report, "nondeterministic", &p));
         EXPECT_TRUE(report, count_kind(report, "culprit") == 0);
         bg_report_destroy(report);
     }
 }
 
-static void test_none(void **state)
+LLAMA_BISECT_TEST(test_none)
 {
-    EXPECT_NO_FINDING(run(*state, bg_bisect, true));
-    EXPECT_NO_FINDING(run(*state, bg_shadow, true));
+    EXPECT_NO_FINDING(run(f, bg_bisect, true));
+    EXPECT_NO_FINDING(run(f, bg_shadow, true));
 }
 
 /* Everything captured, also what is declared eager. */
-static void test_full(void **state)
+LLAMA_BISECT_TEST(test_full)
 {
     planted p;
     EXPECT_OK(bg_override_eager("!*"));
-    EXPECT_NO_FINDING(run(*state, bg_bisect, true));
-    EXPECT_NO_FINDING(run(*state, bg_shadow, true));
-    p = plant(*state, LLAMA_FAULT_BRANCH, 1);
-    expect_culprits(*state, &p);
-    expect_born(*state, &p, true);
+    EXPECT_NO_FINDING(run(f, bg_bisect, true));
+    EXPECT_NO_FINDING(run(f, bg_shadow, true));
+    p = plant(f, LLAMA_FAULT_BRANCH, 1);
+    expect_culprits(f, &p);
+    expect_born(f, &p, true);
     EXPECT_OK(bg_override_eager(NULL));
 }
 
 /* ---- SmolLM2's shape ---------------------------------------------------------------------------- */
 
-static void test_smollm2(void **state)
+TEST(test_smollm2)
 {
     faulty f;
     planted p;
-    (void)state;
     if (is_small()) {
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
         skip();
@@ -269,18 +271,4 @@ static void test_smollm2(void **state)
     p = plant(&f, LLAMA_FAULT_CANCEL, 1);
     expect_born(&f, &p, false);
     faulty_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_none, open_small, close_small),
-        cmocka_unit_test_setup_teardown(test_full, open_small, close_small),
-        cmocka_unit_test_setup_teardown(test_singles, open_small, close_small),
-        cmocka_unit_test_setup_teardown(test_pairs, open_small, close_small),
-        cmocka_unit_test_setup_teardown(test_cancel, open_small, close_small),
-        cmocka_unit_test_setup_teardown(test_varies, open_small, close_small),
-        cmocka_unit_test(test_smollm2),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

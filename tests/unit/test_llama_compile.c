@@ -117,12 +117,11 @@ static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t node
 }
 
 /* Of SmolLM2-135M's 30 layers; the widths are the small model's, which changes no number. Eager calls are besides. */
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
     llama_config config = llama_small;
     row_pass p;
     step s;
-    (void)state;
     config.layers = llama_smollm2.layers;
     open_step(&s, &config, false);
     open_row(&p, &s);
@@ -198,33 +197,21 @@ static float *expect_same_logits(bool bf16, bool segments, double allowed)
     return plain;
 }
 
-static void test_logits(void **state)
+TEST(test_logits)
 {
-    (void)state;
     for (int segments = 0; segments <= 1; segments++)
         free(expect_same_logits(false, segments, FP32_TOLERANCE));
 }
 
 /* bf16 keeps 8 bits of a factor. A difference of one bit in fp32 can round to the other neighbour, so that the rules
  * differ from plain calls by as much as bf16 from fp32. */
-static void test_bf16_weights(void **state)
+TEST(test_bf16_weights)
 {
     size_t count = STEPS * (size_t)llama_small.vocabulary;
     float *exact = expect_same_logits(false, false, FP32_TOLERANCE),
           *rounded = expect_same_logits(true, false, BF16_TOLERANCE);
     double apart = largest_difference(exact, rounded, count);
-    (void)state;
     assert_true(apart > 0 && apart < BF16_TOLERANCE * largest_of(exact, count));
     free(exact);
     free(rounded);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_logits),
-        cmocka_unit_test(test_bf16_weights),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

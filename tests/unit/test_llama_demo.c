@@ -1,10 +1,7 @@
 /* The demo passes on a right model, and fails on what it is there to find. */
+#include "tests/support/test.h"
 #include "examples/llama/demo.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
-
 static char error[GGUF_ERROR_SIZE];
 
 static bool run_demo(uint64_t seed, void (*spoil)(llama_weights *), bool plant)
@@ -30,16 +27,14 @@ static bool run_demo(uint64_t seed, void (*spoil)(llama_weights *), bool plant)
     return passed;
 }
 
-static void test_passes(void **state)
+TEST(test_passes)
 {
-    (void)state;
     assert_true(run_demo(1, NULL, false));
     assert_true(run_demo(2, NULL, false));
 }
 
-static void test_finds_a_frozen_scalar(void **state)
+TEST(test_finds_a_frozen_scalar)
 {
-    (void)state;
     assert_false(run_demo(1, NULL, true));
 }
 
@@ -49,9 +44,8 @@ static void make_constant(llama_weights *w)
     memset(w->output, 0, (size_t)w->config.vocabulary * (size_t)w->config.width * sizeof *w->output);
 }
 
-static void test_finds_a_text_that_repeats_itself(void **state)
+TEST(test_finds_a_text_that_repeats_itself)
 {
-    (void)state;
     assert_false(run_demo(1, make_constant, false));
 }
 
@@ -60,19 +54,7 @@ static void make_nan(llama_weights *w)
     memset(w->layer[0].query, 0xFF, sizeof *w->layer[0].query);
 }
 
-static void test_finds_nan(void **state)
+TEST(test_finds_nan)
 {
-    (void)state;
     assert_false(run_demo(1, make_nan, false));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_finds_a_frozen_scalar),
-        cmocka_unit_test(test_finds_a_text_that_repeats_itself),
-        cmocka_unit_test(test_finds_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The faults that tests of debugging tools plant into the llama example are there when a call is captured, and only
  * then. */
+#include "tests/support/test.h"
 #include "tests/support/faulty_llama.h"
 
 #include <math.h>
@@ -150,44 +151,45 @@ static uint64_t seeds(void)
     return is_small() ? 1 : 4;
 }
 
-static void test_none(void **state)
+TEST_F(test_none, open_checked, close_small, faulty *f)
 {
-    assert_true(apart(*state, NULL) == 0);
-    assert_true(apart(*state, "!*") == 0);
+    assert_true(apart(f, NULL) == 0);
+    assert_true(apart(f, "!*") == 0);
 }
 
-static void test_singles(void **state)
+TEST_F(test_singles, open_checked, close_small, faulty *f)
 {
     for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
         for (uint64_t seed = 1; seed <= seeds(); seed++)
-            check_single(*state, (llama_fault)kind, seed);
+            check_single(f, (llama_fault)kind, seed);
 }
 
-static void test_pairs(void **state)
+TEST_F(test_pairs, open_checked, close_small, faulty *f)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
-        check_pair(*state, seed);
+        check_pair(f, seed);
 }
 
-static void test_cancel(void **state)
+TEST_F(test_cancel, open_checked, close_small, faulty *f)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
-        check_cancel(*state, seed);
+        check_cancel(f, seed);
 }
 
-static void test_varies(void **state)
+TEST_F(test_varies, open_checked, close_small, faulty *f)
 {
     for (uint64_t seed = 1; seed <= seeds(); seed++)
-        check_varies(*state, seed);
+        check_varies(f, seed);
 }
 
-static void test_cleared(void **state)
+#define LLAMA_FAULTS_TEST(name) TEST_F(name, open_checked, close_small, faulty *f)
+
+LLAMA_FAULTS_TEST(test_cleared)
 {
-    const faulty *f = *state;
     EXPECT_OK(llama_faults_plant(LLAMA_FAULT_BRANCH, 1, f->config));
-    assert_true(apart(*state, NULL) > 0);
+    assert_true(apart(f, NULL) > 0);
     llama_faults_clear();
-    assert_true(apart(*state, NULL) == 0);
+    assert_true(apart(f, NULL) == 0);
 }
 
 /* ---- places ------------------------------------------------------------------------------------- */
@@ -211,7 +213,7 @@ static int count_places(llama_fault kind, char names[PLACES][32])
 }
 
 /* Other seeds are other calls, all of them calls of the pass; the same seed is the same call. */
-static void test_places(void **state)
+TEST_F(test_places, open_small, close_small, faulty *f)
 {
     static char names[PLACES][32], again[PLACES][32];
     for (int kind = 0; kind < LLAMA_FAULT_KINDS; kind++) {
@@ -220,7 +222,7 @@ static void test_places(void **state)
         assert_int_equal(count_places((llama_fault)kind, again), distinct);
         assert_memory_equal(names, again, (size_t)distinct * sizeof names[0]);
         for (int i = 0; i < distinct; i++)
-            assert_true(faulty_site(*state, names[i]).line > 0);
+            assert_true(faulty_site(f, names[i]).line > 0);
     }
     llama_faults_clear();
 }
@@ -238,14 +240,13 @@ static int read_option(const char *value, char *error)
     return result;
 }
 
-static void test_option(void **state)
+TEST(test_option)
 {
     static const char *const wrong[] = {
         "", "branch", "branch:", "branch:-1", "branch:1x", "branc:1", "branches:1", ":1", "nan:99999999999999999999"};
     char error[GGUF_ERROR_SIZE];
     const char *calls[LLAMA_FAULTS_MOST], *expected[LLAMA_FAULTS_MOST];
     char name[32];
-    (void)state;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(read_option(wrong[i], error), -1);
@@ -265,10 +266,9 @@ static void test_option(void **state)
 
 /* ---- SmolLM2's shape ---------------------------------------------------------------------------- */
 
-static void test_smollm2(void **state)
+TEST(test_smollm2)
 {
     faulty f;
-    (void)state;
     if (is_small()) {
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
         skip();
@@ -277,20 +277,4 @@ static void test_smollm2(void **state)
     check_single(&f, LLAMA_FAULT_SKIPPED, 1);
     check_cancel(&f, 1);
     faulty_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_none, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_singles, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_pairs, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_cancel, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_varies, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_cleared, open_checked, close_small),
-        cmocka_unit_test_setup_teardown(test_places, open_small, close_small),
-        cmocka_unit_test(test_option),
-        cmocka_unit_test(test_smollm2),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A real pass under the checks: a clean model gives no finding, and one with a value frozen into it the call. */
+#include "tests/support/test.h"
 #include "examples/llama/model.h"
 #include "tests/support/finding_support.h"
 
@@ -54,9 +55,8 @@ static bg_graph *capture(const scene *s, bool full)
     return graph;
 }
 
-static void test_clean(void **state)
+TEST_F(test_clean, setup, teardown, scene *s)
 {
-    const scene *s = *state;
     for (int full = 0; full < 2; full++) {
         bg_graph *graph = capture(s, full);
         bg_report *report = NULL;
@@ -95,9 +95,11 @@ static bool is_held(const bg__nodes *nodes, const bg__call *call, const void *ad
     return w.found;
 }
 
-static void test_tensors(void **state)
+#define LLAMA_NODES_TEST(name) TEST_F(name, setup, teardown, scene *f)
+
+LLAMA_NODES_TEST(test_tensors)
 {
-    bg_graph *graph = capture(*state, true);
+    bg_graph *graph = capture(f, true);
     bg__nodes nodes;
     int seen = 0;
 
@@ -121,9 +123,8 @@ static void test_tensors(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_frozen_scalar(void **state)
+TEST_F(test_frozen_scalar, setup, teardown, scene *s)
 {
-    const scene *s = *state;
     bg_report *report = NULL;
     bg_finding finding = BG_FINDING_INIT;
 
@@ -137,14 +138,4 @@ static void test_frozen_scalar(void **state)
     assert_true(finding.line > 0);
     assert_non_null(strstr(finding.message, "field frozen differs between two captures: "));
     bg_report_destroy(report);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_clean, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tensors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_frozen_scalar, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

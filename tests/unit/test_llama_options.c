@@ -1,12 +1,9 @@
 /* The example's command line, its prompts and its printing. */
+#include "tests/support/test.h"
 #include "examples/llama/options.h"
 #include "examples/llama/text/text.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
 static char error[GGUF_ERROR_SIZE];
 
 enum { MAX_ARGUMENTS = 12 };
@@ -22,10 +19,9 @@ static int read_line(llama_options *o, const char *line)
     return llama_options_read(o, argc, argv, error);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     llama_options o;
-    (void)state;
     assert_int_equal(read_line(&o, ""), 0);
     assert_int_equal(o.mode, LLAMA_BREAKABLE);
     assert_int_equal(o.tokens, 32);
@@ -37,10 +33,9 @@ static void test_defaults(void **state)
     assert_int_equal(o.rate, 20);
 }
 
-static void test_every_flag(void **state)
+TEST(test_every_flag)
 {
     llama_options o;
-    (void)state;
     assert_int_equal(read_line(&o, "--mode|full|--tokens|7|--context|99|--seed|18446744073709551615"), 0);
     assert_int_equal(o.mode, LLAMA_FULL);
     assert_int_equal(o.tokens, 7);
@@ -65,9 +60,8 @@ static void expect_refused(const char *line, const char *words)
     assert_non_null(strstr(error, words));
 }
 
-static void test_errors_list_what_is_allowed(void **state)
+TEST(test_errors_list_what_is_allowed)
 {
-    (void)state;
     expect_refused("--serve|4|--demo", "--serve with \"--demo\"; allowed: --model");
     expect_refused("--modes|full", "unknown flag \"--modes\"; allowed: --model, --weights");
     expect_refused("full", "unknown flag \"full\"");
@@ -82,22 +76,20 @@ static void test_errors_list_what_is_allowed(void **state)
     expect_refused("--seed|", "--seed \"\"");
 }
 
-static void test_help_names_every_flag(void **state)
+TEST(test_help_names_every_flag)
 {
     static const char *const flags[] = {
         "--model", "--weights", "--prompt",           "--tokens", "--context",
         "--seed",  "--mode",    "--debug-cuda-graph", "--demo",   "--plant-frozen-scalar",
         "--help"};
-    (void)state;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         assert_non_null(strstr(llama_help, flags[i]));
 }
 
-static void test_prompt_of_numbers(void **state)
+TEST(test_prompt_of_numbers)
 {
     static const char *const wrong[] = {"1 x", "10", "-1", "1.5", "3,4", "99999999999999999999"};
     int *tokens, count;
-    (void)state;
     assert_int_equal(llama_read_prompt(NULL, 10, " 1 2\n 9\t0 ", &tokens, &count, error), 0);
     assert_int_equal(count, 4);
     assert_memory_equal(tokens, ((int[]){1, 2, 9, 0}), 4 * sizeof(int));
@@ -111,12 +103,11 @@ static void test_prompt_of_numbers(void **state)
     }
 }
 
-static void test_prints_numbers(void **state)
+TEST(test_prints_numbers)
 {
     char *text = NULL;
     size_t size;
     llama_printer printer = {.out = open_memstream(&text, &size)};
-    (void)state;
     assert_non_null(printer.out);
     llama_print_token(&printer, 12);
     llama_print_token(&printer, 3);
@@ -124,17 +115,4 @@ static void test_prints_numbers(void **state)
     fclose(printer.out);
     assert_string_equal(text, " 12 3\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_flag),
-        cmocka_unit_test(test_errors_list_what_is_allowed),
-        cmocka_unit_test(test_help_names_every_flag),
-        cmocka_unit_test(test_prompt_of_numbers),
-        cmocka_unit_test(test_prints_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

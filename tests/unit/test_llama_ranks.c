@@ -1,11 +1,7 @@
 /* The language model on several ranks, each with its part: the tokens of one rank, and its logits but for the order of
  * fp32 sums; eagerly and through graphs, the sums captured or eager. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "examples/llama/engine.h"
 #include "examples/llama/generate.h"
 #include "examples/llama/ranks.h"
@@ -240,37 +236,32 @@ static void check(enum ranks_as as, int ranks, rank_body body, const llama_confi
     run_ranks(as, ranks, body, &t);
 }
 
-static void test_one_rank(void **state)
+TEST(test_one_rank)
 {
-    (void)state;
     check(AS_PROCESSES, 1, all_ways, &llama_small, 1, false);
     check(AS_PROCESSES, 1, all_ways, &nine_heads, 2, true);
 }
 
-static void test_two_ranks(void **state)
+TEST(test_two_ranks)
 {
-    (void)state;
     check(AS_PROCESSES, 2, all_ways, &llama_small, 1, false);
     check(AS_PROCESSES, 2, all_ways, &nine_heads, 2, false);
 }
 
-static void test_four_ranks(void **state)
+TEST(test_four_ranks)
 {
-    (void)state;
     check(AS_PROCESSES, 4, all_ways, &llama_small, 1, false);
     check(AS_PROCESSES, 4, all_ways, &nine_heads, 2, false);
 }
 
-static void test_eager_sums(void **state)
+TEST(test_eager_sums)
 {
-    (void)state;
     check(AS_PROCESSES, 2, all_ways, &llama_small, 3, true);
     check(AS_PROCESSES, 4, all_ways, &nine_heads, 4, true);
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     check(AS_THREADS, 2, ways_of_threads, &llama_small, 5, false);
     check(AS_THREADS, 4, ways_of_threads, &nine_heads, 6, false);
 }
@@ -304,11 +295,10 @@ static int without_sums(struct rank *r)
     return 0;
 }
 
-static void test_tokens_differ_without_sums(void **state)
+TEST(test_tokens_differ_without_sums)
 {
     const task small = {.config = &llama_small, .seed = 1, .no_sums = true},
                nine = {.config = &nine_heads, .seed = 2, .no_sums = true};
-    (void)state;
     need_ranks(2);
     run_ranks(AS_PROCESSES, 2, without_sums, &small);
     run_ranks(AS_PROCESSES, 2, without_sums, &nine);
@@ -407,37 +397,14 @@ static int batches(struct rank *r)
     return 0;
 }
 
-static void test_batches(void **state)
+TEST(test_batches)
 {
     const task small = {.config = &llama_small, .seed = 7}, nine = {.config = &nine_heads, .seed = 8};
-    (void)state;
     need_ranks(2);
     run_ranks(AS_PROCESSES, 2, batches, &small);
     need_ranks(4);
     run_ranks(AS_PROCESSES, 4, batches, &nine);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_rank),   cmocka_unit_test(test_two_ranks),
-        cmocka_unit_test(test_four_ranks), cmocka_unit_test(test_eager_sums),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_tokens_differ_without_sums),
-        cmocka_unit_test(test_batches),
-    };
-    return cmocka_run_group_tests_name("llama ranks", tests, NULL, NULL);
-}
 #else
-static void test_nothing(void **state)
-{
-    (void)state;
-    print_message("skipped: there is no NCCL here (nccl.h and libnccl)\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing)};
-    return cmocka_run_group_tests_name("llama ranks", tests, NULL, NULL);
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -245,34 +245,35 @@ static void check_mode(bench *b, bg_mode mode)
     close_trio(&t);
 }
 
-static void test_none(void **state)
+#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, bench *b)
+
+LLAMA_RUNNER_TEST(test_none)
 {
-    check_mode(*state, BG_MODE_NONE);
+    check_mode(b, BG_MODE_NONE);
 }
 
-static void test_piecewise(void **state)
+LLAMA_RUNNER_TEST(test_piecewise)
 {
-    check_mode(*state, BG_MODE_PIECEWISE);
+    check_mode(b, BG_MODE_PIECEWISE);
 }
 
-static void test_full(void **state)
+LLAMA_RUNNER_TEST(test_full)
 {
-    check_mode(*state, BG_MODE_FULL);
+    check_mode(b, BG_MODE_FULL);
 }
 
-static void test_full_decode_only(void **state)
+LLAMA_RUNNER_TEST(test_full_decode_only)
 {
-    check_mode(*state, BG_MODE_FULL_DECODE_ONLY);
+    check_mode(b, BG_MODE_FULL_DECODE_ONLY);
 }
 
-static void test_full_and_piecewise(void **state)
+LLAMA_RUNNER_TEST(test_full_and_piecewise)
 {
-    check_mode(*state, BG_MODE_FULL_AND_PIECEWISE);
+    check_mode(b, BG_MODE_FULL_AND_PIECEWISE);
 }
 
-static void test_lazy_with_workers(void **state)
+LLAMA_RUNNER_TEST(test_lazy_with_workers)
 {
-    bench *b = *state;
     bg_runner_config config = config_of(BG_MODE_FULL_AND_PIECEWISE);
     llama_serve_result result;
     batch_work work;
@@ -312,28 +313,16 @@ static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
     return stats.mapped;
 }
 
-static void test_many_buckets_take_the_memory_of_one(void **state)
+LLAMA_RUNNER_TEST(test_many_buckets_take_the_memory_of_one)
 {
     int largest_bucket = getenv("BREAKGRAPH_TEST_SMALL") ? 1024 : 8192;
     char one[16];
     size_t all, alone;
 
     snprintf(one, sizeof one, "%d", largest_bucket);
-    all = mapped_by(*state, "sglang", largest_bucket);
-    alone = mapped_by(*state, one, largest_bucket);
+    all = mapped_by(b, "sglang", largest_bucket);
+    alone = mapped_by(b, one, largest_bucket);
     assert_true((double)all <= 1.02 * (double)alone);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_piecewise),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_full_decode_only),
-        cmocka_unit_test(test_full_and_piecewise),
-        cmocka_unit_test(test_lazy_with_workers),
-        cmocka_unit_test(test_many_buckets_take_the_memory_of_one),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down);

@@ -54,11 +54,10 @@ static const llama_serve_limits limits = {.vocabulary = VOCABULARY, .capacity = 
 /* The first text wants 2 tokens, the second 4, the third stops at its second one. */
 static const llama_serve_request requests[3] = {{prompts[0], 3, 2, -1}, {prompts[1], 1, 4, -1}, {prompts[2], 2, 5, 33}};
 
-static void test_batches(void **state)
+TEST(test_batches)
 {
     counting c = {.fail_at = -1};
     llama_serve_result result;
-    (void)state;
     EXPECT_OK(llama_serve(requests, 3, &limits, count_up, &c, &result));
     assert_int_equal(c.batches, 4);
     assert_int_equal(result.batches, 4);
@@ -70,13 +69,12 @@ static void test_batches(void **state)
     llama_serve_result_free(&result);
 }
 
-static void test_results(void **state)
+TEST(test_results)
 {
     const int tokens[3][4] = {{8, 9}, {21, 22, 23, 24}, {32, 33}}, count[3] = {2, 4, 2};
     const float from[3][4] = {{2, 100}, {3, 101, 200, 300}, {5, 102}};
     counting c = {.fail_at = -1};
     llama_serve_result result;
-    (void)state;
     EXPECT_OK(llama_serve(requests, 3, &limits, count_up, &c, &result));
     for (int i = 0; i < 3; i++) {
         const llama_serve_text *t = &result.text[i];
@@ -88,34 +86,31 @@ static void test_results(void **state)
     llama_serve_result_free(&result);
 }
 
-static void test_a_prompt_of_one_token_decodes(void **state)
+TEST(test_a_prompt_of_one_token_decodes)
 {
     counting c = {.fail_at = -1};
     llama_serve_result result;
-    (void)state;
     EXPECT_OK(llama_serve(&requests[1], 1, &limits, count_up, &c, &result));
     assert_int_equal(c.batches, 4);
     expect_batch(&c, 0, (llama_serve_batch){1, 1, 1, true}, (int[]){20}, (int[]){0}, (int[]){0});
     llama_serve_result_free(&result);
 }
 
-static void test_an_error_ends_it(void **state)
+TEST(test_an_error_ends_it)
 {
     counting c = {.fail_at = 2};
     llama_serve_result result;
-    (void)state;
     EXPECT_STATUS(llama_serve(requests, 3, &limits, count_up, &c, &result), BG_ERROR_BUSY);
     assert_int_equal(c.batches, 3);
     assert_int_equal(result.text[1].count, 2);
     llama_serve_result_free(&result);
 }
 
-static void test_fills_the_capacity(void **state)
+TEST(test_fills_the_capacity)
 {
     const llama_serve_request request = {prompts[0], 3, 4, -1};
     counting c = {.fail_at = -1};
     llama_serve_result result;
-    (void)state;
     EXPECT_OK(llama_serve(&request, 1, &limits, count_up, &c, &result));
     assert_int_equal(result.text[0].count, 4);
     assert_int_equal(c.position[3][0], limits.capacity - 1);
@@ -132,11 +127,10 @@ static void expect_refused(const llama_serve_request *request, int count, const 
     llama_serve_result_free(&result);
 }
 
-static void test_refuses_requests(void **state)
+TEST(test_refuses_requests)
 {
     const int prompt[8] = {0, 1, 2, 3, 4, 5, 6, 7}, outside[2] = {1, VOCABULARY};
     llama_serve_request many[LLAMA_SERVE_TEXTS + 1];
-    (void)state;
     for (int i = 0; i <= LLAMA_SERVE_TEXTS; i++)
         many[i] = (llama_serve_request){prompt, 3, 1, -1};
     expect_refused(many, 0, "number of requests");
@@ -148,17 +142,4 @@ static void test_refuses_requests(void **state)
     expect_refused(&(llama_serve_request){prompt, 4, 4, -1}, 1, "longer than the capacity");
     expect_refused(&(llama_serve_request){prompt, 1, 2147483647, -1}, 1, "longer than the capacity");
     expect_refused(&(llama_serve_request){outside, 2, 1, -1}, 1, "outside the vocabulary");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_results),
-        cmocka_unit_test(test_a_prompt_of_one_token_decodes),
-        cmocka_unit_test(test_an_error_ends_it),
-        cmocka_unit_test(test_fills_the_capacity),
-        cmocka_unit_test(test_refuses_requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

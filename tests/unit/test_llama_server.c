@@ -75,13 +75,12 @@ static void expect_served(const llama_traffic *traffic, const llama_server_resul
 }
 
 /* All come at once, or one by one; with few slots, and prompts that are longer than a batch. */
-static void test_all_are_served(void **state)
+TEST(test_all_are_served)
 {
     static const struct {
         int slots, rows, longest_prompt;
         double rate;
     } cases[] = {{8, 16, 12, 1e9}, {1, 1, 5, 1e9}, {2, 3, 40, 1e9}, {8, 8, 4, 1e9}, {3, 7, 20, 2000}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const llama_server_limits limits = {.slots = cases[i].slots, .rows = cases[i].rows};
         model m = {.slots = limits.slots, .rows = limits.rows, .fail_at = -1};
@@ -102,13 +101,12 @@ static void test_all_are_served(void **state)
 }
 
 /* First come, first served: of two equal requests the earlier one is done first. */
-static void test_order(void **state)
+TEST(test_order)
 {
     const llama_server_limits limits = {.slots = 1, .rows = 4};
     model m = {.slots = 1, .rows = 4, .fail_at = -1};
     llama_server_result result;
     llama_traffic traffic;
-    (void)state;
     make_traffic(&traffic, 20, 1e9, 6);
     EXPECT_OK(llama_server_run(&traffic, &limits, count_up, &m, &result));
     for (int i = 1; i < 20; i++)
@@ -117,13 +115,12 @@ static void test_order(void **state)
     llama_traffic_free(&traffic);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
     llama_server_limits limits = {.slots = 4, .rows = 8};
     model m = {.slots = 4, .rows = 8, .fail_at = 5};
     llama_server_result result;
     llama_traffic traffic;
-    (void)state;
     make_traffic(&traffic, 20, 1e9, 6);
     EXPECT_STATUS(llama_server_run(&traffic, &limits, count_up, &m, &result), BG_ERROR_BUSY);
     assert_int_equal(m.batches, 6);
@@ -136,12 +133,11 @@ static void test_failures(void **state)
 }
 
 /* The same seed gives the same requests; the mean gap is that of the rate. */
-static void test_traffic(void **state)
+TEST(test_traffic)
 {
     enum { COUNT = 4000 };
     llama_traffic one, other;
     int prompts = 0;
-    (void)state;
     make_traffic(&one, COUNT, 50, 8);
     make_traffic(&other, COUNT, 50, 8);
     for (int i = 0; i < COUNT; i++) {
@@ -158,15 +154,4 @@ static void test_traffic(void **state)
     assert_true(prompts > 4.3 * COUNT && prompts < 4.7 * COUNT);
     llama_traffic_free(&one);
     llama_traffic_free(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_are_served),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_traffic),
-    };
-    return cmocka_run_group_tests_name("llama_server", tests, NULL, NULL);
 }

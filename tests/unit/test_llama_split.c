@@ -62,10 +62,9 @@ static void check_split(const llama_config *config, int ranks)
     assert_int_equal(kv_heads, config->kv_heads);
 }
 
-static void test_covers_without_overlap(void **state)
+TEST(test_covers_without_overlap)
 {
     int splits = 0;
-    (void)state;
     for (int kv_heads = 1; kv_heads <= 9; kv_heads++)
         for (int group = 1; group <= 7; group++)
             for (int hidden = 1; hidden <= 130; hidden += 43) {
@@ -90,7 +89,7 @@ static void expect_part(const llama_config *config, int rank, int ranks, const l
     assert_int_equal(part.hidden.count, expected->hidden.count);
 }
 
-static void test_known_models(void **state)
+TEST(test_known_models)
 {
     const llama_part smollm2_by_2[] = {{.heads = {0, 5}, .kv_heads = {0, 2}, .hidden = {0, 768}},
                                        {.heads = {5, 4}, .kv_heads = {1, 2}, .hidden = {768, 768}}};
@@ -100,7 +99,6 @@ static void test_known_models(void **state)
                                        {.heads = {7, 2}, .kv_heads = {2, 1}, .hidden = {1152, 384}}};
     const llama_part small_by_2[] = {{.heads = {0, 4}, .kv_heads = {0, 2}, .hidden = {0, 256}},
                                      {.heads = {4, 4}, .kv_heads = {2, 2}, .hidden = {256, 256}}};
-    (void)state;
     for (int rank = 0; rank < 2; rank++) {
         expect_part(&llama_smollm2, rank, 2, &smollm2_by_2[rank]);
         expect_part(&llama_small, rank, 2, &small_by_2[rank]);
@@ -116,10 +114,9 @@ static void expect_refused(const llama_config *config, int rank, int ranks, cons
     EXPECT_ERROR(words);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
     llama_config few = llama_small, uneven = llama_small;
-    (void)state;
     few.hidden = 3;
     uneven.kv_heads = 3;
     expect_refused(&llama_small, 0, 9, "9 ranks cannot share 8 query heads and 512 hidden units");
@@ -211,10 +208,9 @@ static void check_weights(const llama_config *config, uint64_t seed, int ranks, 
     llama_weights_free(&weights);
 }
 
-static void test_weights_of_parts(void **state)
+TEST(test_weights_of_parts)
 {
     const uint64_t seed = 5;
-    (void)state;
     printf("seed %llu\n", (unsigned long long)seed);
     check_weights(&llama_small, seed, 1, 0);
     check_weights(&llama_small, seed, 2, 0);
@@ -223,15 +219,4 @@ static void test_weights_of_parts(void **state)
     check_weights(&nine_heads, seed, 2, 0.13);
     check_weights(&nine_heads, seed, 4, 0.3);
     check_weights(&nine_heads, seed, 9, 0.36);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_covers_without_overlap),
-        cmocka_unit_test(test_known_models),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_weights_of_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* A whole forward pass as one graph, gone through node by node: what it leaves is what a replay leaves, bit for bit. */
+#include "tests/support/test.h"
 #include "examples/llama/model.h"
 #include "tests/support/finding_support.h"
 
@@ -96,27 +97,16 @@ static void compare(const llama_config *config)
     EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
-static void test_small(void **state)
+TEST(test_small)
 {
-    (void)state;
     compare(&llama_small);
 }
 
-static void test_smollm2(void **state)
+TEST(test_smollm2)
 {
-    (void)state;
     if (getenv("BREAKGRAPH_TEST_SMALL") != NULL) {
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
         skip();
     }
     compare(&llama_smollm2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),
-        cmocka_unit_test(test_smollm2),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

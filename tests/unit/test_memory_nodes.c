@@ -69,9 +69,9 @@ static bg_status within(void *user, cudaStream_t stream)
     return BG_CALL(release, stream);
 }
 
-static void test_within_a_segment(void **state)
+FIXTURE_TEST(test_within_a_segment)
 {
-    expect_replays(*state, within, 1, 0, false);
+    expect_replays(f, within, 1, 0, false);
 }
 
 static bg_status across(void *user, cudaStream_t stream)
@@ -84,9 +84,9 @@ static bg_status across(void *user, cudaStream_t stream)
     return BG_CALL(release, stream);
 }
 
-static void test_across_segments(void **state)
+FIXTURE_TEST(test_across_segments)
 {
-    expect_replays(*state, across, 3, 1, false);
+    expect_replays(f, across, 3, 1, false);
 }
 
 static bg_status never(void *user, cudaStream_t stream)
@@ -98,9 +98,8 @@ static bg_status never(void *user, cudaStream_t stream)
 }
 
 /* The segment's next launch frees it, so that however many replays hold one allocation. */
-static void test_never_freed(void **state)
+FIXTURE_TEST(test_never_freed)
 {
-    fixture *f = *state;
     size_t before, after, total;
     bg_graph *graph;
     expect_replays(f, never, 2, 1, true);
@@ -125,18 +124,7 @@ static bg_status by_body(void *user, cudaStream_t stream)
     return BG_CALL(release_eagerly, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
 }
 
-static void test_freed_by_a_body(void **state)
+FIXTURE_TEST(test_freed_by_a_body)
 {
-    expect_replays(*state, by_body, 1, 0, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_within_a_segment, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_across_segments, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_never_freed, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_freed_by_a_body, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    expect_replays(f, by_body, 1, 0, false);
 }

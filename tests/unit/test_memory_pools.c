@@ -1,4 +1,5 @@
 /* Memory pools and the memory of graphs: what is counted, what is refused, and what a capture makes of a pool. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <hostcuda/hostcuda.h>
@@ -66,11 +67,12 @@ static void free_and_wait(void *memory)
     OK(cudaStreamSynchronize(stream));
 }
 
+#define MEMORY_POOLS_TEST(name) TEST_F(name, setup, teardown, void *state)
+
 /* ---- pools ------------------------------------------------------------------------------------------------------- */
 
-static void test_counts(void **state)
+MEMORY_POOLS_TEST(test_counts)
 {
-    (void)state;
     uint64_t zero = 0, keep = UINT64_MAX;
     expect_used(0, 0);
     int *a = allocate(BYTES), *b = allocate(2 * BYTES);
@@ -94,9 +96,8 @@ static void test_counts(void **state)
     assert_int_equal(pool_number(cudaMemPoolAttrReservedMemCurrent), 0);
 }
 
-static void test_attributes(void **state)
+MEMORY_POOLS_TEST(test_attributes)
 {
-    (void)state;
     static const enum cudaMemPoolAttr reuses[] = {cudaMemPoolReuseFollowEventDependencies,
                                                   cudaMemPoolReuseAllowOpportunistic,
                                                   cudaMemPoolReuseAllowInternalDependencies};
@@ -120,9 +121,8 @@ static void test_attributes(void **state)
     EXPECT_CODE(cudaMemPoolTrimTo(NULL, 0), cudaErrorInvalidValue);
 }
 
-static void test_pools_refused(void **state)
+MEMORY_POOLS_TEST(test_pools_refused)
 {
-    (void)state;
     int devices = 0;
     cudaMemPool_t other = NULL;
     struct cudaMemPoolProps props = props_of(0);
@@ -141,9 +141,8 @@ static void test_pools_refused(void **state)
     EXPECT_CODE(cudaMemPoolDestroy(other), cudaErrorInvalidValue);
 }
 
-static void test_allocations_refused(void **state)
+MEMORY_POOLS_TEST(test_allocations_refused)
 {
-    (void)state;
     void *memory = NULL;
     EXPECT_CODE(cudaMallocFromPoolAsync(NULL, BYTES, pool, stream), cudaErrorInvalidValue);
     EXPECT_CODE(cudaMallocFromPoolAsync(&memory, BYTES, NULL, stream), cudaErrorInvalidValue);
@@ -153,9 +152,8 @@ static void test_allocations_refused(void **state)
 
 /* ---- the current pool -------------------------------------------------------------------------------------------- */
 
-static void test_current_pool(void **state)
+MEMORY_POOLS_TEST(test_current_pool)
 {
-    (void)state;
     cudaMemPool_t usual = NULL, current = NULL;
     void *memory = NULL;
     OK(cudaDeviceGetDefaultMemPool(&usual, 0));
@@ -179,9 +177,8 @@ static void test_current_pool(void **state)
 }
 
 /* Its memory stays until it is freed, and the default pool is current again. */
-static void test_destroyed_pool(void **state)
+MEMORY_POOLS_TEST(test_destroyed_pool)
 {
-    (void)state;
     cudaMemPool_t made = NULL, usual = NULL, current = NULL;
     const struct cudaMemPoolProps props = props_of(0);
     int *memory = NULL;
@@ -199,9 +196,8 @@ static void test_destroyed_pool(void **state)
 
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
-static void test_access(void **state)
+MEMORY_POOLS_TEST(test_access)
 {
-    (void)state;
     int devices = 0;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
@@ -219,9 +215,8 @@ static void test_access(void **state)
 }
 
 /* CUDA's own library does not survive these. */
-static void test_access_refused(void **state)
+MEMORY_POOLS_TEST(test_access_refused)
 {
-    (void)state;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
@@ -267,9 +262,8 @@ static cudaGraphExec_t capture_allocation(int **memory)
 }
 
 /* An allocation node; its memory is the graph's, not the pool's. */
-static void test_capture(void **state)
+MEMORY_POOLS_TEST(test_capture)
 {
-    (void)state;
     uint64_t zero = 0;
     int *memory = NULL;
     OK(cudaDeviceGraphMemTrim(0));
@@ -291,9 +285,8 @@ static void test_capture(void **state)
     assert_int_equal(graph_number(cudaGraphMemAttrUsedMemHigh), 0);
 }
 
-static void test_graph_attributes_refused(void **state)
+MEMORY_POOLS_TEST(test_graph_attributes_refused)
 {
-    (void)state;
     uint64_t number = 0;
     const enum cudaGraphMemAttributeType high = cudaGraphMemAttrUsedMemHigh, wrong = (enum cudaGraphMemAttributeType)7;
     EXPECT_CODE(cudaDeviceGraphMemTrim(1000), cudaErrorInvalidDevice);
@@ -306,17 +299,4 @@ static void test_graph_attributes_refused(void **state)
     number = 1;
     EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, high, &number), cudaErrorInvalidValue);
     EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &number), cudaErrorInvalidValue);
-}
-
-#define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        POOL_TEST(test_counts),        POOL_TEST(test_attributes),
-        POOL_TEST(test_pools_refused), POOL_TEST(test_allocations_refused),
-        POOL_TEST(test_current_pool),  POOL_TEST(test_destroyed_pool),
-        POOL_TEST(test_access),        POOL_TEST(test_access_refused),
-        POOL_TEST(test_capture),       POOL_TEST(test_graph_attributes_refused),
-    };
-    return cmocka_run_group_tests_name("memory pools", tests, NULL, NULL);
 }

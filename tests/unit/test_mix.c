@@ -1,4 +1,5 @@
 /* The mix of batches that a runner has run: what is counted, where, and what its JSON says. */
+#include "tests/support/test.h"
 #include "tests/support/runner_model.h"
 
 #include "runner/runner.h"
@@ -19,9 +20,8 @@ static bg_batch decode_batch(int requests, int query_len)
         .tokens = requests * query_len, .requests = requests, .max_query_len = query_len, .uniform_decode = true};
 }
 
-static void test_sizes(void **state)
+FIXTURE_TEST(test_sizes)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -45,7 +45,7 @@ static void test_sizes(void **state)
 }
 
 /* Reports are written while the runner runs: what they take grows with the sizes that came, not with max_tokens. */
-static void test_few_sizes(void **unused)
+TEST(test_few_sizes)
 {
     enum { MOST = 1 << 24 };
     static const int sizes[] = {7, 8, 3000, MOST, MOST + 5};
@@ -53,7 +53,6 @@ static void test_few_sizes(void **unused)
     bg_batch batch = mixed_batch(7);
     int looked = 0, found = 0;
 
-    (void)unused;
     EXPECT_OK(bg__mix_create(&runner.mix, 0, MOST));
     for (int i = 0; i < 5; i++)
         (void)bg__mix_count(&runner, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
@@ -64,9 +63,8 @@ static void test_few_sizes(void **unused)
     bg__mix_free(&runner.mix);
 }
 
-static void test_no_such_size(void **state)
+FIXTURE_TEST(test_no_such_size)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -81,9 +79,8 @@ static void test_no_such_size(void **state)
 }
 
 /* A batch that fails has not run. */
-static void test_failed(void **state)
+FIXTURE_TEST(test_failed)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     bg_batch batch = mixed_batch(4);
@@ -142,9 +139,8 @@ static void expect_size(const cJSON *sizes, int index, const double *expected)
     assert_int_equal(cJSON_GetArraySize(size), 3);
 }
 
-static void test_json(void **state)
+FIXTURE_TEST(test_json)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     const cJSON *family;
@@ -176,9 +172,8 @@ static void test_json(void **state)
 }
 
 /* Decode batches are a family only where they have buckets of their own. */
-static void test_families(void **state)
+FIXTURE_TEST(test_families)
 {
-    fixture *f = *state;
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_DECODE_ONLY};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         runner_model m = {0};
@@ -203,9 +198,8 @@ static void test_families(void **state)
 }
 
 /* The bucket has to hold what the largest batch of all ranks has. */
-static void test_across_ranks(void **state)
+FIXTURE_TEST(test_across_ranks)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     cJSON *root;
@@ -224,9 +218,8 @@ static void test_across_ranks(void **state)
 }
 
 /* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */
-static void test_times(void **state)
+FIXTURE_TEST(test_times)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     const bg_batch batch = mixed_batch(3);
@@ -242,14 +235,4 @@ static void test_times(void **state)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10 + 7 + 2); /* up to 2^16, twice and three times that */
     bg_runner_destroy(m.runner);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_sizes),    TEST(test_no_such_size), TEST(test_failed), TEST(test_json),
-        TEST(test_families), TEST(test_across_ranks), TEST(test_times),  cmocka_unit_test(test_few_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static const struct mode_row {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static void test_questions(void **state)
+TEST(test_questions)
 {
-    (void)state;
     for (int i = 0; i < ROWS; i++) {
         bg_mode mode = rows[i].mode;
         bg_runner_config config = BG_RUNNER_CONFIG_INIT;
@@ -55,10 +54,9 @@ static void test_questions(void **state)
     }
 }
 
-static void test_no_modes(void **state)
+TEST(test_no_modes)
 {
     const int values[] = {-1, 5, 999};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         bg_mode mode = (bg_mode)values[i];
         bg__scope scope = {mode, (int[]){1}, 1};
@@ -104,7 +102,7 @@ static void expect_lowered(const char *op, int max_query_len, const bg_mode expe
     }
 }
 
-static void test_lowering(void **state)
+TEST(test_lowering)
 {
     static const bg_mode same[] = {BG_MODE_NONE, BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_FULL_DECODE_ONLY,
                                    BG_MODE_FULL_AND_PIECEWISE},
@@ -112,7 +110,6 @@ static void test_lowering(void **state)
                                           BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL_AND_PIECEWISE},
                          no_full[] = {BG_MODE_NONE, BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, BG_MODE_NONE,
                                       BG_MODE_PIECEWISE};
-    (void)state;
     expect_lowered("modes_any", 1, same);
     expect_lowered("modes_any", 4, same);
     expect_lowered("modes_uniform", 1, decode_only);
@@ -124,7 +121,7 @@ static void test_lowering(void **state)
 }
 
 /* A mode that need not go lower loses the query lengths that the op cannot take. */
-static void test_lowering_of_query_lens(void **state)
+TEST(test_lowering_of_query_lens)
 {
     static const struct {
         const char *op;
@@ -147,7 +144,6 @@ static void test_lowering_of_query_lens(void **state)
         {"modes_any", BG_MODE_FULL, BG_MODE_FULL, 3, NULL},
     };
     static const int lens[] = {1, 4, 9};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bg_op *ops[] = {bg_op_find("modes_any"), bg_op_find(cases[i].op)};
         bg__scope scope = {cases[i].mode, lens, 3};
@@ -160,13 +156,12 @@ static void test_lowering_of_query_lens(void **state)
     }
 }
 
-static void test_weakest(void **state)
+TEST(test_weakest)
 {
     const bg_op *ops[] = {bg_op_find("modes_uniform"), bg_op_find("modes_never"), bg_op_find("modes_single")};
     const bg__scope full = {BG_MODE_FULL, (int[]){1}, 1};
     bg__scope scope = full;
     char why[512], small[8];
-    (void)state;
     assert_true(bg__mode_lower(&scope, ops, 3, why, sizeof why));
     assert_int_equal(scope.mode, BG_MODE_PIECEWISE);
     assert_non_null(strstr(why, "op \"modes_never\" supports no full graph"));
@@ -184,7 +179,7 @@ static void test_weakest(void **state)
     assert_int_equal(scope.mode, BG_MODE_FULL);
 }
 
-static void test_bucket_names(void **state)
+TEST(test_bucket_names)
 {
     static const struct {
         bg__bucket bucket;
@@ -196,16 +191,14 @@ static void test_bucket_names(void **state)
         {{.mode = BG_MODE_FULL, .tokens = 16, .query_len = 4, .variant = 2}, "full decode 16 query_len 4 variant 2"},
     };
     char name[80];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bg__bucket_name(&cases[i].bucket, name, sizeof name);
         assert_string_equal(name, cases[i].name);
     }
 }
 
-static void test_support_errors(void **state)
+TEST(test_support_errors)
 {
-    (void)state;
     EXPECT_STATUS(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)4)),
                   BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("graph_support is 4");
@@ -214,13 +207,12 @@ static void test_support_errors(void **state)
     assert_int_equal(bg_op_find("modes_any")->attributes_.graph_support, BG_SUPPORT_ALWAYS);
 }
 
-static void test_row_limits(void **state)
+TEST(test_row_limits)
 {
     static const int bad[][BG_ROW_LIMITS] = {{-1}, {5, 5}, {5, 4}, {0, 4}, {1, 2, 0, 3}};
     static bg_op older = {.name = "modes_older"};
     bg_op_attributes attributes = BG_OP_ATTRIBUTES_INIT;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(attributes.row_limits, bad[i], sizeof bad[i]);
         EXPECT_STATUS(bg_op_set_attributes("modes_any", &attributes), BG_ERROR_INVALID_ARGUMENT);
@@ -242,13 +234,4 @@ static void test_row_limits(void **state)
     bg_op_unregister(&older);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),    cmocka_unit_test(test_no_modes),
-        cmocka_unit_test(test_lowering),     cmocka_unit_test(test_lowering_of_query_lens),
-        cmocka_unit_test(test_weakest),      cmocka_unit_test(test_support_errors),
-        cmocka_unit_test(test_bucket_names), cmocka_unit_test(test_row_limits),
-    };
-    return cmocka_run_group_tests(tests, set_supports, NULL);
-}
+TEST_GROUP(set_supports, NULL);

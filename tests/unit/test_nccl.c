@@ -1,11 +1,7 @@
 /* NCCL: every collective, type and reduction against plain C, and groups; ranks as threads, as processes, and all
  * driven by one thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -310,16 +306,14 @@ static void for_all_ranks(enum ranks_as as, rank_body body)
     for_ranks_from(1, as, body);
 }
 
-static void test_collectives_of_threads(void **state)
+TEST(test_collectives_of_threads)
 {
-    (void)state;
     need_ranks(1);
     for_all_ranks(AS_THREADS, every_collective);
 }
 
-static void test_collectives_of_processes(void **state)
+TEST(test_collectives_of_processes)
 {
-    (void)state;
     need_ranks(1);
     for_all_ranks(AS_PROCESSES, every_collective);
 }
@@ -348,9 +342,8 @@ static int rank_order(struct rank *r)
     return 0;
 }
 
-static void test_rank_order(void **state)
+TEST(test_rank_order)
 {
-    (void)state;
     need_host("the order of a GPU's sums is its own");
     for_all_ranks(AS_THREADS, rank_order);
 }
@@ -392,9 +385,8 @@ static int ring(struct rank *r)
     return 0;
 }
 
-static void test_send_and_receive(void **state)
+TEST(test_send_and_receive)
 {
-    (void)state;
     need_ranks(1);
     for_all_ranks(AS_THREADS, ring);
     for_all_ranks(AS_PROCESSES, ring);
@@ -423,9 +415,8 @@ static int mixed_group(struct rank *r)
     return 0;
 }
 
-static void test_group_on_two_streams(void **state)
+TEST(test_group_on_two_streams)
 {
-    (void)state;
     need_ranks(2);
     for_ranks_from(2, AS_THREADS, mixed_group);
     for_ranks_from(2, AS_PROCESSES, mixed_group);
@@ -553,39 +544,14 @@ static int one_thread_captured(struct rank *r)
     return drive_end(&d, r->ranks);
 }
 
-static void test_one_thread(void **state)
+TEST(test_one_thread)
 {
-    (void)state;
     need_ranks(1);
     for (int ranks = 1; ranks <= ranks_possible(); ranks++) {
         run_alone(ranks, one_thread, NULL);
         run_alone(ranks, one_thread_captured, NULL);
     }
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collectives_of_threads),
-        cmocka_unit_test(test_collectives_of_processes),
-        cmocka_unit_test(test_rank_order),
-        cmocka_unit_test(test_send_and_receive),
-        cmocka_unit_test(test_group_on_two_streams),
-        cmocka_unit_test(test_one_thread),
-    };
-    return cmocka_run_group_tests_name("nccl", tests, NULL, NULL);
-}
 #else
-static void test_nothing(void **state)
-{
-    (void)state;
-    print_message("skipped: there is no NCCL here (nccl.h and libnccl)\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing)};
-    return cmocka_run_group_tests_name("nccl", tests, NULL, NULL);
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

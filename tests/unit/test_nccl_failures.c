@@ -1,10 +1,6 @@
 /* NCCL where something is wrong: arguments, ranks that disagree, abort, die or never come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -66,9 +62,8 @@ static int wrong_calls(struct rank *r)
     return 0;
 }
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
-    (void)state;
     need_ranks(1);
     run_ranks(AS_THREADS, 1, wrong_calls, NULL);
 }
@@ -97,9 +92,8 @@ static int wrong_in_group(struct rank *r)
     return 0;
 }
 
-static void test_wrong_call_in_group(void **state)
+TEST(test_wrong_call_in_group)
 {
-    (void)state;
     need_ranks(1);
     for (int ranks = 1; ranks <= 2 && ranks <= ranks_possible(); ranks++)
         run_ranks(AS_THREADS, ranks, wrong_in_group, NULL);
@@ -143,9 +137,8 @@ static int careful(struct rank *r)
     return 0;
 }
 
-static void test_careful(void **state)
+TEST(test_careful)
 {
-    (void)state;
     need_host("a GPU looks at none of this");
     run_ranks(AS_THREADS, 1, careful, NULL);
 }
@@ -192,9 +185,8 @@ static int disagree(struct rank *r)
     return expect_over(r, x, ncclInvalidUsage);
 }
 
-static void test_disagreement(void **state)
+TEST(test_disagreement)
 {
-    (void)state;
     need_host(HOST_ONLY);
     for (int difference = 0; difference < DIFFERENCES; difference++) {
         enum difference argument = (enum difference)difference;
@@ -252,9 +244,8 @@ static int aborted_while_waiting(struct rank *r)
     return 0;
 }
 
-static void test_abort_while_waiting(void **state)
+TEST(test_abort_while_waiting)
 {
-    (void)state;
     need_ranks(2);
     need_host("a GPU's first collective waits for the other rank while it connects, and no abort ends that");
     run_ranks(AS_THREADS, 2, aborted_while_waiting, NULL);
@@ -282,9 +273,8 @@ static int left_alone(struct rank *r)
     return expect_over(r, x, ncclRemoteError);
 }
 
-static void test_left_alone(void **state)
+TEST(test_left_alone)
 {
-    (void)state;
     need_host(HOST_ONLY);
     for (int aborts = 0; aborts < 2; aborts++) {
         bool argument = aborts;
@@ -314,9 +304,8 @@ static int replayed_too_late(struct rank *r)
     return 0;
 }
 
-static void test_replayed_too_late(void **state)
+TEST(test_replayed_too_late)
 {
-    (void)state;
     need_host("undefined on a GPU");
     run_ranks(AS_THREADS, 2, replayed_too_late, NULL);
 }
@@ -350,9 +339,8 @@ static int killed(struct rank *r)
     return expect_over(r, x, ncclRemoteError);
 }
 
-static void test_killed_peer(void **state)
+TEST(test_killed_peer)
 {
-    (void)state;
     need_host(HOST_ONLY);
     for (int middle = 0; middle < 2; middle++) {
         bool argument = middle;
@@ -389,9 +377,8 @@ static int never_joined(struct rank *r)
     return 0;
 }
 
-static void test_bounded_wait(void **state)
+TEST(test_bounded_wait)
 {
-    (void)state;
     need_host(HOST_ONLY);
     assert_int_equal(setenv("HOSTCUDA_NCCL_TIMEOUT", "1", 1), 0);
     run_ranks(AS_PROCESSES, 2, keeps_waiting, NULL);
@@ -430,43 +417,14 @@ static int not_blocking(struct rank *r)
     return 0;
 }
 
-static void test_not_blocking(void **state)
+TEST(test_not_blocking)
 {
-    (void)state;
     need_ranks(1);
     for (int ranks = 1; ranks <= ranks_possible(); ranks++) {
         run_ranks_without(AS_THREADS, ranks, not_blocking, NULL);
         run_ranks_without(AS_PROCESSES, ranks, not_blocking, NULL);
     }
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_calls),
-        cmocka_unit_test(test_wrong_call_in_group),
-        cmocka_unit_test(test_careful),
-        cmocka_unit_test(test_disagreement),
-        cmocka_unit_test(test_abort_while_waiting),
-        cmocka_unit_test(test_left_alone),
-        cmocka_unit_test(test_replayed_too_late),
-        cmocka_unit_test(test_killed_peer),
-        cmocka_unit_test(test_bounded_wait),
-        cmocka_unit_test(test_not_blocking),
-    };
-    return cmocka_run_group_tests_name("nccl failures", tests, NULL, NULL);
-}
 #else
-static void test_nothing(void **state)
-{
-    (void)state;
-    print_message("skipped: there is no NCCL here (nccl.h and libnccl)\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing)};
-    return cmocka_run_group_tests_name("nccl failures", tests, NULL, NULL);
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,10 +1,6 @@
 /* NCCL in graphs: what nodes its calls leave, and captured collectives replayed; ranks as threads and as processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -116,16 +112,14 @@ static void for_all_ranks(enum ranks_as as, rank_body body)
         print_message("%d ranks at most: there are no more GPUs\n", ranks_possible());
 }
 
-static void test_captured_of_threads(void **state)
+TEST(test_captured_of_threads)
 {
-    (void)state;
     need_ranks(1);
     for_all_ranks(AS_THREADS, captured);
 }
 
-static void test_captured_of_processes(void **state)
+TEST(test_captured_of_processes)
 {
-    (void)state;
     need_ranks(1);
     for_all_ranks(AS_PROCESSES, captured);
 }
@@ -216,41 +210,17 @@ static int nodes_of_a_send(struct rank *r)
     return 0;
 }
 
-static void test_nodes_of_a_send(void **state)
+TEST(test_nodes_of_a_send)
 {
-    (void)state;
     need_ranks(1);
     run_ranks(AS_THREADS, 1, nodes_of_a_send, NULL);
 }
 
-static void test_nodes_of_one_rank(void **state)
+TEST(test_nodes_of_one_rank)
 {
-    (void)state;
     need_ranks(1);
     run_ranks(AS_THREADS, 1, nodes_of_one_rank, NULL);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_captured_of_threads),
-        cmocka_unit_test(test_captured_of_processes),
-        cmocka_unit_test(test_nodes_of_one_rank),
-        cmocka_unit_test(test_nodes_of_a_send),
-    };
-    return cmocka_run_group_tests_name("nccl graphs", tests, NULL, NULL);
-}
 #else
-static void test_nothing(void **state)
-{
-    (void)state;
-    print_message("skipped: there is no NCCL here (nccl.h and libnccl)\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing)};
-    return cmocka_run_group_tests_name("nccl graphs", tests, NULL, NULL);
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

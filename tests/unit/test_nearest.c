@@ -13,10 +13,9 @@ static size_t distance(const char *a, const char *b)
     return there;
 }
 
-static void test_distances(void **state)
+TEST(test_distances)
 {
     char longest[BG__EDIT_BYTES + 2];
-    (void)state;
     assert_int_equal(distance("", ""), 0);
     assert_int_equal(distance("", "rope"), 4);
     assert_int_equal(distance("rope", "rope"), 0);
@@ -47,9 +46,8 @@ static const char *hint(const char *given, const char *lead)
     return bg__nearest_hint(&nearest, lead, text);
 }
 
-static void test_hints(void **state)
+TEST(test_hints)
 {
-    (void)state;
     assert_string_equal(hint("attenton", ""), " (did you mean attention?)");
     assert_string_equal(hint("Attention", ""), " (did you mean attention?)");
     assert_string_equal(hint("rpoe", "--"), " (did you mean --rope?)");
@@ -61,11 +59,10 @@ static void test_hints(void **state)
 }
 
 /* Where nothing is near, no name is better than a wrong one. */
-static void test_no_hints(void **state)
+TEST(test_no_hints)
 {
     static const char *const far[] = {"",     "b",      "sa", "loud", "frobnicate", "bnorms!", "sampler_of_top_k_and_p",
                                       "aaaa", "body#1", "#1", "7"};
-    (void)state;
     for (size_t i = 0; i < sizeof far / sizeof *far; i++)
         assert_string_equal(hint(far[i], ""), "");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
@@ -73,7 +70,7 @@ static void test_no_hints(void **state)
 }
 
 /* The path that both begin with makes no names alike. */
-static void test_shared_paths(void **state)
+TEST(test_shared_paths)
 {
     static const struct {
         const char *given, *name;
@@ -82,7 +79,6 @@ static void test_shared_paths(void **state)
                  {"decode#0/rop", "decode#0/rope#0", true},     {"decode#0/", "decode#0/rope#0", false},
                  {"decod#0/rope#0", "decode#0/rope#0", true},   {"/", "//", false}};
     char text[BG__HINT_BYTES];
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         bg__nearest nearest = bg__nearest_to(pairs[i].given, strlen(pairs[i].given));
         bg__nearest_add(&nearest, pairs[i].name, strlen(pairs[i].name));
@@ -92,10 +88,9 @@ static void test_shared_paths(void **state)
 }
 
 /* A hint never makes a sentence long. */
-static void test_long_names(void **state)
+TEST(test_long_names)
 {
     char given[4096], name[4096], text[BG__HINT_BYTES];
-    (void)state;
     for (size_t length = 1; length < sizeof given; length += length < 140 ? 1 : 997) {
         bg__nearest nearest;
         memset(given, 'x', length);
@@ -106,12 +101,4 @@ static void test_long_names(void **state)
         bg__nearest_hint(&nearest, "--", text);
         assert_int_equal(text[0] != '\0', length >= 2 && length <= BG__HINT_LONGEST);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_distances), cmocka_unit_test(test_hints),
-                                       cmocka_unit_test(test_no_hints), cmocka_unit_test(test_shared_paths),
-                                       cmocka_unit_test(test_long_names)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,9 +45,8 @@ static void expect_label(const bg__nodes *nodes, size_t index, const char *call,
         fail_msg("node %zu is \"%s\", expected \"%s...%s\"", index, text, begin, in);
 }
 
-static void test_calls(void **state)
+FIXTURE_TEST(test_calls)
 {
-    fixture *f = *state;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
     bg__nodes nodes;
@@ -73,9 +72,8 @@ static void test_calls(void **state)
 }
 
 /* What bare kernels on other streams made between two calls is neither call's. */
-static void test_calls_on_streams(void **state)
+FIXTURE_TEST(test_calls_on_streams)
 {
-    fixture *f = *state;
     cudaStream_t side;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
@@ -110,9 +108,8 @@ static void test_calls_on_streams(void **state)
 }
 
 /* Of both forms, the same places and values. */
-static void test_parameters(void **state)
+FIXTURE_TEST(test_parameters)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory;
     struct gk_parameters packed = {x, 9};
     size_t bytes = offsetof(struct gk_parameters, value) + sizeof(int);
@@ -156,9 +153,8 @@ static void test_parameters(void **state)
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-static void test_copies(void **state)
+FIXTURE_TEST(test_copies)
 {
-    fixture *f = *state;
     static float host[4 * N];
     char *device = (char *)f->memory;
     struct cudaMemcpy3DParms box = {.srcPtr = {host, 16, 16, 4},
@@ -200,9 +196,8 @@ static void test_copies(void **state)
 }
 
 /* A child graph in a child graph. */
-static void test_children(void **state)
+FIXTURE_TEST(test_children)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory, value = 1;
     void *values[] = {&x, &value};
     struct cudaKernelNodeParams params = {.func = (void *)(uintptr_t)gk_add_function(),
@@ -236,9 +231,8 @@ static void test_children(void **state)
 }
 
 /* A library's kernel, whatever form its parameters have: the operands are among its words. */
-static void test_cublas(void **state)
+FIXTURE_TEST(test_cublas)
 {
-    fixture *f = *state;
     cublasHandle_t handle;
     const float one = 1, zero = 0;
     bg_capture *capture = NULL;
@@ -280,9 +274,8 @@ BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
     return status;
 }
 
-static void test_writeback(void **state)
+FIXTURE_TEST(test_writeback)
 {
-    fixture *f = *state;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
     bg__nodes nodes;
@@ -299,18 +292,4 @@ static void test_writeback(void **state)
     assert_false(nodes.node[1].writeback);
     bg__nodes_free(&nodes);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_calls, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_calls_on_streams, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_parameters, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_copies, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_children, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_writeback, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

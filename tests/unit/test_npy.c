@@ -1,4 +1,5 @@
 /* Dumps: what a step writes reads back equal, and is refused where something is there. */
+#include "tests/support/test.h"
 #include "tests/support/step_support.h"
 
 #include <cjson/cJSON.h>
@@ -204,11 +205,12 @@ static bg_status typed_pass(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_dtypes(void **state)
+#define NPY_TEST(name) TEST_F(name, set_up, tear_down, scene *s)
+
+NPY_TEST(test_dtypes)
 {
     static const char *const descr[] = {"<f4", "<f2", "<u2", "<f8", "|i1", "|u1", "<i4", "<i8", "|b1"};
     static const bg_dtype in_order[] = {BG_F32, BG_F16, BG_BF16, BG_F64, BG_I8, BG_U8, BG_I32, BG_I64, BG_BOOL};
-    scene *s = *state;
     bg_graph *graph = capture(s, typed_pass);
     cJSON *index;
     dump(s, graph);
@@ -251,11 +253,10 @@ static bg_status eager_pass(void *user, cudaStream_t stream)
 }
 
 /* An eager call, an array of outputs, and one call inside another: the inner one comes first. */
-static void test_calls(void **state)
+NPY_TEST(test_calls)
 {
     static const char *const calls[] = {"wrap#0/copy#0", "wrap#0/copy#0", "wrap#0", "wrap#0", "halves#0",
                                         "halves#0",      "halves#0",      "copy#0", "copy#0"};
-    scene *s = *state;
     float expected[N];
     bg_graph *graph;
     cJSON *index;
@@ -291,9 +292,8 @@ static bg_status odd_pass(void *user, cudaStream_t stream)
                    .host = bg_tensor_1d(host, BG_F32, 4), .scalar = {s->f->memory, BG_F64, 0, {0}});
 }
 
-static void test_odd_tensors(void **state)
+NPY_TEST(test_odd_tensors)
 {
-    scene *s = *state;
     const double zero = 0;
     bg_graph *graph = capture(s, odd_pass);
     cJSON *index;
@@ -310,9 +310,8 @@ static void test_odd_tensors(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_nothing_is_overwritten(void **state)
+NPY_TEST(test_nothing_is_overwritten)
 {
-    scene *s = *state;
     bg_graph *graph = capture(s, eager_pass);
     bg_report *report;
     size_t before_bytes, after_bytes;
@@ -333,9 +332,8 @@ static void test_nothing_is_overwritten(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_bad_directories(void **state)
+NPY_TEST(test_bad_directories)
 {
-    scene *s = *state;
     bg_graph *graph = capture(s, eager_pass);
     bg_report *report;
     char path[160];
@@ -378,9 +376,8 @@ static bg_status failing_pass(void *user, cudaStream_t stream)
 }
 
 /* After a fault the index lists what was written before. */
-static void test_after_a_failure(void **state)
+NPY_TEST(test_after_a_failure)
 {
-    scene *s = *state;
     bg_graph *graph = capture(s, failing_pass);
     bg_report *report;
     cJSON *index;
@@ -397,7 +394,7 @@ static void test_after_a_failure(void **state)
 }
 
 /* Where there is Python with NumPy, it has the last word. */
-static void test_numpy_reads_them(void **state)
+NPY_TEST(test_numpy_reads_them)
 {
     static const char script[] =
         "import sys, json, numpy as n; d = sys.argv[1]; i = json.load(open(d + '/index.json'))\n"
@@ -407,7 +404,6 @@ static void test_numpy_reads_them(void **state)
         "    assert list(a.shape) == t['shape'] and a.dtype == n.dtype(names[t['dtype']]), t\n"
         "x = [n.load(d + '/' + t['file']) for t in i['tensors'] if t['call'] == 'copy#4']\n"
         "assert x[0].tobytes() == x[1].tobytes() and x[0][1, 2, 3] == (23 * 5 % 64 + 4), x\n";
-    scene *s = *state;
     char command[2048];
     bg_graph *graph;
     if (system("python3 -c 'import numpy' 2>/dev/null") != 0) {
@@ -432,9 +428,8 @@ static bg_status long_pass(void *user, cudaStream_t stream)
 }
 
 /* However long the names are, each tensor has a file, and one of its own. */
-static void test_long_and_like_names(void **state)
+NPY_TEST(test_long_and_like_names)
 {
-    scene *s = *state;
     bg_graph *graph = capture(s, long_pass);
     cJSON *index;
     const cJSON *tensors, *tensor;
@@ -453,16 +448,4 @@ static void test_long_and_like_names(void **state)
     }
     cJSON_Delete(index);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_dtypes),           TEST(test_calls),
-        TEST(test_odd_tensors),      TEST(test_nothing_is_overwritten),
-        TEST(test_bad_directories),  TEST(test_after_a_failure),
-        TEST(test_numpy_reads_them), TEST(test_long_and_like_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* How many blocks run at once, as programs ask before they shape a launch. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -16,9 +17,8 @@ static int blocks_of(int threads, size_t shared_bytes)
     return blocks;
 }
 
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     struct cudaDeviceProp properties;
     OK(cudaGetDeviceProperties(&properties, 0));
     int most = properties.maxThreadsPerMultiProcessor;
@@ -29,9 +29,8 @@ static void test_blocks(void **state)
     assert_true(blocks_of(128, 32 << 10) < blocks_of(128, 0));
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     size_t one = 0, two = 0;
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&one, gk_add_function(), 1, 128));
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&two, gk_add_function(), 16, 128));
@@ -40,9 +39,8 @@ static void test_memory(void **state)
     assert_true(blocks_of(128, two - 1024) >= 16);
 }
 
-static void test_shape(void **state)
+TEST(test_shape)
 {
-    (void)state;
     int grid = 0, block = 0;
     OK(gk_add_shape(&grid, &block));
     assert_true(grid > 0 && block > 0 && block <= 1024);
@@ -50,9 +48,8 @@ static void test_shape(void **state)
     EXPECT_CODE(gk_add_shape(&grid, NULL), cudaErrorInvalidValue);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     int blocks = 0;
     const void *kernel = gk_add_function();
     EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(NULL, kernel, 128, 0), cudaErrorInvalidValue);
@@ -62,9 +59,8 @@ static void test_refused(void **state)
                 cudaErrorInvalidValue);
 }
 
-static void test_driver(void **state)
+TEST(test_driver)
 {
-    (void)state;
     PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 count = NULL;
     cudaFunction_t function = NULL;
     int blocks = 0;
@@ -73,13 +69,4 @@ static void test_driver(void **state)
     CU_OK(count(&blocks, function, 256, 0));
     assert_int_equal(blocks, blocks_of(256, 0));
     CU_EXPECT(count(NULL, function, 256, 0), CUDA_ERROR_INVALID_VALUE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),  cmocka_unit_test(test_memory), cmocka_unit_test(test_shape),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_driver),
-    };
-    return cmocka_run_group_tests_name("occupancy", tests, NULL, NULL);
 }

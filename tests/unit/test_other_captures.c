@@ -1,11 +1,13 @@
 /* Captures and replays that meet others: one on the stream of a replay, one of other code, one in the body of an op. */
+#include "tests/support/test.h"
 #include "tests/support/fragile_pass.h"
 
 #include <stdlib.h>
 
-static void test_last_stream_captures(void **state)
+#define OTHER_CAPTURES_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
+
+OTHER_CAPTURES_TEST(test_last_stream_captures)
 {
-    fixture *f = *state;
     bg_graph *graph, *other;
     bg_capture *capture;
     cudaGraph_t foreign;
@@ -28,9 +30,8 @@ static void test_last_stream_captures(void **state)
     bg_graph_destroy(other);
 }
 
-static void test_capture_beside_a_foreign_one(void **state)
+OTHER_CAPTURES_TEST(test_capture_beside_a_foreign_one)
 {
-    fixture *f = *state;
     bg_graph *graph;
     cudaGraph_t foreign;
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
@@ -59,9 +60,8 @@ static bg_status replaying(void *user, cudaStream_t stream)
     return BG_CALL(replays_itself, stream);
 }
 
-static void test_capture_and_replay_in_a_body(void **state)
+OTHER_CAPTURES_TEST(test_capture_and_replay_in_a_body)
 {
-    fixture *f = *state;
     bg_graph *graph;
     own_graph = NULL;
     EXPECT_OK(bg_capture_forward(&graph, replaying, f, f->stream, NULL));
@@ -72,9 +72,8 @@ static void test_capture_and_replay_in_a_body(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_replay_on_a_captured_stream(void **state)
+OTHER_CAPTURES_TEST(test_replay_on_a_captured_stream)
 {
-    fixture *f = *state;
     bg_graph *first, *second;
     bg_capture *capture;
     put(&f->x, 1);
@@ -95,10 +94,9 @@ static void test_replay_on_a_captured_stream(void **state)
 }
 
 /* On the stream of the last replay it is looked for where a debug mode or a check is on. */
-static void test_replay_into_a_foreign_capture(void **state)
+OTHER_CAPTURES_TEST(test_replay_into_a_foreign_capture)
 {
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
-    fixture *f = *state;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_graph *graph;
@@ -134,9 +132,8 @@ static bg_status leaving_pass(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 2);
 }
 
-static void test_a_body_leaves_a_capture(void **state)
+OTHER_CAPTURES_TEST(test_a_body_leaves_a_capture)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
     assert_null(graph);
@@ -148,9 +145,8 @@ static void test_a_body_leaves_a_capture(void **state)
     expect_works(f);
 }
 
-static void test_foreign_capture(void **state)
+OTHER_CAPTURES_TEST(test_foreign_capture)
 {
-    fixture *f = *state;
     cudaGraph_t foreign;
     bg_capture *capture;
     put(&f->x, 1);
@@ -174,9 +170,8 @@ static void test_foreign_capture(void **state)
     EXPECT_CUDA(cudaGraphDestroy(foreign));
 }
 
-static void test_foreign_inline_option(void **state)
+OTHER_CAPTURES_TEST(test_foreign_inline_option)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     bg_graph *graph;
@@ -193,20 +188,4 @@ static void test_foreign_inline_option(void **state)
             assert_int_equal(info_of(graph).breaks, 0);
         bg_graph_destroy(graph);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fragile_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_last_stream_captures),
-        TEST(test_capture_beside_a_foreign_one),
-        TEST(test_capture_and_replay_in_a_body),
-        TEST(test_replay_on_a_captured_stream),
-        TEST(test_replay_into_a_foreign_capture),
-        TEST(test_a_body_leaves_a_capture),
-        TEST(test_foreign_capture),
-        TEST(test_foreign_inline_option),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Outlines: the steps, calls and nodes of a graph, as reports tell them. */
+#include "tests/support/test.h"
 #include "tests/support/picture_support.h"
 
 #include "debug/report/outline.h"
@@ -103,9 +104,11 @@ static void expect_calls(const cJSON *outline, const bg_graph *graph)
     }
 }
 
-static void test_breaks(void **state)
+#define OUTLINE_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+
+OUTLINE_TEST(test_breaks)
 {
-    bg_graph *graph = capture_picture(*state, broken_pass);
+    bg_graph *graph = capture_picture(f, broken_pass);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph);
     expect_calls(outline, graph);
@@ -125,9 +128,8 @@ static void test_breaks(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_write_backs(void **state)
+OUTLINE_TEST(test_write_backs)
 {
-    fixture *f = *state;
     bg_graph *graph;
     cJSON *outline;
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
@@ -148,10 +150,10 @@ static void test_write_backs(void **state)
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
-static void test_forks(void **state)
+OUTLINE_TEST(test_forks)
 {
     static const char *const after[] = {"", "", "0", "1 2", "2 3", "3", "4", "5 6"};
-    bg_graph *graph = capture_picture(*state, forked_pass);
+    bg_graph *graph = capture_picture(f, forked_pass);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph);
     for (int i = 0; i < 8; i++) {
@@ -162,10 +164,10 @@ static void test_forks(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_kinds_of_nodes(void **state)
+OUTLINE_TEST(test_kinds_of_nodes)
 {
     static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "child graph"};
-    bg_graph *graph = capture_picture(*state, mixed_pass);
+    bg_graph *graph = capture_picture(f, mixed_pass);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph); /* nodes inside the child graph are not counted */
     for (int i = 0; i < 5; i++)
@@ -174,9 +176,9 @@ static void test_kinds_of_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_memory_nodes(void **state)
+OUTLINE_TEST(test_memory_nodes)
 {
-    bg_graph *graph = capture_picture(*state, memory_pass);
+    bg_graph *graph = capture_picture(f, memory_pass);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph);
     expect_steps(outline, "launch 0, launch 1, launch 2");
@@ -188,9 +190,8 @@ static void test_memory_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_forward_and_sync(void **state)
+OUTLINE_TEST(test_forward_and_sync)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     cJSON *outline;
@@ -247,7 +248,7 @@ static void expect_lanes(int count, const int (*edges)[2], int edge_count, const
 #define EXPECT_LANES(edges, lanes)                                                                                     \
     expect_lanes(sizeof(lanes) / sizeof *(lanes), edges, sizeof(edges) / sizeof *(edges), lanes)
 
-static void test_lanes(void **state)
+OUTLINE_TEST(test_lanes)
 {
     /* three at once, joined; then two again, of which one takes a lane that is free */
     static const int star[][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 4}, {2, 4}, {3, 4}, {4, 5}, {4, 6}, {5, 7}, {6, 7}};
@@ -264,7 +265,6 @@ static void test_lanes(void **state)
     /* a chain that has been joined goes on where it forks */
     static const int joined[][2] = {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {1, 5}};
     static const int joined_lanes[] = {0, 1, 0, 0, 2, 1};
-    (void)state;
     EXPECT_LANES(star, star_lanes);
     EXPECT_LANES(chains, chains_lanes);
     EXPECT_LANES(backwards, backwards_lanes);
@@ -272,9 +272,9 @@ static void test_lanes(void **state)
     EXPECT_LANES(joined, joined_lanes);
 }
 
-static void test_in_a_report(void **state)
+OUTLINE_TEST(test_in_a_report)
 {
-    bg_graph *graph = capture_picture(*state, broken_pass);
+    bg_graph *graph = capture_picture(f, broken_pass);
     bg_report *report;
     cJSON *root;
     char *text;
@@ -290,16 +290,4 @@ static void test_in_a_report(void **state)
     free(text);
     bg_report_destroy(report);
     bg_graph_destroy(graph);
-}
-
-#define OUTLINE_TEST(test) cmocka_unit_test_setup_teardown(test, pictures_setup, pictures_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        OUTLINE_TEST(test_breaks),         OUTLINE_TEST(test_write_backs),  OUTLINE_TEST(test_forks),
-        OUTLINE_TEST(test_kinds_of_nodes), OUTLINE_TEST(test_memory_nodes), OUTLINE_TEST(test_forward_and_sync),
-        OUTLINE_TEST(test_lanes),          OUTLINE_TEST(test_in_a_report),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

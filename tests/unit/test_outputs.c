@@ -72,9 +72,10 @@ static float replay(fixture *f, bg_graph *graph, float x)
     return get(&f->z);
 }
 
-static void test_write_back(void **state)
+#define OUTPUTS_TEST(name) TEST_F(name, setup, teardown, fixture *f)
+
+OUTPUTS_TEST(test_write_back)
 {
-    fixture *f = *state;
     bg_graph *graph;
     manner = ELSEWHERE;
     put(&f->x, 1);
@@ -89,9 +90,8 @@ static void test_write_back(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_write_back_that_capture_did_not_see(void **state)
+OUTPUTS_TEST(test_write_back_that_capture_did_not_see)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
     assert_int_equal(info_of(graph).steps, 2);
@@ -111,9 +111,8 @@ static void expect_refused(fixture *f, bg_status expected, const char *text)
     expect_usable(f, f->stream);
 }
 
-static void test_refused_at_capture(void **state)
+OUTPUTS_TEST(test_refused_at_capture)
 {
-    fixture *f = *state;
     manner = WRONG_SHAPE;
     expect_refused(f, BG_ERROR_SHAPE, "output y is f32 [32] where f32 [64] is expected");
     manner = WRONG_DTYPE;
@@ -124,9 +123,8 @@ static void test_refused_at_capture(void **state)
     expect_refused(f, BG_ERROR_OP, "output y without memory");
 }
 
-static void test_refused_at_replay(void **state)
+OUTPUTS_TEST(test_refused_at_replay)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
     manner = WRONG_SHAPE;
@@ -141,9 +139,8 @@ static void test_refused_at_replay(void **state)
 
 /* ---- plain calls ---- */
 
-static void test_plain_write_back(void **state)
+OUTPUTS_TEST(test_plain_write_back)
 {
-    fixture *f = *state;
     produce_args a = {.x = f->x, .y = f->y, .factor = 4};
     put(&f->x, 2);
     manner = ELSEWHERE;
@@ -164,9 +161,8 @@ BG_OP(forgetful, BG_IN(x), BG_OUT(y), BG_VALUE(char, flag), BG_VALUE(double, fac
     return from_cuda(cudaMemsetAsync(args->y.data, 0, N * sizeof(float), stream));
 }
 
-static void test_arguments_are_the_callers(void **state)
+OUTPUTS_TEST(test_arguments_are_the_callers)
 {
-    const fixture *f = *state;
     forgetful_args a = {.x = f->x, .y = f->y, .factor = 4};
     EXPECT_OK(BG_CALL_ARGS(forgetful, f->stream, &a));
     assert_ptr_equal(a.x.data, f->x.data);
@@ -181,9 +177,8 @@ static bg_status plain_call(fixture *f, float factor, bg_tensor *y)
     return status;
 }
 
-static void test_plain_bridge(void **state)
+OUTPUTS_TEST(test_plain_bridge)
 {
-    fixture *f = *state;
     bg_tensor first, second;
     put(&f->x, 2);
     manner = ELSEWHERE;
@@ -232,9 +227,8 @@ static void expect_bridges(fixture *f, int steps)
 }
 
 /* A bridge buffer that the body is given; one whose shape it tells by leaving its own memory. */
-static void test_bridges(void **state)
+OUTPUTS_TEST(test_bridges)
 {
-    fixture *f = *state;
     manner = ELSEWHERE;
     expect_bridges(f, 4); /* call, copy, call, launch that begins with the second copy */
     manner = NEGATIVE;
@@ -254,9 +248,8 @@ static bg_status tell_nonsense(void *args)
     return BG_OK;
 }
 
-static void test_bridge_by_shape_function(void **state)
+OUTPUTS_TEST(test_bridge_by_shape_function)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_shape)));
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
@@ -288,9 +281,8 @@ static bg_status shape_of_open(void *args)
     return BG_OK;
 }
 
-static void test_without_launching_a_body_runs_only_for_its_shape(void **state)
+OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.launch_segments = false;
@@ -314,9 +306,8 @@ static bg_status bridged_captured(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
 }
 
-static void test_bridge_of_a_captured_op(void **state)
+OUTPUTS_TEST(test_bridge_of_a_captured_op)
 {
-    fixture *f = *state;
     bg_graph *graph;
     manner = ELSEWHERE;
     EXPECT_OK(bg_capture_forward(&graph, bridged_captured, f, f->stream, NULL));
@@ -356,9 +347,8 @@ static bg_status split_pass(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
 }
 
-static void test_several_outputs(void **state)
+OUTPUTS_TEST(test_several_outputs)
 {
-    fixture *f = *state;
     bg_graph *graph;
     manner = ELSEWHERE;
     put(&f->x, 1);
@@ -399,9 +389,8 @@ static bg_status scratch_pass(void *user, cudaStream_t stream)
     return BG_CALL(with_scratch, stream, .x = f->x, .y = f->z);
 }
 
-static void test_scratch(void **state)
+OUTPUTS_TEST(test_scratch)
 {
-    fixture *f = *state;
     void *before[2], *none = &none;
     bg_graph *graph;
     scratch_bytes = 1000;
@@ -425,9 +414,8 @@ static void test_scratch(void **state)
     EXPECT_STATUS(bg_scratch(NULL, 8, &none), BG_ERROR_INVALID_ARGUMENT);
 }
 
-static void test_scratch_of_no_bytes_keeps_its_place(void **state)
+OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 {
-    fixture *f = *state;
     void *before;
     bg_graph *graph;
     scratch_bytes = 0;
@@ -441,9 +429,8 @@ static void test_scratch_of_no_bytes_keeps_its_place(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_growing_scratch_stays_small(void **state)
+OUTPUTS_TEST(test_growing_scratch_stays_small)
 {
-    fixture *f = *state;
     enum { STEP = 4096, REPLAYS = 200 };
     bg_graph *graph;
     scratch_bytes = STEP;
@@ -478,9 +465,8 @@ static bg_status tricky_pass(void *user, cudaStream_t stream)
     return BG_CALL(tricky, stream, .a = f->x, .b = f->y);
 }
 
-static void test_outputs_cannot_change_places(void **state)
+OUTPUTS_TEST(test_outputs_cannot_change_places)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     put(&f->y, 2);
@@ -505,9 +491,8 @@ static void test_outputs_cannot_change_places(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_no_bridge_after_a_failure(void **state)
+OUTPUTS_TEST(test_no_bridge_after_a_failure)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     produce_captured_args a = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 1};
@@ -518,9 +503,8 @@ static void test_no_bridge_after_a_failure(void **state)
     EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_SHAPE);
 }
 
-static void test_invalid_tensors(void **state)
+OUTPUTS_TEST(test_invalid_tensors)
 {
-    fixture *f = *state;
     bg_tensor bad = f->x;
     bad.rank = 9;
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
@@ -536,30 +520,4 @@ static void test_invalid_tensors(void **state)
     split_args a = {.x = f->x, .first = f->y, .parts = {f->y, f->y, f->y}, .count = bad};
     EXPECT_STATUS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("count has no memory");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_write_back),
-        TEST(test_write_back_that_capture_did_not_see),
-        TEST(test_refused_at_capture),
-        TEST(test_refused_at_replay),
-        TEST(test_plain_write_back),
-        TEST(test_arguments_are_the_callers),
-        TEST(test_plain_bridge),
-        TEST(test_bridges),
-        TEST(test_bridge_by_shape_function),
-        TEST(test_without_launching_a_body_runs_only_for_its_shape),
-        TEST(test_bridge_of_a_captured_op),
-        TEST(test_several_outputs),
-        TEST(test_scratch),
-        TEST(test_scratch_of_no_bytes_keeps_its_place),
-        TEST(test_growing_scratch_stays_small),
-        TEST(test_outputs_cannot_change_places),
-        TEST(test_no_bridge_after_a_failure),
-        TEST(test_invalid_tensors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

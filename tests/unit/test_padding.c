@@ -1,4 +1,5 @@
 /* BG_CHECK=padding: what of a padded batch depends on the rows beyond it, and what may. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <stdio.h>
@@ -174,7 +175,7 @@ static void check(model *m, bg_padding slots, double slot, int tokens, char *tex
 }
 
 /* Padding rows have slots that they own, or none. */
-static void test_right(void **state)
+FIXTURE_TEST(test_right)
 {
     static const struct {
         bg_padding padding;
@@ -183,29 +184,29 @@ static void test_right(void **state)
     char text[2000];
 
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
-        model m = {.f = *state};
+        model m = {.f = f};
         check(&m, slots[i].padding, slots[i].slot, TOKENS, text, sizeof text);
         assert_string_equal(text, "");
     }
 }
 
 /* Rows beyond the bucket are padding rows, too. */
-static void test_whole_buffers(void **state)
+FIXTURE_TEST(test_whole_buffers)
 {
     char text[2000];
-    model m = {.f = *state, .whole = true};
+    model m = {.f = f, .whole = true};
 
     check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
     assert_string_equal(text, "");
-    m = (model){.f = *state, .whole = true, .all = true};
+    m = (model){.f = f, .whole = true, .all = true};
     check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
     expect_text(text, "warning [padding] total#0 at ");
 }
 
 /* A negative slot is the last one. */
-static void test_wraps(void **state)
+FIXTURE_TEST(test_wraps)
 {
-    model m = {.f = *state, .wraps = true};
+    model m = {.f = f, .wraps = true};
     char text[2000];
 
     check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
@@ -218,9 +219,9 @@ static void test_wraps(void **state)
 }
 
 /* Padding rows have the slot of a row of the batch. */
-static void test_live_slot(void **state)
+FIXTURE_TEST(test_live_slot)
 {
-    model m = {.f = *state, .wraps = true}; /* what is in the cache is wrong */
+    model m = {.f = f, .wraps = true}; /* what is in the cache is wrong */
     char text[2000];
 
     check(&m, BG_PAD_REPEAT_LAST, 0, TOKENS, text, sizeof text);
@@ -228,9 +229,9 @@ static void test_live_slot(void **state)
 }
 
 /* The first op that lets padding rows in, not the one whose rows are wrong. */
-static void test_sum(void **state)
+FIXTURE_TEST(test_sum)
 {
-    model m = {.f = *state, .all = true};
+    model m = {.f = f, .all = true};
     char text[2000];
 
     check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
@@ -239,9 +240,9 @@ static void test_sum(void **state)
 }
 
 /* A batch that fills its bucket has no padding rows. */
-static void test_full(void **state)
+FIXTURE_TEST(test_full)
 {
-    model m = {.f = *state, .all = true};
+    model m = {.f = f, .all = true};
     char text[2000];
 
     check(&m, BG_PAD_SENTINEL, -1, BUCKET, text, sizeof text);
@@ -249,26 +250,12 @@ static void test_full(void **state)
 }
 
 /* What differs anyway tells nothing. */
-static void test_varies(void **state)
+FIXTURE_TEST(test_varies)
 {
-    model m = {.f = *state, .varies = true};
+    model m = {.f = f, .varies = true};
     char text[2000];
 
     check(&m, BG_PAD_SENTINEL, -1, TOKENS, text, sizeof text);
     expect_text(text, "note [not-repeatable] count_passes#0");
     assert_null(strstr(text, "warning"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_right, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_whole_buffers, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_wraps, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_live_slot, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_sum, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_full, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_varies, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

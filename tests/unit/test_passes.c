@@ -1,6 +1,7 @@
 /* One pass, run in every way that there is: captured, replayed, by bg_forward_run, as a runner's warm-up and eager run,
  * in the debug modes, without breaks, beside a shadow. Each way has to give the same results and the same errors, and
  * to give back what it took. */
+#include "tests/support/test.h"
 #include "tests/support/pool_support.h"
 
 #include <stdlib.h>
@@ -270,15 +271,15 @@ static bg_status ignores_a_failure(subject *s, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_errors_stick(void **state)
+FIXTURE_TEST(test_errors_stick)
 {
     subject s;
-    open_subject(&s, *state, ignores_a_failure);
+    open_subject(&s, f, ignores_a_failure);
     for (int w = 0; w < WAYS; w++) {
         bg_status status;
         failing = true;
         s.nested = BG_ERROR_OP;
-        status = run_way(&ways[w], &s, ((fixture *)*state)->stream);
+        status = run_way(&ways[w], &s, ((fixture *)f)->stream);
         failing = false;
         if (strstr(ways[w].name, "captured by a pattern") || strstr(ways[w].name, "inline") ||
             (strstr(ways[w].name, "without breaks") && ways[w].run == replay)) {
@@ -290,7 +291,7 @@ static void test_errors_stick(void **state)
                      bg_status_name(s.nested));
         EXPECT_ERROR("may_fail#0");
         EXPECT_ERROR("it was told to fail");
-        EXPECT_STATUS(run_way(&ways[w], &s, ((fixture *)*state)->stream), BG_OK);
+        EXPECT_STATUS(run_way(&ways[w], &s, ((fixture *)f)->stream), BG_OK);
     }
     close_subject(&s);
 }
@@ -301,9 +302,8 @@ static bg_status handles_a_failure(subject *s, cudaStream_t stream)
 }
 
 /* Where the op is captured, what fails in it fails its capture. */
-static void test_eager_bodies_handle_their_failures(void **state)
+FIXTURE_TEST(test_eager_bodies_handle_their_failures)
 {
-    fixture *f = *state;
     subject s;
     open_subject(&s, f, handles_a_failure);
     failing = true;
@@ -336,9 +336,9 @@ static bg_status calls_a_helper_twice(subject *s, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = once, .b = twice, .y = s->y);
 }
 
-static void test_bridge_buffers_of_one_line(void **state)
+FIXTURE_TEST(test_bridge_buffers_of_one_line)
 {
-    expect_everywhere(*state, calls_a_helper_twice, 12);
+    expect_everywhere(f, calls_a_helper_twice, 12);
 }
 
 /* ---- joins ---- */
@@ -354,9 +354,9 @@ static bg_status joined_by_an_eager_op(subject *s, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_joins_at_eager_ops(void **state)
+FIXTURE_TEST(test_joins_at_eager_ops)
 {
-    expect_everywhere(*state, joined_by_an_eager_op, 2);
+    expect_everywhere(f, joined_by_an_eager_op, 2);
 }
 
 /* The same by a bare break; and what the other stream goes on with comes after it. */
@@ -372,9 +372,9 @@ static bg_status joined_by_a_break(subject *s, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = s->z, .y = s->y, .factor = 1);
 }
 
-static void test_joins_at_bare_breaks(void **state)
+FIXTURE_TEST(test_joins_at_bare_breaks)
 {
-    expect_everywhere(*state, joined_by_a_break, 5);
+    expect_everywhere(f, joined_by_a_break, 5);
 }
 
 /* options.join_at_end; the runner's captures want their streams joined, its eager runs join them. */
@@ -384,9 +384,8 @@ static bg_status joined_at_the_end(subject *s, cudaStream_t stream)
     return BG_CALL(dawdle, s->other, .x = s->x, .y = s->y);
 }
 
-static void test_joins_at_the_end(void **state)
+FIXTURE_TEST(test_joins_at_the_end)
 {
-    fixture *f = *state;
     subject s;
     open_subject(&s, f, joined_at_the_end);
     s.copies = true;
@@ -419,9 +418,9 @@ static bg_status forks_from_a_break(subject *s, cudaStream_t stream)
     return bg_event_destroy(event);
 }
 
-static void test_streams_that_fork_from_a_break(void **state)
+FIXTURE_TEST(test_streams_that_fork_from_a_break)
 {
-    expect_everywhere(*state, forks_from_a_break, 6);
+    expect_everywhere(f, forks_from_a_break, 6);
 }
 
 /* ---- the pool ---- */
@@ -441,9 +440,8 @@ static bg_status releases_what_is_read(subject *s, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = s->z, .b = b, .y = s->y);
 }
 
-static void test_blocks_that_a_fork_uses(void **state)
+FIXTURE_TEST(test_blocks_that_a_fork_uses)
 {
-    fixture *f = *state;
     subject s;
 
     open_subject(&s, f, releases_what_is_read);
@@ -477,10 +475,9 @@ static bg_status keeps_what_it_takes(subject *s, cudaStream_t stream)
     return BG_CALL(scale_eagerly, stream, .x = bridge, .y = s->y, .factor = 1);
 }
 
-static void test_replays_leak_nothing(void **state)
+FIXTURE_TEST(test_replays_leak_nothing)
 {
     static const char *const settings[][2] = {{"BG_DEBUG", "forward"}, {"BG_SHADOW", "1"}, {"BG_SHADOW", "calls"}};
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     subject s;
 
@@ -509,9 +506,8 @@ static void test_replays_leak_nothing(void **state)
 
 /* ---- bg_forward_run ---- */
 
-static void test_memory_is_given_back(void **state)
+FIXTURE_TEST(test_memory_is_given_back)
 {
-    fixture *f = *state;
     subject s;
     size_t before;
 
@@ -530,9 +526,8 @@ static bg_status spoils_the_state(subject *s, cudaStream_t stream)
     return BG_CALL(may_fail, stream, .x = s->x);
 }
 
-static void test_state_is_put_back_after_a_failure(void **state)
+FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     subject s;
 
@@ -556,9 +551,8 @@ static bg_status runs_another(subject *s, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_wrong_arguments(void **state)
+FIXTURE_TEST(test_wrong_arguments)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     cudaGraph_t graph = NULL;
     bg_capture *capture;
@@ -587,9 +581,8 @@ static void test_wrong_arguments(void **state)
 }
 
 /* What fails in a pass beside a capture of the thread is none of the capture's. */
-static void test_a_failure_beside_a_capture(void **state)
+FIXTURE_TEST(test_a_failure_beside_a_capture)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph = NULL;
     subject s;
@@ -607,24 +600,4 @@ static void test_a_failure_beside_a_capture(void **state)
     expect_all(&ways[3], "y", &s.y, 4);
     bg_graph_destroy(graph);
     close_subject(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_errors_stick, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_eager_bodies_handle_their_failures, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_bridge_buffers_of_one_line, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_joins_at_eager_ops, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_joins_at_bare_breaks, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_joins_at_the_end, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_streams_that_fork_from_a_break, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_blocks_that_a_fork_uses, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_replays_leak_nothing, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_memory_is_given_back, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_state_is_put_back_after_a_failure, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_arguments, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_a_failure_beside_a_capture, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

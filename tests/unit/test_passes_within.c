@@ -1,4 +1,5 @@
 /* Passes inside of captures, captures and passes inside of passes, and what crosses between them. */
+#include "tests/support/test.h"
 #include "tests/support/pool_support.h"
 
 #include <pthread.h>
@@ -97,10 +98,10 @@ static void expect_replays(subject *s, const char *shadow)
 }
 
 /* An event of a segment is waited for in the pass of a body, one of that pass in the next segment. */
-static void test_events_of_a_pass_in_a_body(void **state)
+FIXTURE_TEST(test_events_of_a_pass_in_a_body)
 {
     for (int how = 0; how < 8; how++) {
-        subject s = {.f = *state};
+        subject s = {.f = f};
         current = &s;
         if (how & 1)
             EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming));
@@ -118,10 +119,10 @@ static void test_events_of_a_pass_in_a_body(void **state)
 }
 
 /* The shadow of the outer pass has nothing to do with the calls of the inner one, which are gone with it. */
-static void test_passes_in_a_shadowed_pass(void **state)
+FIXTURE_TEST(test_passes_in_a_shadowed_pass)
 {
     for (int how = 0; how < 4; how++) {
-        subject s = {.f = *state};
+        subject s = {.f = f};
         bg_report *report = NULL;
         current = &s;
         if (how & 1)
@@ -150,9 +151,9 @@ static bg_status captures(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = s->f->z, .y = s->f->z, .factor = 2);
 }
 
-static void test_a_capture_in_a_pass(void **state)
+FIXTURE_TEST(test_a_capture_in_a_pass)
 {
-    subject s = {.f = *state};
+    subject s = {.f = f};
     put(&s.f->x, 1);
     EXPECT_OK(bg_forward_run(captures, &s, s.f->stream, NULL));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
@@ -174,9 +175,9 @@ static bg_status runs_a_lazy_runner(void *user, cudaStream_t stream)
     return bg_runner_run(s->runner, &batch, NULL, NULL, NULL);
 }
 
-static void test_a_lazy_runner_in_a_pass(void **state)
+FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
 {
-    subject s = {.f = *state};
+    subject s = {.f = f};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
 
     config.lazy = true;
@@ -201,9 +202,9 @@ static bg_status leaves_a_capture(void *user, cudaStream_t stream)
 }
 
 /* It would take the stream of the pass in, where that joins the fork. */
-static void test_a_capture_left_on_a_fork(void **state)
+FIXTURE_TEST(test_a_capture_left_on_a_fork)
 {
-    subject s = {.f = *state};
+    subject s = {.f = f};
     for (int breaks = 0; breaks < 2; breaks++) {
         enum cudaStreamCaptureStatus capturing;
         cudaGraph_t left = NULL;
@@ -239,9 +240,9 @@ BG_EAGER_OP(waits, BG_INOUT(z))
     return bg_stream_wait_event(stream, current->in);
 }
 
-static void test_events_beside_a_capture(void **state)
+FIXTURE_TEST(test_events_beside_a_capture)
 {
-    subject s = {.f = *state};
+    subject s = {.f = f};
 
     current = &s;
     put(&s.f->x, 1);
@@ -295,9 +296,9 @@ static void *run_in_thread(void *user)
 }
 
 /* cudaStreamPerThread is another stream there, under the same name. */
-static void test_a_pool_goes_to_another_thread(void **state)
+FIXTURE_TEST(test_a_pool_goes_to_another_thread)
 {
-    subject s = {.f = *state};
+    subject s = {.f = f};
     put(&s.f->x, 1);
     for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
         bg_runner_config config = BG_RUNNER_CONFIG_INIT;
@@ -317,16 +318,4 @@ static void test_a_pool_goes_to_another_thread(void **state)
     }
     if (hostcuda_seed != NULL)
         hostcuda_seed(0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_events_of_a_pass_in_a_body),    TEST(test_passes_in_a_shadowed_pass),
-        TEST(test_a_capture_in_a_pass),           TEST(test_a_lazy_runner_in_a_pass),
-        TEST(test_a_capture_left_on_a_fork),      TEST(test_events_beside_a_capture),
-        TEST(test_a_pool_goes_to_another_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Two devices and each other's memory: access that is enabled, and copies between them. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -6,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
 #pragma weak hostcuda_seed
 
@@ -71,9 +74,8 @@ static void expect_bytes(const void *memory, unsigned char value)
 
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
-static void test_questions(void **state)
+TEST(test_questions)
 {
-    (void)state;
     int answer = -1;
     OK(cudaDeviceCanAccessPeer(&answer, 0, 0));
     assert_int_equal(answer, 0);
@@ -87,9 +89,8 @@ static void test_questions(void **state)
     assert_int_equal(answer, 1);
 }
 
-static void test_access(void **state)
+TEST(test_access)
 {
-    (void)state;
     EXPECT_CODE(cudaDeviceEnablePeerAccess(-1, 0), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaDeviceEnablePeerAccess(devices, 0), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaDeviceDisablePeerAccess(-1), cudaErrorInvalidDevice);
@@ -105,9 +106,8 @@ static void test_access(void **state)
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
-    (void)state;
     need_peers();
     OK(cudaMemcpyPeer(here, 0, there, 1, BYTES / 2));
     expect_bytes(there, 2);
@@ -143,9 +143,8 @@ static void check_order(cudaStream_t source, cudaStream_t target, unsigned char 
     expect_bytes(here, (unsigned char)value);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     enum { SEEDS = 60 };
     const unsigned flags[] = {cudaStreamDefault, cudaStreamNonBlocking};
     need_peers();
@@ -169,9 +168,8 @@ static void test_order(void **state)
     OK(cudaFree(copy));
 }
 
-static void test_no_copies_in_a_capture(void **state)
+TEST(test_no_copies_in_a_capture)
 {
-    (void)state;
     cudaGraph_t graph = NULL;
     need_peers();
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -181,9 +179,8 @@ static void test_no_copies_in_a_capture(void **state)
     assert_null(graph);
 }
 
-static void test_driver(void **state)
+TEST(test_driver)
 {
-    (void)state;
     PFN_cuMemcpyPeer_v4000 copy = NULL;
     PFN_cuDevicePrimaryCtxRetain_v7000 retain = NULL;
     PFN_cuDevicePrimaryCtxRelease_v11000 release = NULL;
@@ -202,13 +199,4 @@ static void test_driver(void **state)
     CU_OK(release(1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_access),
-        cmocka_unit_test(test_copies),    cmocka_unit_test(test_no_copies_in_a_capture),
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_driver),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 1); /* a GPU's library does not look */
-    return cmocka_run_group_tests_name("peers", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,4 +1,5 @@
 /* CUDA errors that are pending before a call, or that a program's own functions leave: they stay the program's. */
+#include "tests/support/test.h"
 #include "tests/support/fragile_pass.h"
 
 #include <hostcuda/hostcuda.h>
@@ -7,10 +8,11 @@
 #pragma weak hostcuda_fail
 #pragma weak hostcuda_faults
 
+#define PENDING_ERRORS_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
+
 /* A CUDA error that was pending before a call is the caller's, and stays. */
-static void test_pending_error_stays(void **state)
+PENDING_ERRORS_TEST(test_pending_error_stays)
 {
-    fixture *f = *state;
     bg_graph *graph;
     (void)cudaSetDevice(-1);
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
@@ -39,9 +41,8 @@ BG_EAGER_OP(greedy_later)
 
 /* Memory that a body asks for fails, where nothing has looked at the caller's error before: at capture and in a replay
  * beside a graph's last stream. It stays where there is one; where there is none, no other takes its place. */
-static void test_pending_error_beside_scratch(void **state)
+PENDING_ERRORS_TEST(test_pending_error_beside_scratch)
 {
-    fixture *f = *state;
     for (int pending = 0; pending < 2; pending++) {
         bg_capture *capture;
         bg_graph *graph;
@@ -103,9 +104,8 @@ static bg_status bare_pass(void *user, cudaStream_t stream)
 }
 
 /* What the program leaves in its own functions stays, too, where a call of the library fails next. */
-static void test_errors_left_in_bodies_stay(void **state)
+PENDING_ERRORS_TEST(test_errors_left_in_bodies_stay)
 {
-    fixture *f = *state;
     if (!hostcuda_fail) {
         print_message("skipped: calls fail on request on the host device only\n");
         skip();
@@ -126,15 +126,4 @@ static void test_errors_left_in_bodies_stay(void **state)
         assert_int_not_equal(cudaGetLastError(), cudaSuccess);
         expect_works(f);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fragile_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_pending_error_stays),
-        TEST(test_pending_error_beside_scratch),
-        TEST(test_errors_left_in_bodies_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* cudaMallocPitch, cudaMalloc3D and cudaMemset3D: shapes, errors, and what a capture makes of them. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
@@ -43,9 +44,8 @@ static struct cudaPitchedPtr make_box(int value)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     char *memory = NULL, host[HEIGHT][WIDTH], back[HEIGHT][WIDTH];
     size_t pitch = 0;
     OK(cudaMallocPitch((void **)&memory, &pitch, WIDTH, HEIGHT));
@@ -61,9 +61,8 @@ static void test_rows(void **state)
     OK(cudaFree(memory));
 }
 
-static void test_rows_refused(void **state)
+TEST(test_rows_refused)
 {
-    (void)state;
     void *memory = &memory;
     size_t pitch = 0;
     EXPECT_CODE(cudaMallocPitch(NULL, &pitch, 1, 1), cudaErrorInvalidValue);
@@ -78,9 +77,8 @@ static void test_rows_refused(void **state)
 }
 
 /* The driver wants rows, and an element that a thread reads at once. */
-static void test_rows_of_the_driver(void **state)
+TEST(test_rows_of_the_driver)
 {
-    (void)state;
     static const unsigned wrong[] = {0, 7, 12, 17};
     CUdeviceptr memory = 0;
     size_t pitch = 0;
@@ -99,9 +97,8 @@ static void test_rows_of_the_driver(void **state)
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
-static void test_boxes(void **state)
+TEST(test_boxes)
 {
-    (void)state;
     struct cudaPitchedPtr box = make_box(0);
     assert_true(box.pitch >= WIDTH && box.pitch % 256 == 0);
     assert_int_equal(box.xsize, WIDTH);
@@ -109,9 +106,8 @@ static void test_boxes(void **state)
     OK(cudaFree(box.ptr));
 }
 
-static void test_boxes_refused(void **state)
+TEST(test_boxes_refused)
 {
-    (void)state;
     struct cudaPitchedPtr box = {&box, 0, 0, 0};
     EXPECT_CODE(cudaMalloc3D(NULL, EXTENT), cudaErrorInvalidValue);
     EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, 1, 1})), cudaErrorInvalidValue);
@@ -141,9 +137,8 @@ static bool has_box(const struct cudaPitchedPtr *box, struct cudaExtent extent, 
     return good;
 }
 
-static void test_fills(void **state)
+TEST(test_fills)
 {
-    (void)state;
     static const struct cudaExtent extents[] = {
         {WIDTH, HEIGHT, DEPTH}, {WIDTH, HEIGHT, 2}, {33, 2, DEPTH}, {1, 1, 1}, {WIDTH, HEIGHT, 1},
     };
@@ -164,9 +159,8 @@ static void expect_fill(struct cudaPitchedPtr box, struct cudaExtent extent, cud
     EXPECT_CODE(cudaMemset3DAsync(box, 2, extent, stream), code);
 }
 
-static void test_fills_refused(void **state)
+TEST(test_fills_refused)
 {
-    (void)state;
     struct cudaPitchedPtr box = make_box(1), other = box;
     char *host = malloc(box.pitch * HEIGHT * DEPTH);
     expect_fill(box, (struct cudaExtent){SIZE_MAX, HEIGHT, DEPTH}, cudaErrorInvalidValue);
@@ -197,9 +191,8 @@ static void expect_copy(const struct cudaMemcpy3DParms *copy, cudaError_t code)
     EXPECT_CODE(cudaMemcpy3DAsync(copy, stream), code);
 }
 
-static void test_copies_refused(void **state)
+TEST(test_copies_refused)
 {
-    (void)state;
     const size_t too_much = (size_t)0x7fffffff + 1;
     struct cudaPitchedPtr from = make_box(1), to = make_box(2);
     const struct cudaMemcpy3DParms good = {
@@ -230,9 +223,8 @@ static void test_copies_refused(void **state)
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 /* Each is one call by its own name, whatever it is made of. */
-static void test_faults(void **state)
+TEST(test_faults)
 {
-    (void)state;
     struct cudaPitchedPtr box = {NULL, 0, 0, 0};
     void *memory = NULL;
     size_t pitch = 0;
@@ -262,9 +254,8 @@ static void test_faults(void **state)
 /* ---- managed memory ---------------------------------------------------------------------------------------------- */
 
 /* A device says whether it has any. */
-static void test_managed_memory(void **state)
+TEST(test_managed_memory)
 {
-    (void)state;
     int *memory = NULL, managed = 0;
     OK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0));
     EXPECT_CODE(cudaMallocManaged((void **)&memory, sizeof *memory, cudaMemAttachGlobal),
@@ -284,9 +275,8 @@ static void expect_no_graph(void)
     assert_null(graph);
 }
 
-static void test_allocations_in_a_capture(void **state)
+TEST(test_allocations_in_a_capture)
 {
-    (void)state;
     void *memory = NULL;
     size_t pitch = 0;
     struct cudaPitchedPtr box;
@@ -304,9 +294,8 @@ static void test_allocations_in_a_capture(void **state)
     OK(cudaFree(memory));
 }
 
-static void test_fills_in_a_capture(void **state)
+TEST(test_fills_in_a_capture)
 {
-    (void)state;
     struct cudaPitchedPtr box = make_box(1);
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -332,21 +321,4 @@ static void test_fills_in_a_capture(void **state)
     OK(cudaFree(box.ptr));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_rows_refused),
-        cmocka_unit_test(test_rows_of_the_driver),
-        cmocka_unit_test(test_boxes),
-        cmocka_unit_test(test_boxes_refused),
-        cmocka_unit_test(test_fills),
-        cmocka_unit_test(test_fills_refused),
-        cmocka_unit_test(test_copies_refused),
-        cmocka_unit_test(test_managed_memory),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_allocations_in_a_capture),
-        cmocka_unit_test(test_fills_in_a_capture),
-    };
-    return cmocka_run_group_tests_name("pitched memory", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,10 +1,6 @@
 /* The sentences that name many ranks and where they are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -25,9 +21,8 @@ static void expect_cut(const char *from, size_t room, const char *expected)
     assert_true(strlen(text) < room);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     expect_cut("bucket 8", 9, "bucket 8");
     expect_cut("bucket 8, replay 12", 16, "bucket 8...");
     expect_cut("bucket 8 replay 12", 12, "bucket 8...");
@@ -37,7 +32,7 @@ static void test_cut(void **state)
     expect_cut("", 8, "");
 }
 
-static void test_together(void **state)
+TEST(test_together)
 {
     static const char hung[] = "bucket 8, replay 12, step 3 of 7 (segment 3, op call all_reduce#1) has not finished";
     bg__place places[] = {{.text = hung},
@@ -50,7 +45,6 @@ static void test_together(void **state)
                           {.text = NULL},
                           {.text = "does not answer"}};
     char text[BG__SENTENCE_MAX];
-    (void)state;
     bg__say_places(text, sizeof text, "too late", places, 9);
     assert_string_equal(text, "too late: ranks 0, 2-5: bucket 8, replay 12, step 3 of 7 (segment 3, op call "
                               "all_reduce#1) has not finished; ranks 1, 6: not in a replay; rank 8: does not answer");
@@ -133,9 +127,8 @@ static void expect_all_named(int count, const char *format)
     free(c);
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
-    (void)state;
     for (int count = 1; count <= MANY; count++)
         expect_all_named(count, "piecewise decode 4096 variant 17, replay 123456, step 17 of 99 (segment 8 of a long "
                                 "name, op call a_quite_long_name_of_an_op#%d) has not finished");
@@ -144,12 +137,11 @@ static void test_many(void **state)
 }
 
 /* Scattered over two places: the longest list that 64 ranks make. */
-static void test_scattered(void **state)
+TEST(test_scattered)
 {
     static bool named[MOST];
     bg__place places[MANY];
     char text[BG__SENTENCE_MAX];
-    (void)state;
     for (int step = 2; step <= 3; step++) {
         for (int i = 0; i < MANY; i++)
             places[i].text = i % step
@@ -161,11 +153,10 @@ static void test_scattered(void **state)
 }
 
 /* So scattered that no list has room: it tells how many more there are. */
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
     struct crowd *c = make_crowd(MOST, "%d bucket");
     char text[BG__SENTENCE_MAX];
-    (void)state;
     bg__say_places(text, sizeof text, "why", c->places, MOST);
     print_message("%s\n", text);
     assert_non_null(strstr(text, "; rank 9: 9 bucket; rank 10: 10 bucket; "));
@@ -177,19 +168,6 @@ static void test_too_many(void **state)
     assert_non_null(strstr(text, ", 98, 100, 102, 104 and 1995 more: there; ranks 1, 3, 5"));
     free(c);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),       cmocka_unit_test(test_together), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_scattered), cmocka_unit_test(test_too_many),
-    };
-    return cmocka_run_group_tests_name("places", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

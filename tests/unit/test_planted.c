@@ -80,9 +80,10 @@ static void need_root(void)
     skip();
 }
 
-static void test_made_names(void **state)
+#define PLANTED_TEST(name) TEST_F(name, setup, teardown, void *state)
+
+PLANTED_TEST(test_made_names)
 {
-    (void)state;
     assert_int_equal(symlink(secret, path), 0);
     EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
     expect_report();
@@ -102,11 +103,10 @@ static void test_made_names(void **state)
     expect_secret();
 }
 
-static void test_made_descriptors(void **state)
+PLANTED_TEST(test_made_descriptors)
 {
     struct stat about;
     int descriptor;
-    (void)state;
     assert_int_equal(symlink(secret, path), 0);
     descriptor = bg__file_create(path);
     assert_true(descriptor >= 0);
@@ -122,12 +122,11 @@ static void test_made_descriptors(void **state)
 }
 
 /* A pipe that the user names is written into, and stays one. */
-static void test_given_pipe(void **state)
+PLANTED_TEST(test_given_pipe)
 {
     char text[256] = "";
     struct stat about;
     int descriptor;
-    (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
     descriptor = open(path, O_RDWR | O_CLOEXEC);
     assert_true(descriptor >= 0);
@@ -139,14 +138,13 @@ static void test_given_pipe(void **state)
     assert_true(S_ISFIFO(about.st_mode));
 }
 
-static void test_reading(void **state)
+PLANTED_TEST(test_reading)
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg__override *override = NULL;
     bg_report *read = NULL;
     char *text = NULL, list[128];
     size_t size = 0;
-    (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
     EXPECT_STATUS(bg_report_read(&read, path), BG_ERROR_IO);
     EXPECT_ERROR("report cannot be read: it is a pipe, not a file; name a regular file");
@@ -173,10 +171,9 @@ static void test_reading(void **state)
 }
 
 /* In a directory that all share, what another user put under a name that the user gave is not written through. */
-static void test_given_names_of_others(void **state)
+PLANTED_TEST(test_given_names_of_others)
 {
     char beside[128];
-    (void)state;
     need_root();
     snprintf(beside, sizeof beside, "%s/", path);
     assert_int_equal(symlink(secret, path), 0);
@@ -208,11 +205,10 @@ static void test_given_names_of_others(void **state)
 }
 
 /* In a process without rights over the file: it stays, and the sentence says so. */
-static void test_a_file_of_another_user(void **state)
+PLANTED_TEST(test_a_file_of_another_user)
 {
     int status = -1;
     pid_t pid;
-    (void)state;
     need_root();
     pid = fork();
     assert_true(pid >= 0);
@@ -226,19 +222,4 @@ static void test_a_file_of_another_user(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     expect_secret();
-}
-
-#define PLANTED_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLANTED_TEST(test_made_names),
-        PLANTED_TEST(test_made_descriptors),
-        PLANTED_TEST(test_given_pipe),
-        PLANTED_TEST(test_reading),
-        PLANTED_TEST(test_given_names_of_others),
-        PLANTED_TEST(test_a_file_of_another_user),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Replays with patterns in memory that no op may read: only what changes with them is reported. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -102,9 +103,8 @@ static bg_report *poison(fixture *f, bg_graph *graph, const bg_tensor *output)
 
 /* ---- tests ---- */
 
-static void test_clean(void **state)
+FIXTURE_TEST(test_clean)
 {
-    fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->z, .factor = 2));
     EXPECT_OK(BG_CALL(sum, f->stream, .x = f->z, .y = f->y));
@@ -112,9 +112,8 @@ static void test_clean(void **state)
 }
 
 /* y is read and written by each replay: state, which is put back before each. */
-static void test_state(void **state)
+FIXTURE_TEST(test_state)
 {
-    fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     for (int i = 0; i < 3; i++)
         EXPECT_OK(BG_CALL(sum, f->stream, .x = f->x, .y = f->y));
@@ -122,9 +121,8 @@ static void test_state(void **state)
     EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
 }
 
-static void test_output_never_written(void **state)
+FIXTURE_TEST(test_output_never_written)
 {
-    fixture *f = *state;
     bg_capture *capture;
     int line;
 
@@ -147,9 +145,8 @@ static void test_output_never_written(void **state)
     }
 }
 
-static void test_output_of_no_call(void **state)
+FIXTURE_TEST(test_output_of_no_call)
 {
-    fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "", 0,
@@ -157,9 +154,8 @@ static void test_output_of_no_call(void **state)
 }
 
 /* What an op leaves unwritten is its own fault, not that of the op that reads it. */
-static void test_unwritten_on_the_way(void **state)
+FIXTURE_TEST(test_unwritten_on_the_way)
 {
-    fixture *f = *state;
     for (int left_out = 0; left_out < 2; left_out++) {
         bg_capture *capture = begin(f, NULL);
         int line = __LINE__ + 1;
@@ -174,9 +170,8 @@ static void test_unwritten_on_the_way(void **state)
 }
 
 /* An op that launches nothing leaves nothing to step over. */
-static void test_no_work(void **state)
+FIXTURE_TEST(test_no_work)
 {
-    fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = N));
@@ -193,9 +188,8 @@ BG_OP(touch, BG_INOUT(y))
 }
 
 /* One that had nothing to do with what it got is not where that comes from. */
-static void test_no_work_to_do(void **state)
+FIXTURE_TEST(test_no_work_to_do)
 {
-    fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     int line;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
@@ -207,9 +201,8 @@ static void test_no_work_to_do(void **state)
 }
 
 /* A part that nobody reads harms nobody. */
-static void test_unwritten_and_unread(void **state)
+FIXTURE_TEST(test_unwritten_and_unread)
 {
-    fixture *f = *state;
     bg_tensor shorter = bg_tensor_1d(f->y.data, BG_F32, N - 1), out = bg_tensor_1d(f->z.data, BG_F32, N - 1);
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = 1));
@@ -218,9 +211,8 @@ static void test_unwritten_and_unread(void **state)
 }
 
 /* The pool's blocks end at multiples of 256 bytes. */
-static void test_padding(void **state)
+FIXTURE_TEST(test_padding)
 {
-    fixture *f = *state;
     bg_pool *pool = NULL;
     bg_tensor x = {.dtype = BG_F32, .rank = 1, .dim = {N - 8}};
 
@@ -242,9 +234,8 @@ static void test_padding(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_scratch(void **state)
+FIXTURE_TEST(test_scratch)
 {
-    fixture *f = *state;
     bg_pool *pools[2] = {NULL, NULL};
 
     EXPECT_OK(bg_pool_create(&pools[1], NULL));
@@ -263,9 +254,8 @@ static void test_scratch(void **state)
     bg_pool_destroy(pools[1]);
 }
 
-static void test_released_block(void **state)
+FIXTURE_TEST(test_released_block)
 {
-    fixture *f = *state;
     bg_pool *pool = NULL;
     void *block;
 
@@ -293,9 +283,8 @@ static void test_released_block(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_eager(void **state)
+FIXTURE_TEST(test_eager)
 {
-    fixture *f = *state;
     for (int left_out = 0; left_out < 2; left_out++) {
         bg_tensor open = {.dtype = BG_F32, .rank = 1, .dim = {N}};
         produce_args produced = {.x = f->x, .y = open, .left_out = left_out};
@@ -315,9 +304,8 @@ static void test_eager(void **state)
 }
 
 /* A segment that cannot be taken apart, of which the calls are compared where it ends. */
-static void test_whole_segment(void **state)
+FIXTURE_TEST(test_whole_segment)
 {
-    fixture *f = *state;
     for (int clear = 0; clear < 2; clear++) {
         bg_capture *capture = begin(f, NULL);
         void *own = NULL;
@@ -336,9 +324,8 @@ static void test_whole_segment(void **state)
     }
 }
 
-static void test_not_repeatable(void **state)
+FIXTURE_TEST(test_not_repeatable)
 {
-    fixture *f = *state;
     bg_capture *capture;
     int line;
     EXPECT_CUDA(cudaMalloc((void **)&counter, BYTES));
@@ -353,9 +340,8 @@ static void test_not_repeatable(void **state)
 }
 
 /* Nothing is replayed where an address is stale. */
-static void test_stale(void **state)
+FIXTURE_TEST(test_stale)
 {
-    fixture *f = *state;
     bg_tensor x = f->x;
     bg_capture *capture;
     int line;
@@ -371,9 +357,8 @@ static void test_stale(void **state)
     }
 }
 
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
-    fixture *f = *state;
     bg_tensor bad = {.dtype = BG_F32, .rank = BG_MAX_RANK + 1}, host;
     float memory[4] = {0};
     bg_report *report = NULL;
@@ -393,27 +378,4 @@ static void test_errors(void **state)
     EXPECT_OK(bg_check_poison(graph, NULL, 0, f->stream, &report));
     EXPECT_NO_FINDING(report);
     bg_graph_destroy(graph);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_clean),
-                                       TEST(test_state),
-                                       TEST(test_output_never_written),
-                                       TEST(test_output_of_no_call),
-                                       TEST(test_unwritten_on_the_way),
-                                       TEST(test_no_work),
-                                       TEST(test_no_work_to_do),
-                                       TEST(test_unwritten_and_unread),
-                                       TEST(test_padding),
-                                       TEST(test_scratch),
-                                       TEST(test_released_block),
-                                       TEST(test_eager),
-                                       TEST(test_whole_segment),
-                                       TEST(test_not_repeatable),
-                                       TEST(test_stale),
-                                       TEST(test_errors)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,16 @@
 /* The memory pool: growth, best fit, reuse in order, buckets, and blocks that never overlap. */
+#include "tests/support/test.h"
 #include "tests/support/pool_support.h"
 
 #include <stdlib.h>
 
 /* ---- growth ---- */
 
-static void test_memory_is_mapped_when_it_is_needed(void **state)
+FIXTURE_TEST(test_memory_is_mapped_when_it_is_needed)
 {
     size_t page = pool_page();
     bg_pool *pool = pool_make(RESERVE, 0);
     char *blocks[3];
-    (void)state;
 
     assert_int_equal(pool_stats(pool).mapped, 0);
     blocks[0] = pool_take(pool, 1);
@@ -30,9 +30,8 @@ static void test_memory_is_mapped_when_it_is_needed(void **state)
 }
 
 /* Across the borders of what was mapped step by step, by kernels, copies and fills. */
-static void test_blocks_hold_what_is_written(void **state)
+FIXTURE_TEST(test_blocks_hold_what_is_written)
 {
-    fixture *f = *state;
     bg_pool *pool = pool_make(RESERVE, 0);
     size_t page = pool_page(), n = 3 * page / sizeof(float);
     float *host = malloc(n * sizeof *host);
@@ -59,10 +58,9 @@ static void test_blocks_hold_what_is_written(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_defaults(void **state)
+TEST_F(test_defaults, fixture_setup, fixture_teardown, void *ptr)
 {
     bg_pool *pool;
-    void *ptr = *state;
     size_t before = free_device_memory();
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, 0, &ptr));
@@ -77,11 +75,10 @@ static void test_defaults(void **state)
 
 /* ---- reuse ---- */
 
-static void test_the_smallest_block_that_fits(void **state)
+FIXTURE_TEST(test_the_smallest_block_that_fits)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *large, *small, *middle, *again;
-    (void)state;
 
     large = pool_take(pool, 8 * KIB);
     (void)pool_take(pool, 256);
@@ -106,12 +103,11 @@ static void test_the_smallest_block_that_fits(void **state)
 }
 
 /* Neighbours that are free become one block, and the last one grows instead of being left. */
-static void test_released_blocks_join(void **state)
+FIXTURE_TEST(test_released_blocks_join)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *blocks[4];
     bg__bucket_figures figures;
-    (void)state;
 
     pool_begin(pool, "joined");
     for (int i = 0; i < 4; i++)
@@ -132,11 +128,10 @@ static void test_released_blocks_join(void **state)
 
 /* With several streams, what is released waits for the break; what was released before, too, since a stream may have
  * forked earlier. */
-static void test_reuse_waits_for_a_break(void **state)
+FIXTURE_TEST(test_reuse_waits_for_a_break)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *a, *b, *c, *d;
-    (void)state;
 
     pool_begin(pool, "streams");
     a = pool_take(pool, KIB);
@@ -172,11 +167,10 @@ static void test_reuse_waits_for_a_break(void **state)
 }
 
 /* What comes of a released block waits as it does: the rest of one that was cut, and several that became one. */
-static void test_parts_of_released_blocks_wait(void **state)
+FIXTURE_TEST(test_parts_of_released_blocks_wait)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *a, *b, *c, *end;
-    (void)state;
 
     pool_begin(pool, "parts");
     a = pool_take(pool, 3 * KIB);
@@ -219,13 +213,12 @@ static void test_parts_of_released_blocks_wait(void **state)
 
 /* ---- buckets ---- */
 
-static void test_buckets_share_their_base(void **state)
+FIXTURE_TEST(test_buckets_share_their_base)
 {
     size_t page = pool_page();
     bg_pool *pool = pool_make(RESERVE, 0);
     char *base, *kept;
     bg__bucket_figures figures;
-    (void)state;
 
     kept = pool_take(pool, page / 2);
     pool_begin(pool, "large");
@@ -253,12 +246,11 @@ static void test_buckets_share_their_base(void **state)
 }
 
 /* A static input that is released while a graph is captured stays as it is until the capture ends. */
-static void test_kept_blocks_wait_for_the_bucket(void **state)
+FIXTURE_TEST(test_kept_blocks_wait_for_the_bucket)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *before = pool_take(pool, KIB), *during = pool_take(pool, KIB);
     void *kept;
-    (void)state;
 
     pool_release(pool, before);
     pool_begin(pool, "waits");
@@ -276,11 +268,10 @@ static void test_kept_blocks_wait_for_the_bucket(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_pinned_blocks_are_not_reused(void **state)
+FIXTURE_TEST(test_pinned_blocks_are_not_reused)
 {
     bg_pool *pool = pool_make(RESERVE, 0);
     char *free_block, *pinned;
-    (void)state;
     pool_begin(pool, "pinned");
     free_block = pool_take(pool, KIB);
     pinned = pool_pin(pool, KIB);
@@ -327,7 +318,7 @@ static void drop_bucket_blocks(block *blocks, int *count)
     *count = left;
 }
 
-static void test_churn(void **state)
+FIXTURE_TEST(test_churn)
 {
     enum { STEPS = 20000, BLOCKS = 64, RELEASED = 1024 };
     const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
@@ -336,7 +327,6 @@ static void test_churn(void **state)
     block blocks[BLOCKS], released[RELEASED];
     int count = 0, released_count = 0;
     bool open = false, concurrent = false;
-    (void)state;
 
     churn_state = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 1;
     print_message("seed %u (BREAKGRAPH_TEST_SEED)\n", churn_state);
@@ -378,23 +368,4 @@ static void test_churn(void **state)
     }
     assert_true(pool_stats(pool).reused > 0 && pool_stats(pool).pinned > 0);
     bg_pool_destroy(pool);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_memory_is_mapped_when_it_is_needed),
-        TEST(test_blocks_hold_what_is_written),
-        TEST(test_defaults),
-        TEST(test_the_smallest_block_that_fits),
-        TEST(test_released_blocks_join),
-        TEST(test_reuse_waits_for_a_break),
-        TEST(test_parts_of_released_blocks_wait),
-        TEST(test_buckets_share_their_base),
-        TEST(test_kept_blocks_wait_for_the_bucket),
-        TEST(test_pinned_blocks_are_not_reused),
-        TEST(test_churn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Captures with a pool: graphs that lie in one place, and what captures take and give back. */
+#include "tests/support/test.h"
 #include "tests/support/pool_graphs.h"
 
 #include <breakgraph/workspace.h>
@@ -12,9 +13,8 @@ BG_EAGER_OP(unlucky, BG_INOUT(x))
     return BG_ERROR_OP;
 }
 
-static void test_graphs_start_from_the_same_base(void **state)
+FIXTURE_TEST(test_graphs_start_from_the_same_base)
 {
-    fixture *f = *state;
     pool_graphs h;
     bg_graph_info large, small;
     size_t mapped, bytes = LARGEST * sizeof(float);
@@ -49,9 +49,8 @@ static bg_status fail_at_break(bg_tensor *x, cudaStream_t stream)
 
 /* ---- failures ---- */
 
-static void test_failed_captures_give_all_back(void **state)
+FIXTURE_TEST(test_failed_captures_give_all_back)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *aborted;
     bg_graph *graph;
@@ -81,9 +80,8 @@ static void test_failed_captures_give_all_back(void **state)
     pool_graphs_end(&h);
 }
 
-static void test_the_limit_in_a_capture(void **state)
+FIXTURE_TEST(test_the_limit_in_a_capture)
 {
-    fixture *f = *state;
     bg_pool_options pool_options = BG_POOL_OPTIONS_INIT;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     pool_sized s = {.count = N, .factor = 1, .x = f->x, .out = f->y};
@@ -109,9 +107,8 @@ static void test_the_limit_in_a_capture(void **state)
 }
 
 /* What a body asks for beyond what it had at capture is not the pool's, whose bucket is closed. */
-static void test_more_scratch_in_a_replay(void **state)
+FIXTURE_TEST(test_more_scratch_in_a_replay)
 {
-    fixture *f = *state;
     bg_pool_stats before;
     pool_graphs h;
     pool_graphs_begin(&h);
@@ -132,11 +129,10 @@ static void test_more_scratch_in_a_replay(void **state)
 }
 
 /* Memory is mapped, and that of another pool unmapped, while the stream captures. */
-static void test_growth_in_each_mode(void **state)
+FIXTURE_TEST(test_growth_in_each_mode)
 {
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeGlobal,
                                                        cudaStreamCaptureModeRelaxed};
-    fixture *f = *state;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_pool *other = pool_make(POOL_RESERVE, 0);
@@ -168,9 +164,8 @@ static void test_growth_in_each_mode(void **state)
 }
 
 /* A library's workspace that is first asked for in a capture, even one that fails, is no block of its bucket. */
-static void test_workspaces_outlive_their_capture(void **state)
+FIXTURE_TEST(test_workspaces_outlive_their_capture)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_pool *pool = pool_make(POOL_RESERVE, 0);
     bg_capture *capture;
@@ -194,9 +189,8 @@ static void test_workspaces_outlive_their_capture(void **state)
 
 /* ---- a bucket that someone else has opened, and debug modes ---- */
 
-static void test_a_capture_in_an_open_bucket(void **state)
+FIXTURE_TEST(test_a_capture_in_an_open_bucket)
 {
-    fixture *f = *state;
     bg__bucket_figures figures;
     pool_graphs h;
     void *first;
@@ -221,10 +215,9 @@ static void test_a_capture_in_an_open_bucket(void **state)
     pool_graphs_end(&h);
 }
 
-static void test_debug_modes(void **state)
+FIXTURE_TEST(test_debug_modes)
 {
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
-    fixture *f = *state;
     pool_graphs h;
     pool_graphs_begin(&h);
     pool_graphs_add(&h, LARGEST, 1, f->stream);
@@ -249,9 +242,8 @@ static void test_debug_modes(void **state)
 }
 
 /* Nothing runs at capture; the first replay is the first pass. */
-static void test_without_launching(void **state)
+FIXTURE_TEST(test_without_launching)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     pool_graphs h;
     pool_graphs_begin(&h);
@@ -268,21 +260,4 @@ static void test_without_launching(void **state)
     pool_expect(&h.passes[0].out, 22);
     pool_expect(&h.passes[1].out, 66);
     pool_graphs_end(&h);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_graphs_start_from_the_same_base),
-        TEST(test_failed_captures_give_all_back),
-        TEST(test_the_limit_in_a_capture),
-        TEST(test_more_scratch_in_a_replay),
-        TEST(test_growth_in_each_mode),
-        TEST(test_workspaces_outlive_their_capture),
-        TEST(test_a_capture_in_an_open_bucket),
-        TEST(test_debug_modes),
-        TEST(test_without_launching),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* The memory pool: limits, releases that are none, what lives how long, and calls that fail. */
-#include "tests/support/host_only.h"
 #include "tests/support/pool_support.h"
 
 #include <hostcuda/hostcuda.h>
@@ -9,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2"); /* a GPU's machine has what it has */
 
 #pragma weak hostcuda_fail
 #pragma weak hostcuda_faults
@@ -38,9 +39,8 @@ static void expect_warning(bg_pool *pool, void *ptr, const char *warning)
         fail_msg("bg_pool_release says \"%s\", expected is \"%s\"", said, warning ? warning : "");
 }
 
-static void test_what_cannot_be_released(void **state)
+FIXTURE_TEST(test_what_cannot_be_released)
 {
-    fixture *f = *state;
     bg_pool *pool = pool_make(RESERVE, 0), *other = pool_make(RESERVE, 0);
     char *kept = pool_take(pool, KIB), *foreign = pool_take(other, KIB), *inner, *pinned;
 
@@ -63,12 +63,12 @@ static void test_what_cannot_be_released(void **state)
 
 /* ---- limits ---- */
 
-static void test_the_limit(void **state)
+FIXTURE_TEST(test_the_limit)
 {
+    void *ptr = f;
     size_t page = pool_page();
     bg_pool *pool = pool_make(RESERVE, 3 * page);
     char *kept;
-    void *ptr = *state;
     char text[64];
 
     kept = pool_take(pool, page);
@@ -94,10 +94,10 @@ static void test_the_limit(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_the_reserve(void **state)
+FIXTURE_TEST(test_the_reserve)
 {
+    void *ptr = f;
     bg_pool *pool = pool_make(RESERVE, 0);
-    void *ptr = *state;
     EXPECT_STATUS(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY);
     EXPECT_ERROR("options.reserve_bytes");
     EXPECT_ERROR("the limit is none");
@@ -113,11 +113,11 @@ static void test_the_reserve(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
+    bg_pool *pool = (bg_pool *)f;
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
-    bg_pool *pool = *state;
     void *ptr;
     EXPECT_STATUS(bg_pool_create(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     options.struct_size = 1;
@@ -145,10 +145,9 @@ static void test_arguments(void **state)
 /* ---- life ---- */
 
 /* Work in flight keeps the memory. */
-static void test_destroy_waits_for_work(void **state)
+FIXTURE_TEST(test_destroy_waits_for_work)
 {
     enum { ROUNDS = 50 };
-    fixture *f = *state;
     bg_pool *pool = pool_make(RESERVE, 0);
     size_t n = 16 * MIB / sizeof(float);
     float *block = (float *)pool_take(pool, n * sizeof(float));
@@ -160,13 +159,12 @@ static void test_destroy_waits_for_work(void **state)
     assert_true(get(&f->x) == 1);
 }
 
-static void test_references(void **state)
+FIXTURE_TEST(test_references)
 {
     size_t before = free_device_memory();
     bg_pool *pool = pool_make(RESERVE, 0);
     float *block = (float *)pool_take(pool, N * sizeof(float));
     bg_tensor view = bg_tensor_1d(block, BG_F32, N);
-    (void)state;
     pool_take(pool, 99 * MIB);
     bg__pool_retain(pool);
     bg_pool_destroy(pool);
@@ -176,13 +174,13 @@ static void test_references(void **state)
     expect_given_back(before);
 }
 
-static void test_another_device(void **state)
+FIXTURE_TEST(test_another_device)
 {
+    void *ptr = f;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     bg_pool *pool;
     cudaStream_t stream;
-    void *ptr = *state;
     int devices = 0;
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
     if (devices < 2) {
@@ -205,7 +203,17 @@ static void test_another_device(void **state)
 
 /* ---- calls that fail ---- */
 
-static void test_driver_calls_that_fail_at_create(void **state)
+static int no_faults(void **state)
+{
+    if (hostcuda_fail)
+        assert_int_equal(hostcuda_fail(NULL), 0);
+    return fixture_teardown(state);
+}
+
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+#define FAULT_TEST(name) TEST_F(name, fixture_setup, no_faults, fixture *f)
+
+FAULT_TEST(test_driver_calls_that_fail_at_create)
 {
     static const char *const calls[] = {"cuMemGetAllocationGranularity",
                                         "cuMemAddressReserve",
@@ -215,7 +223,6 @@ static void test_driver_calls_that_fail_at_create(void **state)
                                         "cudaGetDriverEntryPointByVersion"};
     size_t before = free_device_memory();
     struct hostcuda_live live = hostcuda_count_live();
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char fault[100];
         bg_pool *pool;
@@ -234,12 +241,12 @@ static void test_driver_calls_that_fail_at_create(void **state)
     }
 }
 
-static void test_what_a_device_lacks_at_create(void **state)
+FAULT_TEST(test_what_a_device_lacks_at_create)
 {
+    bg_pool *pool = (bg_pool *)f;
     static const char *const unsupported[] = {"cuMemGetAllocationGranularity@1=CUDA_ERROR_NOT_SUPPORTED",
                                               "cuMemAddressReserve@1=CUDA_ERROR_NOT_SUPPORTED"};
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
-    bg_pool *pool = *state;
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
         assert_int_equal(hostcuda_fail(unsupported[i]), 0);
         EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED);
@@ -255,13 +262,12 @@ static void test_what_a_device_lacks_at_create(void **state)
 }
 
 /* A process may have fewer addresses than the device has memory: then a pool that asked for no size has fewer. */
-static void test_fewer_addresses(void **state)
+FAULT_TEST(test_fewer_addresses)
 {
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     size_t whole, half, free_bytes, total;
     bg_pool *pool;
     void *ptr;
-    (void)state;
 
     EXPECT_CUDA(cudaMemGetInfo(&free_bytes, &total));
     if (total < (size_t)4 << 30) {
@@ -287,14 +293,14 @@ static void test_fewer_addresses(void **state)
     assert_int_equal(hostcuda_fail(NULL), 0);
 }
 
-static void test_driver_calls_that_fail_in_growth(void **state)
+FAULT_TEST(test_driver_calls_that_fail_in_growth)
 {
+    void *ptr = f;
     static const char *const calls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess"};
     size_t page = pool_page(), before = free_device_memory();
     struct hostcuda_live live = hostcuda_count_live();
     bg_pool *pool = pool_make(RESERVE, 0);
     char *first;
-    void *ptr = *state;
 
     pool_begin(pool, "grows");
     first = pool_take(pool, page);
@@ -322,12 +328,14 @@ static void test_driver_calls_that_fail_in_growth(void **state)
     assert_int_equal(hostcuda_count_live().blocks, live.blocks);
 }
 
+TESTS_ON_ANY_DEVICE;
+
 /* The device really has no more. */
-static void test_device_memory_runs_out(void **state)
+FIXTURE_TEST(test_device_memory_runs_out)
 {
     size_t left = free_device_memory();
     bg_pool *pool;
-    void *ptr = *state, *small;
+    void *ptr = f, *small;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &small));
     EXPECT_STATUS(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY);
@@ -336,37 +344,4 @@ static void test_device_memory_runs_out(void **state)
     EXPECT_OK(bg_pool_alloc(pool, KIB, &ptr));
     bg_pool_destroy(pool);
     EXPECT_CUDA(cudaGetLastError());
-}
-
-static int no_faults(void **state)
-{
-    if (hostcuda_fail)
-        assert_int_equal(hostcuda_fail(NULL), 0);
-    return fixture_teardown(state);
-}
-
-int main(void)
-{
-    struct CMUnitTest faults[] = {
-        cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_at_create, fixture_setup, no_faults),
-        cmocka_unit_test_setup_teardown(test_what_a_device_lacks_at_create, fixture_setup, no_faults),
-        cmocka_unit_test_setup_teardown(test_fewer_addresses, fixture_setup, no_faults),
-        cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_in_growth, fixture_setup, no_faults),
-    };
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_what_cannot_be_released),
-        TEST(test_the_limit),
-        TEST(test_the_reserve),
-        TEST(test_arguments),
-        TEST(test_destroy_waits_for_work),
-        TEST(test_references),
-        TEST(test_another_device),
-        TEST(test_device_memory_runs_out),
-    };
-    int failed;
-    setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU's machine has what it has */
-    skip_on_gpu(faults, sizeof faults / sizeof *faults, "that calls fail on request");
-    failed = cmocka_run_group_tests_name("pool", tests, NULL, NULL);
-    return failed + cmocka_run_group_tests_name("pool, calls that fail", faults, NULL, NULL);
 }

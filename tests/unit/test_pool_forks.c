@@ -1,4 +1,5 @@
 /* Blocks of a capture's bucket where several streams take part: what is released is reused after the next break. */
+#include "tests/support/test.h"
 #include "tests/support/pool_graphs.h"
 
 #define NEXT(expression)                                                                                               \
@@ -38,9 +39,8 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_forked_streams_wait_for_the_break(void **state)
+FIXTURE_TEST(test_forked_streams_wait_for_the_break)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
     bg_graph *graph;
@@ -106,9 +106,8 @@ static bg_status timed(void *user, cudaStream_t stream)
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 1);
 }
 
-static void test_streams_that_fork_from_an_earlier_event(void **state)
+FIXTURE_TEST(test_streams_that_fork_from_an_earlier_event)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
     bg_graph *graph;
@@ -189,9 +188,8 @@ static bg_status forked_alone(void *user, cudaStream_t stream)
 }
 
 /* Captures in a bucket come one after the other, each with one stream at first. */
-static void test_forks_end_with_their_capture(void **state)
+FIXTURE_TEST(test_forks_end_with_their_capture)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
     bg_graph *graph;
@@ -221,15 +219,4 @@ static void test_forks_end_with_their_capture(void **state)
     assert_true(second == p.reused[0] || second == p.reused[1]);
     pool_end(p.pool);
     bg_pool_destroy(p.pool);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_forked_streams_wait_for_the_break),
-        TEST(test_streams_that_fork_from_an_earlier_event),
-        TEST(test_forks_end_with_their_capture),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

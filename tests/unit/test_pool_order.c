@@ -1,5 +1,6 @@
 /* Graphs that share a pool run one after the other, on whatever streams, and compute what graphs with memory of their
  * own compute. */
+#include "tests/support/test.h"
 #include "tests/support/pool_graphs.h"
 
 #include <pthread.h>
@@ -17,10 +18,9 @@ BG_EAGER_OP(replays, BG_INOUT(x))
 }
 
 /* Bit for bit what graphs with memory of their own compute, in any order, on two streams, without waiting. */
-static void test_random_order_of_many(void **state)
+FIXTURE_TEST(test_random_order_of_many)
 {
     enum { REPLAYS = 60 };
-    fixture *f = *state;
     const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
     unsigned random = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 1;
     float *expected[GRAPHS_MAX], *memory, *results, *got = malloc(LARGEST * sizeof(float));
@@ -81,10 +81,9 @@ static void test_random_order_of_many(void **state)
 }
 
 /* Each replay's result is read before the next replay writes over what it was made from. */
-static void test_two_graphs_on_two_streams(void **state)
+FIXTURE_TEST(test_two_graphs_on_two_streams)
 {
     enum { ROUNDS = 8 };
-    fixture *f = *state;
     pool_graphs h;
     float *results;
     pool_graphs_begin(&h);
@@ -108,9 +107,8 @@ static void test_two_graphs_on_two_streams(void **state)
 }
 
 /* A capture runs its bodies and segments in memory that a replay on another stream may still be using. */
-static void test_a_capture_comes_after_replays_in_flight(void **state)
+FIXTURE_TEST(test_a_capture_comes_after_replays_in_flight)
 {
-    fixture *f = *state;
     pool_graphs h;
     pool_graphs_begin(&h);
     pool_graphs_add(&h, LARGEST, 1, f->stream);
@@ -133,9 +131,8 @@ static bg_status replay_at_break(bg_tensor *x, cudaStream_t stream)
 }
 
 /* The graphs lie in the same memory: neither a capture nor a replay may be mixed with another's replay. */
-static void test_graphs_of_a_pool_do_not_nest(void **state)
+FIXTURE_TEST(test_graphs_of_a_pool_do_not_nest)
 {
-    fixture *f = *state;
     bg_graph *alone;
     pool_graphs h;
     pool_sized own = {.spare = NULL, .count = N, .factor = 1, .x = f->x, .out = f->y};
@@ -184,9 +181,8 @@ static void *capture_elsewhere(void *user)
     return &status;
 }
 
-static void test_one_capture_at_a_time(void **state)
+FIXTURE_TEST(test_one_capture_at_a_time)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *first;
     bg_graph *graph;
@@ -211,9 +207,8 @@ static void test_one_capture_at_a_time(void **state)
 }
 
 /* An event there would join the two captures. */
-static void test_capture_where_the_last_stream_captures(void **state)
+FIXTURE_TEST(test_capture_where_the_last_stream_captures)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     cudaGraph_t foreign;
@@ -240,9 +235,8 @@ static void test_capture_where_the_last_stream_captures(void **state)
 
 /* ---- what lives how long ---- */
 
-static void test_graphs_keep_their_pool(void **state)
+FIXTURE_TEST(test_graphs_keep_their_pool)
 {
-    fixture *f = *state;
     size_t before = free_device_memory();
     cudaStream_t brief;
     pool_graphs h;
@@ -277,9 +271,8 @@ static void *replay_in_thread(void *user)
 }
 
 /* The per-thread default stream of a thread that is gone by the next replay. */
-static void test_a_thread_after_another(void **state)
+FIXTURE_TEST(test_a_thread_after_another)
 {
-    fixture *f = *state;
     pthread_t thread;
     void *answer;
     pool_graphs h;
@@ -296,20 +289,4 @@ static void test_a_thread_after_another(void **state)
     pool_expect(&h.passes[0].out, 22);
     pool_expect(&h.passes[1].out, 66);
     pool_graphs_end(&h);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_random_order_of_many),
-        TEST(test_two_graphs_on_two_streams),
-        TEST(test_a_capture_comes_after_replays_in_flight),
-        TEST(test_graphs_of_a_pool_do_not_nest),
-        TEST(test_one_capture_at_a_time),
-        TEST(test_capture_where_the_last_stream_captures),
-        TEST(test_graphs_keep_their_pool),
-        TEST(test_a_thread_after_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Calls that nothing orders: each race beside a clean twin, whose one more wait makes the difference. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -189,30 +190,30 @@ static void with_twin(fixture *f, int kind, const char *call, const char *text)
     }
 }
 
-static void test_read(void **state)
+FIXTURE_TEST(test_read)
 {
-    with_twin(*state, READ, "sum#0", "y of sum#0 and y of scale#0 at ");
+    with_twin(f, READ, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
-static void test_write(void **state)
+FIXTURE_TEST(test_write)
 {
-    with_twin(*state, WRITE, "scale#0", "y of scale#0 and x of sum#0 at ");
+    with_twin(f, WRITE, "scale#0", "y of scale#0 and x of sum#0 at ");
 }
 
-static void test_both_write(void **state)
+FIXTURE_TEST(test_both_write)
 {
-    with_twin(*state, BOTH_WRITE, "scale#1", "both write them");
+    with_twin(f, BOTH_WRITE, "scale#1", "both write them");
 }
 
-static void test_event(void **state)
+FIXTURE_TEST(test_event)
 {
-    with_twin(*state, EVENT, "sum#0", "y of sum#0 and y of scale#0 at ");
+    with_twin(f, EVENT, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
 /* The wait that was meant for the call is named, and where its event was recorded. */
-static void test_early_event(void **state)
+FIXTURE_TEST(test_early_event)
 {
-    model m = make(*state, EVENT, false);
+    model m = make(f, EVENT, false);
     bg_graph *graph = capture(&m);
     bg_report *report = NULL;
     char text[300];
@@ -224,33 +225,33 @@ static void test_early_event(void **state)
     unmake(&m, graph);
 }
 
-static void test_readers(void **state)
+FIXTURE_TEST(test_readers)
 {
-    with_twin(*state, READERS, "sum#1", "y of sum#1 and x of sum#0 at ");
+    with_twin(f, READERS, "sum#1", "y of sum#1 and x of sum#0 at ");
 }
 
-static void test_break(void **state)
+FIXTURE_TEST(test_break)
 {
-    with_twin(*state, BREAK, "sum#0", "y of sum#0 and y of scale#0 at ");
+    with_twin(f, BREAK, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
-static void test_nested(void **state)
+FIXTURE_TEST(test_nested)
 {
-    with_twin(*state, NESTED, "sum#0", "y of sum#0 and y of both#0/scale#1 at ");
+    with_twin(f, NESTED, "sum#0", "y of sum#0 and y of both#0/scale#1 at ");
 }
 
-static void test_rest(void **state)
+FIXTURE_TEST(test_rest)
 {
-    with_twin(*state, REST, "sum#0", "y of sum#0 and y of scale#0 at ");
+    with_twin(f, REST, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
-static void test_overtaken(void **state)
+FIXTURE_TEST(test_overtaken)
 {
-    with_twin(*state, OVERTAKEN, "fast#0", "y of fast#0 and y of slow#0 at ");
+    with_twin(f, OVERTAKEN, "fast#0", "y of fast#0 and y of slow#0 at ");
 }
 
 /* What the finding is about: under some schedule the result is another one; the twin has one result under all. */
-static void test_seeds(void **state)
+FIXTURE_TEST(test_seeds)
 {
     enum { SEEDS = 20 };
     if (hostcuda_seed == NULL) {
@@ -260,7 +261,7 @@ static void test_seeds(void **state)
     for (int ordered = 0; ordered < 2; ordered++) {
         bool first = false, second = false;
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
-            model m = make(*state, READ, ordered);
+            model m = make(f, READ, ordered);
             bg_graph *graph;
             float y;
             hostcuda_seed(seed);
@@ -277,15 +278,4 @@ static void test_seeds(void **state)
         assert_true(first);
         assert_int_equal(second, !ordered);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_read),      TEST(test_write),       TEST(test_both_write),
-                                       TEST(test_event),     TEST(test_early_event), TEST(test_readers),
-                                       TEST(test_break),     TEST(test_nested),      TEST(test_rest),
-                                       TEST(test_overtaken), TEST(test_seeds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Races in a segment of 40,000 nodes: the last two calls have no order, or one more wait gives them one. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -106,25 +107,17 @@ static void find_last(fixture *f, int kind)
     }
 }
 
-static void test_apart(void **state)
+FIXTURE_TEST(test_apart)
 {
-    find_last(*state, APART);
+    find_last(f, APART);
 }
 
-static void test_one_weight(void **state)
+FIXTURE_TEST(test_one_weight)
 {
-    find_last(*state, ONE_WEIGHT);
+    find_last(f, ONE_WEIGHT);
 }
 
-static void test_one_block(void **state)
+FIXTURE_TEST(test_one_block)
 {
-    find_last(*state, ONE_BLOCK);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_apart), TEST(test_one_weight), TEST(test_one_block)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    find_last(f, ONE_BLOCK);
 }

@@ -1,5 +1,6 @@
 /* Captures, replays and tools of ranks that go in step, as threads of one process; and what each is told where one goes
  * another way. */
+#include "tests/support/test.h"
 #include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
@@ -168,10 +169,9 @@ done:
     bg_graph_destroy(rank->rank % 2 ? second : graph);
 }
 
-static void test_alike(void **state)
+TEST(test_alike)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     for (int size = 2; size <= 4; size += 2) {
         plan p = {ALIKE, size, size == 2, false, BG_DEBUG_OFF};
         thread_ranks_run(size, 20, replay_on, &p, ranks);
@@ -180,65 +180,57 @@ static void test_alike(void **state)
     }
 }
 
-static void test_another_break(void **state)
+TEST(test_another_break)
 {
-    (void)state;
     check_apart(ANOTHER_BREAK, "a break at call rank_add#1", "a break at call rank_other#0", BG_OK);
 }
 
-static void test_more_breaks(void **state)
+TEST(test_more_breaks)
 {
-    (void)state;
     check_apart(MORE_BREAKS, "the end of the pass, with segments: 3, breaks: 2", "a bg_break call", BG_OK);
 }
 
-static void test_another_name(void **state)
+TEST(test_another_name)
 {
-    (void)state;
     check_apart(ANOTHER_NAME, "before the capture of decode 16", "before the capture of decode 8", BG_OK);
 }
 
-static void test_another_pattern(void **state)
+TEST(test_another_pattern)
 {
-    (void)state;
     check_apart(ANOTHER_PATTERN, "a break at call rank_add#0", "a break at call rank_scale#0", BG_OK);
 }
 
-static void test_failing(void **state)
+TEST(test_failing)
 {
-    (void)state;
     check_apart(FAILING_OP, "a break at call rank_add#1", "dtype 99", BG_ERROR_INVALID_ARGUMENT);
     check_apart(FAILING_PASS, "a break at call rank_add#1", "BG_ERROR_STOPPED", BG_ERROR_STOPPED);
     check_apart(FAILING_BEGIN, "it begins", "options.worker_threads is -1", BG_ERROR_INVALID_ARGUMENT);
 }
 
 /* What all ranks find is each one's own. */
-static void test_failing_alike(void **state)
+TEST(test_failing_alike)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {FAILING_PASS, 2, true, true, BG_DEBUG_OFF};
-    (void)state;
     thread_ranks_run(2, 20, capture_on, &p, ranks);
     for (int i = 0; i < 2; i++)
         assert_int_equal(ranks[i].status, BG_ERROR_STOPPED);
 }
 
-static void test_aborted(void **state)
+TEST(test_aborted)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {ABORTED, 2, true, false, BG_DEBUG_OFF};
-    (void)state;
     thread_ranks_run(2, 20, capture_on, &p, ranks);
     assert_int_equal(ranks[0].status, BG_ERROR_RANKS);
     assert_non_null(strstr(ranks[0].error, "it was aborted"));
 }
 
 /* A rank that does not come is an error when the time is over. */
-static void test_absent(void **state)
+TEST(test_absent)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {ABSENT, 4, true, false, BG_DEBUG_OFF};
-    (void)state;
     thread_ranks_run(4, 0.3, capture_on, &p, ranks);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
@@ -266,11 +258,10 @@ static void debug_on(thread_rank *rank)
     }
 }
 
-static void test_debug(void **state)
+TEST(test_debug)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {ALIKE, 2, true, false, BG_DEBUG_OFF};
-    (void)state;
     thread_ranks_run(2, 20, debug_on, &p, ranks);
     assert_int_equal(ranks[0].calls, ranks[1].calls);
 }
@@ -299,10 +290,9 @@ static void check_debugged_alone(plan p, const char *plain, const char *how)
     expect_apart(ranks, 2, plain, how, BG_OK);
 }
 
-static void test_debugged_alone(void **state)
+TEST(test_debugged_alone)
 {
     static const char plain[] = "rank 0: it begins;";
-    (void)state;
     check_debugged_alone((plan){.debug = BG_DEBUG_FORWARD}, plain, "rank 1: it begins, in the debug mode forward");
     check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, plain, "rank 1: it begins, in the debug mode step");
     check_debugged_alone((plan){.way = COMPARING}, plain, "rank 1: it begins, with compare_choices");
@@ -353,11 +343,10 @@ static void nothing(void *user)
     (void)user;
 }
 
-static void test_table(void **state)
+FIXTURE_TEST(test_table)
 {
     const bg_ranks whole = {
         .struct_size = sizeof whole, .size = 2, .barrier = none, .agree = agree_never, .any = any_never};
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
     bg_ranks table;
@@ -391,23 +380,4 @@ static void test_table(void **state)
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_TIMEOUT);
     EXPECT_ERROR("before the capture of graph");
     expect_usable(f, f->stream);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_another_break),
-        cmocka_unit_test(test_more_breaks),
-        cmocka_unit_test(test_another_name),
-        cmocka_unit_test(test_another_pattern),
-        cmocka_unit_test(test_failing),
-        cmocka_unit_test(test_failing_alike),
-        cmocka_unit_test(test_aborted),
-        cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_debug),
-        cmocka_unit_test(test_debugged_alone),
-        cmocka_unit_test_setup_teardown(test_table, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
 }

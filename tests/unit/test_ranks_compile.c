@@ -1,4 +1,5 @@
 /* Compile levels of ranks, as threads of one process: what one drops none uses, and the bodies run as often on each. */
+#include "tests/support/test.h"
 #include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
@@ -113,10 +114,9 @@ static void expect_dropped(way way, bg_fusion_state own, const char *why)
     }
 }
 
-static void test_alike(void **state)
+TEST(test_alike)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     run(ALIKE, THREAD_RANKS_MAX, ranks);
     for (int i = 0; i < THREAD_RANKS_MAX; i++) {
         assert_int_equal(now.state[i], BG_FUSION_APPLIED);
@@ -124,33 +124,23 @@ static void test_alike(void **state)
     }
 }
 
-static void test_wrong_op(void **state)
+TEST(test_wrong_op)
 {
-    (void)state;
     expect_dropped(WRONG_OP, BG_FUSION_DIFFERS, "y of rank_times#1 differs");
 }
 
-static void test_failing_calls(void **state)
+TEST(test_failing_calls)
 {
-    (void)state;
     expect_dropped(FAILING_CALLS, BG_FUSION_UNPROVEN, "the calls cannot run again");
 }
 
 /* Ranks whose graphs compute differently would drift apart. */
-static void test_no_match(void **state)
+TEST(test_no_match)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     run(NO_MATCH, 2, ranks);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
         assert_non_null(strstr(ranks[i].error, "the runs of calls that rules stand for"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alike), cmocka_unit_test(test_wrong_op),
-                                       cmocka_unit_test(test_failing_calls), cmocka_unit_test(test_no_match)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Runners of ranks that go in step: what is compared before captures and runs, and what becomes of a rank that is told
  * or finds something else. */
+#include "tests/support/test.h"
 #include "tests/support/thread_ranks.h"
 
 #include <fcntl.h>
@@ -161,11 +162,10 @@ static void run_all(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-static void test_alike(void **state)
+TEST(test_alike)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     int silent = 0;
-    (void)state;
     for (int k = 0; k < 4; k++) {
         plan p = {ALIKE, 2 + 2 * (k % 2), k >= 2 ? BG_LAZY_ON_DEMAND : BG_LAZY_NO, k % 2, BG_MODE_PIECEWISE};
         thread_ranks_run(p.size, 20, run_all, &p, ranks);
@@ -211,9 +211,8 @@ static void check_config(way way, bg_mode mode, const char *mine, const char *th
     }
 }
 
-static void test_another_configuration(void **state)
+TEST(test_another_configuration)
 {
-    (void)state;
     check_config(ANOTHER_SCHEDULE, BG_MODE_PIECEWISE, "schedule 4,8,", "schedule 4,16,");
     check_config(ANOTHER_CONFIG, BG_MODE_PIECEWISE, "max_padding 0,", "max_padding 3.5,");
     check_config(ANOTHER_QUERY_LEN, BG_MODE_PIECEWISE, "max_query_len 1,4,", "max_query_len 1,2,4,");
@@ -221,9 +220,8 @@ static void test_another_configuration(void **state)
 }
 
 /* The ops of one rank's pass support less. */
-static void test_another_mode(void **state)
+TEST(test_another_mode)
 {
-    (void)state;
     EXPECT_OK(bg_op_set_attributes("row_weak", ATTRIBUTES(.graph_support = BG_SUPPORT_NEVER)));
     check_config(ANOTHER_MODE, BG_MODE_FULL, "rank 0: full", "piecewise");
     EXPECT_OK(bg_op_set_attributes("row_weak", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
@@ -251,11 +249,10 @@ static void capture_one(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-static void test_failing_bucket(void **state)
+TEST(test_failing_bucket)
 {
     static const way ways[] = {FAILING_WARM_UP, FAILING_CAPTURE, FAILING_PREPARE};
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     for (int k = 0; k < 3; k++) {
         for (int size = 2; size <= 4; size += 2) {
             plan p = {ways[k], size, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
@@ -282,11 +279,10 @@ static void capture_some(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-static void test_absent(void **state)
+TEST(test_absent)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {ALIKE, 4, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
-    (void)state;
     thread_ranks_run(4, 0.3, capture_some, &p, ranks);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
@@ -328,9 +324,8 @@ static void check_run(way way, bg_lazy lazy, bool compares, const char *mine, co
     }
 }
 
-static void test_another_batch(void **state)
+TEST(test_another_batch)
 {
-    (void)state;
     check_run(ANOTHER_BATCH, BG_LAZY_NO, true, "3 tokens of variant 0 by the graph piecewise tokens 4",
               "7 tokens of variant 0 by the graph piecewise tokens 8");
     check_run(ANOTHER_VETO, BG_LAZY_NO, true, "by the graph piecewise tokens 4",
@@ -339,9 +334,8 @@ static void test_another_batch(void **state)
 }
 
 /* Without comparing choices, too: nothing is captured that the others do not need. */
-static void test_another_lazy_bucket(void **state)
+TEST(test_another_lazy_bucket)
 {
-    (void)state;
     check_run(ANOTHER_BATCH, BG_LAZY_ON_DEMAND, false, "piecewise tokens 4", "piecewise tokens 8");
 }
 
@@ -368,10 +362,9 @@ static void idle_together(thread_rank *rank)
     bg_runner_destroy(m.runner);
 }
 
-static void test_idle(void **state)
+TEST(test_idle)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     for (int size = 2; size <= 4; size += 2) {
         plan p = {ALIKE, size, BG_LAZY_BACKGROUND, false, BG_MODE_PIECEWISE};
         thread_ranks_run(size, 20, idle_together, &p, ranks);
@@ -427,30 +420,13 @@ static void capture_with_two(void)
     thread_ranks_run(2, 20, capture_alike, &p, ranks);
 }
 
-static void test_progress(void **state)
+TEST(test_progress)
 {
     char said[4096];
     const char *line;
 
-    (void)state;
     read_terminal(capture_with_two, said, sizeof said);
     line = strstr(said, "captured: 2 of 2 buckets, ");
     if (line == NULL || strstr(line + 1, "captured: ") != NULL)
         fail_msg("not shown once: %s", said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_another_configuration),
-        cmocka_unit_test(test_another_mode),
-        cmocka_unit_test(test_failing_bucket),
-        cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_another_batch),
-        cmocka_unit_test(test_another_lazy_bucket),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_progress),
-    };
-    return cmocka_run_group_tests_name("ranks_runner", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* The debugging tools on ranks of which one alone is at fault: all go the same way, and none waits for another. */
+#include "tests/support/test.h"
 #include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
@@ -114,10 +115,9 @@ static void expect_same_way(const thread_rank *ranks, int size)
 }
 
 /* The fault is on one rank: its call is every rank's culprit. */
-static void test_bisect(void **state)
+TEST(test_bisect)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     for (int at = 0; at < CALLS; at += 4) {
         for (int size = 2; size <= 4; size += 2) {
             plan p = {FAULTY, size, at % size, at, false};
@@ -133,11 +133,10 @@ static void test_bisect(void **state)
     }
 }
 
-static void test_bisect_sound(void **state)
+TEST(test_bisect_sound)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {SOUND, 2, 0, 0, false};
-    (void)state;
     thread_ranks_run(2, 20, bisect, &p, ranks);
     assert_string_equal(ranks[0].error, "");
     assert_string_equal(ranks[1].error, "");
@@ -145,11 +144,10 @@ static void test_bisect_sound(void **state)
 }
 
 /* One rank's pass is nondeterministic: no rank searches. */
-static void test_bisect_varying(void **state)
+TEST(test_bisect_varying)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {VARYING, 2, 1, 4, false};
-    (void)state;
     thread_ranks_run(2, 20, bisect, &p, ranks);
     assert_non_null(strstr(ranks[0].error, "nondeterministic"));
     assert_string_equal(ranks[1].error, "nondeterministic tool_turn#4;");
@@ -172,18 +170,16 @@ static void check_failing(thread_body body, const char *tool)
     }
 }
 
-static void test_failing(void **state)
+TEST(test_failing)
 {
-    (void)state;
     check_failing(bisect, "bg_bisect");
     check_failing(shadow, "bg_shadow");
 }
 
 /* The others go call by call, too, and find nothing. */
-static void test_shadow(void **state)
+TEST(test_shadow)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    (void)state;
     for (int size = 2; size <= 4; size += 2) {
         plan p = {FAULTY, size, 1, 5, false};
         thread_ranks_run(size, 20, shadow, &p, ranks);
@@ -234,11 +230,10 @@ static void step(thread_rank *rank)
 }
 
 /* A rank that is told to stop in the first segment stops all after it. */
-static void test_step(void **state)
+TEST(test_step)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     plan p = {SOUND, 4, 2, 3, false};
-    (void)state;
     thread_ranks_run(4, 20, step, &p, ranks);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(ranks[i].status, BG_OK);
@@ -271,11 +266,10 @@ static void replay_shadowed(thread_rank *rank)
 }
 
 /* How often each rank ran the pass: at capture, in each replay, and once one rank differs more often on all. */
-static void test_every_replay(void **state)
+TEST(test_every_replay)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
     uint64_t sound = 0;
-    (void)state;
     for (int k = 0; k < 4; k++) {
         plan p = {k % 2 ? FAULTY : SOUND, 2 + k / 2 * 2, 1, 6, k >= 2};
         assert_int_equal(setenv("BG_SHADOW", p.calls ? "calls" : "1", 1), 0);
@@ -287,14 +281,4 @@ static void test_every_replay(void **state)
         else
             assert_true(ranks[0].replays > sound);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bisect),  cmocka_unit_test(test_bisect_sound), cmocka_unit_test(test_bisect_varying),
-        cmocka_unit_test(test_failing), cmocka_unit_test(test_shadow),       cmocka_unit_test(test_every_replay),
-        cmocka_unit_test(test_step),
-    };
-    return cmocka_run_group_tests_name("ranks_tools", tests, NULL, NULL);
 }

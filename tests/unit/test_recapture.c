@@ -1,4 +1,5 @@
 /* One pass captured twice: what differs is frozen in a graph. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/cublas.h>
@@ -323,9 +324,8 @@ static bg_report *recapture(model *m)
 
 /* ---- tests ---- */
 
-static void test_clean(void **state)
+FIXTURE_TEST(test_clean)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = CLEAN};
     put(&f->x, 3);
     put(&f->y, 4);
@@ -333,9 +333,9 @@ static void test_clean(void **state)
     assert_true(get(&f->x) == 3 && get(&f->y) == 4); /* nothing ran */
 }
 
-static void test_value(void **state)
+FIXTURE_TEST(test_value)
 {
-    model m = {.f = *state, .kind = VALUE};
+    model m = {.f = f, .kind = VALUE};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "scale#1", m.line,
                    "field factor differs between two captures: 0.5 in the first, 0.25 in the second");
@@ -343,16 +343,16 @@ static void test_value(void **state)
     EXPECT_NO_FINDING(recapture(&m));
 }
 
-static void test_derived_value(void **state)
+FIXTURE_TEST(test_derived_value)
 {
-    model m = {.f = *state, .kind = DERIVED};
+    model m = {.f = f, .kind = DERIVED};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "halve#0", m.line, "; field steps of the call differs, too");
 }
 
-static void test_shape(void **state)
+FIXTURE_TEST(test_shape)
 {
-    model m = {.f = *state, .kind = SHAPE};
+    model m = {.f = f, .kind = SHAPE};
     bg_report *report = recapture(&m);
     bg_finding finding = BG_FINDING_INIT;
     assert_true(bg_report_count(report) > 0);
@@ -366,9 +366,9 @@ static void test_shape(void **state)
     bg_report_destroy(report);
 }
 
-static void test_eager_value(void **state)
+FIXTURE_TEST(test_eager_value)
 {
-    model m = {.f = *state, .kind = EAGER_VALUE};
+    model m = {.f = f, .kind = EAGER_VALUE};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "pick#0", m.line,
                    "field k differs between two captures: 0 in the first, 1 in the second");
@@ -383,34 +383,34 @@ static void expect_severity(bg_report *report, bg_severity severity)
 }
 
 /* Padding is no fault; an int of a struct is one, and its value is told, not that of the first bytes. */
-static void test_struct(void **state)
+FIXTURE_TEST(test_struct)
 {
-    model m = {.f = *state, .kind = PADDING};
+    model m = {.f = f, .kind = PADDING};
     bg_report *report = recapture(&m);
 
     expect_severity(report, BG_NOTE);
     EXPECT_FINDING(report, "frozen-value", "pick_padded#0", m.line,
                    "field p (12 bytes) at offset 0 differs between two captures: ");
-    m = (model){.f = *state, .kind = THREE};
+    m = (model){.f = f, .kind = THREE};
     report = recapture(&m);
     expect_severity(report, BG_FAULT);
     EXPECT_FINDING(report, "frozen-value", "pick_three#0", m.line,
                    "field p (12 bytes) at offset 8 differs between two captures: 0 in the first, 1 in the second; a "
                    "replay uses the captured value");
-    m = (model){.f = *state, .kind = PADDED_VALUE};
+    m = (model){.f = f, .kind = PADDED_VALUE};
     report = recapture(&m);
     expect_severity(report, BG_FAULT);
     EXPECT_FINDING(report, "frozen-value", "scale_padded#0", m.line, "; field p of the call differs, too");
 }
 
 /* Another address in host memory is no fault, and nothing where the same string is there. */
-static void test_string(void **state)
+FIXTURE_TEST(test_string)
 {
-    model m = {.f = *state, .kind = EQUAL_STRINGS};
+    model m = {.f = f, .kind = EQUAL_STRINGS};
     bg_report *report = recapture(&m);
 
     EXPECT_NO_FINDING(report);
-    m = (model){.f = *state, .kind = STRINGS};
+    m = (model){.f = f, .kind = STRINGS};
     report = recapture(&m);
     expect_severity(report, BG_NOTE);
     EXPECT_FINDING(report, "unstable-pointer", "pick_named#0", m.line, "field name differs between two captures: 0x");
@@ -431,26 +431,26 @@ static void expect_two(bg_report *report, const char *first, int at, const char 
     bg_report_destroy(report);
 }
 
-static void test_branch(void **state)
+FIXTURE_TEST(test_branch)
 {
-    model m = {.f = *state, .kind = BRANCH};
+    model m = {.f = f, .kind = BRANCH};
     bg_report *report = recapture(&m);
     expect_two(report, "sum#0", m.line, "scale#1", m.line + 2);
     EXPECT_NO_FINDING(recapture(&m)); /* both after the turn */
 }
 
 /* One more call renumbers those after it, which are the same calls all the same. */
-static void test_extra_call(void **state)
+FIXTURE_TEST(test_extra_call)
 {
-    model m = {.f = *state, .kind = EXTRA};
+    model m = {.f = f, .kind = EXTRA};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called only in the second capture");
 }
 
 /* The write-back of the eager call before it is a node only where no other eager call follows. */
-static void test_branch_beside_an_eager_call(void **state)
+FIXTURE_TEST(test_branch_beside_an_eager_call)
 {
-    model m = {.f = *state, .kind = BESIDE};
+    model m = {.f = f, .kind = BESIDE};
     bg_report *report;
     EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
     report = recapture(&m);
@@ -460,30 +460,30 @@ static void test_branch_beside_an_eager_call(void **state)
 }
 
 /* The next call of the same op has inner calls of the same lines. */
-static void test_branch_around_calls(void **state)
+FIXTURE_TEST(test_branch_around_calls)
 {
-    model m = {.f = *state, .kind = AROUND};
+    model m = {.f = f, .kind = AROUND};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called only in the first capture");
 }
 
-static void test_break(void **state)
+FIXTURE_TEST(test_break)
 {
-    model m = {.f = *state, .kind = BREAK};
+    model m = {.f = f, .kind = BREAK};
     EXPECT_FINDING(recapture(&m), "frozen-control-flow", "", 0,
                    "1 segment and 0 breaks in the first capture, 2 and 1 in the second");
 }
 
-static void test_pointer(void **state)
+FIXTURE_TEST(test_pointer)
 {
-    model m = {.f = *state, .kind = POINTER};
+    model m = {.f = f, .kind = POINTER};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "unstable-pointer", "sum#0", m.line, "field x differs between two captures: 0x");
 }
 
-static void test_pointer_in_an_array(void **state)
+FIXTURE_TEST(test_pointer_in_an_array)
 {
-    model m = {.f = *state, .kind = ARRAY};
+    model m = {.f = f, .kind = ARRAY};
     bg_report *report;
     EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
     report = recapture(&m);
@@ -493,15 +493,15 @@ static void test_pointer_in_an_array(void **state)
     hidden.memory = NULL;
 }
 
-static void test_copy(void **state)
+FIXTURE_TEST(test_copy)
 {
-    model m = {.f = *state, .kind = COPY};
+    model m = {.f = f, .kind = COPY};
     EXPECT_FINDING(recapture(&m), "unstable-pointer", "", 0, "the node's source differs between two captures: 0x");
 }
 
-static void test_fill(void **state)
+FIXTURE_TEST(test_fill)
 {
-    model m = {.f = *state, .kind = FILL};
+    model m = {.f = f, .kind = FILL};
     EXPECT_FINDING(recapture(&m), "frozen-value", "", 0,
                    "the node's value differs between two captures: 0 in the first, ");
 }
@@ -526,14 +526,13 @@ static void change_hidden_flow(void *user)
     hidden.often = true;
 }
 
-static void test_hidden(void **state)
+FIXTURE_TEST(test_hidden)
 {
     static void (*const changes[])(void *user) = {change_hidden_value, change_hidden_memory, change_hidden_flow};
     static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow"};
     static const char *const texts[] = {
         "kernel parameter ", "kernel parameter 2 differs between two captures: 0x",
         "secret#0 makes different nodes in two captures: 2 in the first, 3 in the second"};
-    fixture *f = *state;
     model m = {.f = f, .kind = HIDDEN};
     bg_report *report;
 
@@ -547,9 +546,9 @@ static void test_hidden(void **state)
 }
 
 /* Bridge buffers, scratch and the stream's memory are other addresses in each capture, and nothing to tell of. */
-static void test_own_memory(void **state)
+FIXTURE_TEST(test_own_memory)
 {
-    model m = {.f = *state, .kind = MEMORY};
+    model m = {.f = f, .kind = MEMORY};
     EXPECT_NO_FINDING(recapture(&m));
 }
 
@@ -559,9 +558,8 @@ static void change_alpha(void *user)
     m->alpha = 3;
 }
 
-static void test_cublas(void **state)
+FIXTURE_TEST(test_cublas)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = CUBLAS, .alpha = 2};
     bg_report *report = NULL;
     bg_finding finding = BG_FINDING_INIT;
@@ -578,9 +576,8 @@ static void test_cublas(void **state)
     assert_int_equal(cublasDestroy(m.cublas), CUBLAS_STATUS_SUCCESS);
 }
 
-static void test_failures(void **state)
+FIXTURE_TEST(test_failures)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = FAILS, .fails = BG_ERROR_OP};
     bg_report *report = NULL;
 
@@ -590,31 +587,4 @@ static void test_failures(void **state)
     EXPECT_STATUS(bg_check_recapture(NULL, &m, turn, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_recapture(forward, &m, turn, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_recapture(forward, &m, turn, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_clean, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_value, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_derived_value, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_shape, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_eager_value, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_struct, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_string, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_branch, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_extra_call, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_branch_beside_an_eager_call, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_branch_around_calls, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_break, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_pointer, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_pointer_in_an_array, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_copy, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_fill, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_hidden, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_own_memory, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_failures, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,9 @@ static bg_status pass(void *user, cudaStream_t stream)
     return status == BG_OK ? call_all(f->x, stream) : status;
 }
 
-static void test_replays_allocate_nothing(void **state)
+FIXTURE_TEST(test_replays_allocate_nothing)
 {
     static const bg_debug modes[] = {BG_DEBUG_OPS, BG_DEBUG_FORWARD};
-    fixture *f = *state;
     if (!CAN_COUNT) {
         print_message("skipped: a sanitizer counts allocations itself\n");
         skip();
@@ -117,11 +116,4 @@ static void test_replays_allocate_nothing(void **state)
         assert_int_equal(counted - before, 0);
         bg_graph_destroy(graph);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_replays_allocate_nothing, fixture_setup, fixture_teardown)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

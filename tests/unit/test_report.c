@@ -87,12 +87,13 @@ static char *read_all(void)
     return text;
 }
 
-static void test_empty(void **state)
+#define REPORT_TEST(name) TEST_F(name, setup, teardown, void *state)
+
+REPORT_TEST(test_empty)
 {
     bg_report *report = make();
     bg_finding finding = BG_FINDING_INIT;
     char *text;
-    (void)state;
     assert_int_equal(bg_report_count(report), 0);
     EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_NOT_FOUND);
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
@@ -102,12 +103,11 @@ static void test_empty(void **state)
     bg_report_destroy(report);
 }
 
-static void test_order(void **state)
+REPORT_TEST(test_order)
 {
     static const char *const kinds[] = {"freed", "reused", "odd", "note-kind"};
     bg_report *report = make_mixed();
     bg_finding finding;
-    (void)state;
     assert_int_equal(bg_report_count(report), 4);
     for (int i = 0; i < 4; i++)
         assert_string_equal(finding_of(report, i).kind, kinds[i]);
@@ -130,11 +130,10 @@ static void test_order(void **state)
     bg_report_destroy(report);
 }
 
-static void test_duplicates(void **state)
+REPORT_TEST(test_duplicates)
 {
     bg_report *report = make();
     const bg__call elsewhere = {.name = (char *)"rope#3", .site = {"model.c", 43}};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field x");
         bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field y");
@@ -148,13 +147,12 @@ static void test_duplicates(void **state)
 }
 
 /* Its strings are the report's own. */
-static void test_copies(void **state)
+REPORT_TEST(test_copies)
 {
     bg_report *report = make();
     char kind[] = "freed", advice[] = "keep it", name[] = "rope#3", file[] = "model.c";
     const bg__call own = {.name = name, .site = {file, 1}};
     bg_finding finding;
-    (void)state;
     bg__report_add(report, kind, BG_FAULT, &own, NULL, advice, "%s", "gone");
     kind[0] = advice[0] = name[0] = file[0] = '?';
     finding = finding_of(report, 0);
@@ -165,11 +163,10 @@ static void test_copies(void **state)
     bg_report_destroy(report);
 }
 
-static void test_text(void **state)
+REPORT_TEST(test_text)
 {
     bg_report *report = make_mixed();
     char *text;
-    (void)state;
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
     text = read_all();
     assert_string_equal(text, "check of decode: 4 findings\n"
@@ -190,11 +187,10 @@ static bg_report *make_long(void)
     return report;
 }
 
-static void test_wrapped(void **state)
+REPORT_TEST(test_wrapped)
 {
     bg_report *report = make_long();
     char *text;
-    (void)state;
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
     text = read_all();
     assert_string_equal(text,
@@ -208,7 +204,7 @@ static void test_wrapped(void **state)
 }
 
 /* As wide as the terminal, which has other line ends. */
-static void test_wrapped_in_terminal(void **state)
+REPORT_TEST(test_wrapped_in_terminal)
 {
     static const char expected[] = "check of decode: 1 finding\r\n"
                                    "fault [freed] rope#3 at model.c:42: the words of\r\n"
@@ -224,7 +220,6 @@ static void test_wrapped_in_terminal(void **state)
     char text[1024] = "";
     size_t used = 0;
     FILE *out;
-    (void)state;
 
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     user = open(ptsname(terminal), O_RDWR | O_NOCTTY);
@@ -245,12 +240,11 @@ static void test_wrapped_in_terminal(void **state)
 }
 
 /* Nothing of a report drives a terminal. */
-static void test_hostile_text(void **state)
+REPORT_TEST(test_hostile_text)
 {
     static const bg__call hostile = {.name = (char *)"rope\033[2J", .site = {"\033]0;x\007.c", 42}};
     bg_report *report;
     char *text;
-    (void)state;
     EXPECT_OK(bg__report_create(&report, "to\rol", "gra\302\233ph"));
     bg__report_add(report, "ki\nnd", BG_FAULT, &hostile, NULL, "\177", "%s", "a\033[31m b\233 gr\303\274n");
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
@@ -294,14 +288,13 @@ static void expect_item(const cJSON *item, const bg_finding *finding)
         assert_ptr_equal((void *)(uintptr_t)strtoull(cJSON_GetStringValue(address), NULL, 16), finding->address);
 }
 
-static void test_json(void **state)
+REPORT_TEST(test_json)
 {
     bg_report *report = make_mixed();
     const cJSON *list, *item;
     cJSON *root;
     char *text;
     int i = 0;
-    (void)state;
     EXPECT_OK(bg_report_write(report, BG_JSON, path));
     text = read_all();
     root = cJSON_Parse(text);
@@ -325,7 +318,7 @@ static void test_json(void **state)
 }
 
 /* JSON and pages are UTF-8, whatever names hold: what is no character becomes U+FFFD, byte by byte. */
-static void test_bytes(void **state)
+REPORT_TEST(test_bytes)
 {
 #define BAD "\xef\xbf\xbd"
     static const char *const rows[][2] = {
@@ -347,7 +340,6 @@ static void test_bytes(void **state)
         {"\xf5", BAD},
     };
 #undef BAD
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bg_report *report = make();
         cJSON *root;
@@ -366,13 +358,12 @@ static void test_bytes(void **state)
 
 /* Very many findings: each is looked for, read and written in about the same time. Were it in the time of all before
  * it, this took half an hour; the limit ends the program then. */
-static void test_many(void **state)
+REPORT_TEST(test_many)
 {
     enum { MANY = 100000, LIMIT_S = 300 };
     static const bg_format formats[] = {BG_TEXT, BG_HTML, BG_JSON};
     bg_report *report = make(), *read = NULL;
     bg_finding finding = BG_FINDING_INIT;
-    (void)state;
     (void)alarm(LIMIT_S);
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < MANY; i++)
@@ -393,7 +384,7 @@ static void test_many(void **state)
 }
 
 /* An old report stays where a new one cannot be written, and nothing else is left behind. */
-static void test_whole_or_not(void **state)
+REPORT_TEST(test_whole_or_not)
 {
     bg_report *empty = make(), *mixed = make_mixed();
     struct rlimit limit, none;
@@ -401,7 +392,6 @@ static void test_whole_or_not(void **state)
     void (*before)(int);
     char *text;
     mode_t mask = umask(027);
-    (void)state;
     EXPECT_OK(bg_report_write(empty, BG_TEXT, path));
     (void)umask(mask);
     assert_int_equal(stat(path, &about), 0);
@@ -430,11 +420,10 @@ static void test_whole_or_not(void **state)
     bg_report_destroy(mixed);
 }
 
-static void test_no_place(void **state)
+REPORT_TEST(test_no_place)
 {
     bg_report *report = make_mixed();
     char nowhere[128];
-    (void)state;
     snprintf(nowhere, sizeof nowhere, "%s/nowhere/report", directory);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, nowhere), BG_ERROR_IO);
     EXPECT_ERROR("No such file");
@@ -464,14 +453,13 @@ static bg_status write_to_stdout(const bg_report *report, const char *there)
 }
 
 /* Written through links, there or not, which stay links; an endless one is an error. */
-static void test_links(void **state)
+REPORT_TEST(test_links)
 {
     static const char *const targets[] = {"report", "second", "loop"};
     static const bg_status wanted[] = {BG_OK, BG_OK, BG_ERROR_IO};
     bg_report *report = make();
     char names[3][128];
     struct stat about;
-    (void)state;
 
     snprintf(names[0], sizeof names[0], "%s/first", directory);
     snprintf(names[1], sizeof names[1], "%s/second", directory);
@@ -492,11 +480,10 @@ static void test_links(void **state)
     bg_report_destroy(report);
 }
 
-static void test_stdout(void **state)
+REPORT_TEST(test_stdout)
 {
     bg_report *report = make_mixed();
     char *text;
-    (void)state;
     EXPECT_OK(write_to_stdout(report, path));
     text = read_all();
     assert_non_null(strstr(text, "fault [freed] rope#3 at model.c:42: field x of 7\n"));
@@ -506,11 +493,10 @@ static void test_stdout(void **state)
     bg_report_destroy(report);
 }
 
-static void test_arguments(void **state)
+REPORT_TEST(test_arguments)
 {
     bg_report *report = make_mixed();
     bg_finding finding = BG_FINDING_INIT;
-    (void)state;
     assert_int_equal(bg_report_count(NULL), 0);
     bg_report_destroy(NULL);
     EXPECT_STATUS(bg_report_get(NULL, 0, &finding), BG_ERROR_INVALID_ARGUMENT);
@@ -524,19 +510,4 @@ static void test_arguments(void **state)
     EXPECT_ERROR("format 9 is not a bg_format");
     assert_int_equal(count_files(), 0);
     bg_report_destroy(report);
-}
-
-#define REPORT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPORT_TEST(test_empty),     REPORT_TEST(test_order),   REPORT_TEST(test_duplicates),
-        REPORT_TEST(test_copies),    REPORT_TEST(test_many),    REPORT_TEST(test_hostile_text),
-        REPORT_TEST(test_text),      REPORT_TEST(test_wrapped), REPORT_TEST(test_wrapped_in_terminal),
-        REPORT_TEST(test_json),      REPORT_TEST(test_bytes),   REPORT_TEST(test_whole_or_not),
-        REPORT_TEST(test_no_place),  REPORT_TEST(test_links),   REPORT_TEST(test_stdout),
-        REPORT_TEST(test_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,11 +67,10 @@ static void expect_parts(const bg_report *report, const char *expected)
 }
 
 /* The same finding on the same call of another graph is another finding. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
     bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
     bg_finding finding = BG_FINDING_INIT;
-    (void)state;
     merge(two, make("decode 16", 1));
     merge(report, two);
     expect_parts(report, "own, decode 8, decode 16");
@@ -84,10 +83,9 @@ static void test_apart(void **state)
 }
 
 /* A row of the report's own graph, from a report of another one, is the report's own again. */
-static void test_back(void **state)
+TEST(test_back)
 {
     bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
-    (void)state;
     merge(two, make("decode 1", 1));
     merge(report, two);
     expect_graphs(report, "comparisons", "graph", "own, decode 8, own");
@@ -97,10 +95,9 @@ static void test_back(void **state)
 }
 
 /* Graphs that the program gave no names. */
-static void test_same_name(void **state)
+TEST(test_same_name)
 {
     bg_report *report = make("graph", 1);
-    (void)state;
     merge(report, make("graph", 2));
     merge(report, make("graph", 1));
     merge(report, make("graph", 3));
@@ -112,10 +109,9 @@ static void test_same_name(void **state)
 }
 
 /* A graph that an earlier merge has numbered is one that the report has without a number. */
-static void test_numbered(void **state)
+TEST(test_numbered)
 {
     bg_report *report = make("graph", 2), *merged = make("graph", 1);
-    (void)state;
     merge(merged, make("graph", 2));
     merge(merged, make("graph", 3));
     merge(report, merged);
@@ -124,11 +120,10 @@ static void test_numbered(void **state)
     bg_report_destroy(report);
 }
 
-static void test_no_graph(void **state)
+TEST(test_no_graph)
 {
     bg_report *report = make("decode 1", 1), *broken;
     bg_finding finding = BG_FINDING_INIT;
-    (void)state;
     EXPECT_OK(bg__report_create(&broken, "capture", ""));
     bg__report_add(broken, "capture-broken", BG_WARNING, NULL, NULL, "", "a capture broke");
     merge(report, broken);
@@ -138,14 +133,13 @@ static void test_no_graph(void **state)
     bg_report_destroy(report);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     char path[] = "/tmp/breakgraph-graphs.XXXXXX", *first = NULL, *second = NULL, *text = NULL;
     int descriptor = mkstemp(path);
     bg_report *report = make("decode 1", 1), *again = NULL;
     size_t bytes;
     FILE *out;
-    (void)state;
     assert_true(descriptor >= 0 && close(descriptor) == 0);
     merge(report, make("decode 8", 2));
     EXPECT_OK(bg_report_write(report, BG_JSON, path));
@@ -165,13 +159,4 @@ static void test_files(void **state)
     free(text);
     bg_report_destroy(report);
     bg_report_destroy(again);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),    cmocka_unit_test(test_back),     cmocka_unit_test(test_same_name),
-        cmocka_unit_test(test_numbered), cmocka_unit_test(test_no_graph), cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,8 +83,10 @@ static int occurrences(const char *text, const char *of)
     return count;
 }
 
+#define REPORT_PAGE_TEST(name) TEST_F(name, setup, teardown, void *state)
+
 /* The page holds the report as it is, and each element of the page once, whatever the report holds. */
-static void test_page_escapes(void **state)
+REPORT_PAGE_TEST(test_page_escapes)
 {
     static const char hostile[] =
         "</script><!-- <script> </noscript> </title> & \xe2\x80\xa8 \xe2\x80\xa9 ]]> ' \\u003c";
@@ -92,7 +94,6 @@ static void test_page_escapes(void **state)
     bg_finding finding = BG_FINDING_INIT;
     char *page, *json, *text;
     cJSON *root;
-    (void)state;
     EXPECT_OK(bg__report_create(&report, hostile, hostile));
     bg__report_add(report, hostile, BG_FAULT, &call, NULL, hostile, "%s", hostile);
     page = page_of(report);
@@ -120,11 +121,10 @@ static void test_page_escapes(void **state)
 }
 
 /* One file that asks the network for nothing. */
-static void test_page_alone(void **state)
+REPORT_PAGE_TEST(test_page_alone)
 {
     bg_report *report = make();
     char *page = page_of(report), *title = between(page, "<title>\n", "\n</title>");
-    (void)state;
     assert_string_equal(title, "check of decode: 1 finding");
     assert_null(strstr(page, "src="));
     assert_null(strstr(page, "@import"));
@@ -138,7 +138,7 @@ static void test_page_alone(void **state)
     bg_report_destroy(report);
 }
 
-static void test_page_whole_or_not(void **state)
+REPORT_PAGE_TEST(test_page_whole_or_not)
 {
     bg_report *report = make();
     FILE *file = fopen(path, "w");
@@ -146,7 +146,6 @@ static void test_page_whole_or_not(void **state)
     void (*before)(int);
     bg_status status;
     char *text;
-    (void)state;
     assert_non_null(file);
     assert_int_equal(fputs("old", file) >= 0 && fclose(file) == 0, 1);
     before = signal(SIGXFSZ, SIG_IGN);
@@ -164,16 +163,4 @@ static void test_page_whole_or_not(void **state)
     assert_string_equal(text, "old");
     free(text);
     bg_report_destroy(report);
-}
-
-#define PAGE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAGE_TEST(test_page_escapes),
-        PAGE_TEST(test_page_alone),
-        PAGE_TEST(test_page_whole_or_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,12 +152,13 @@ static bg_report *make_full(void)
     return report;
 }
 
-static void test_round_trip(void **state)
+#define REPORT_READ_TEST(name) TEST_F(name, setup, teardown, void *state)
+
+REPORT_READ_TEST(test_round_trip)
 {
     bg_report *report = make_full(), *again = NULL;
     char *first = json_of(report), *second;
     bg_finding finding = BG_FINDING_INIT;
-    (void)state;
     EXPECT_OK(bg_report_read(&again, path));
     assert_int_equal(bg_report_count(again), 3);
     EXPECT_OK(bg_report_get(again, 0, &finding));
@@ -177,7 +178,7 @@ static void test_round_trip(void **state)
 }
 
 /* A finding about several calls has their names in JSON, and the first of them in text. */
-static void test_others(void **state)
+REPORT_READ_TEST(test_others)
 {
     static const bg__call calls[] = {{.name = (char *)"rope#0"},
                                      {.name = (char *)"host function#1"},
@@ -188,7 +189,6 @@ static void test_others(void **state)
     bg_finding finding = BG_FINDING_INIT;
     bg__about about = {.calls = NULL};
     char *text;
-    (void)state;
 
     for (int i = 0; i < 10; i++) /* each twice */
         EXPECT_OK(bg__about_add(&about, &calls[i % 5]));
@@ -212,11 +212,10 @@ static void test_others(void **state)
                    BG_ERROR_IO, "others");
 }
 
-static void test_text_again(void **state)
+REPORT_READ_TEST(test_text_again)
 {
     bg_report *report = read_text(REPORT("\"findings\": [" FINDING "], \"lost\": 2"));
     char *text;
-    (void)state;
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
     text = read_all();
     assert_string_equal(text, "t of g: 1 finding\nfault [freed]: m\n2 more findings were lost: out of host memory\n");
@@ -225,13 +224,12 @@ static void test_text_again(void **state)
 }
 
 /* What a newer writer may have added is ignored; of two members of a name the first counts. */
-static void test_unknown_members(void **state)
+REPORT_READ_TEST(test_unknown_members)
 {
     bg_report *report = read_text(REPORT("\"tool\": 7, \"newer\": [[[{}]]], \"findings\": [{\"kind\": \"freed\", "
                                          "\"severity\": \"fault\", \"message\": \"m\", \"newer\": 1, \"kind\": 2}], "
                                          "\"trials\": [{\"verdict\": \"bad\"}], \"trials\": 7, \"outline\": {}"));
     char *text = json_of(report);
-    (void)state;
     assert_null(strstr(text, "newer"));
     assert_non_null(strstr(text, "\"tool\":\t\"t\""));
     assert_non_null(strstr(text, "\"freed\""));
@@ -241,7 +239,7 @@ static void test_unknown_members(void **state)
 }
 
 /* What only the page reads goes there as it is, whatever it is; with others it becomes one report. */
-static void test_parts_of_any_form(void **state)
+REPORT_READ_TEST(test_parts_of_any_form)
 {
     static const char *const parts[] = {
         "\"outline\": {\"breaks\": -1, \"capture_ms\": {}, \"name\": [], \"segments\": [{\"nodes\": \"2\"}, null]}",
@@ -254,7 +252,6 @@ static void test_parts_of_any_form(void **state)
         "\"timings\": [{}, {\"what\": null, \"cpu_us\": [1]}]",
     };
     bg_report *all = make();
-    (void)state;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *json = malloc(strlen(parts[i]) + 100), *page;
         bg_report *report;
@@ -273,9 +270,8 @@ static void test_parts_of_any_form(void **state)
     bg_report_destroy(all);
 }
 
-static void test_versions(void **state)
+REPORT_READ_TEST(test_versions)
 {
-    (void)state;
     expect_refused(REPORT_OF("1", "\"findings\": []"), BG_ERROR_UNSUPPORTED, "version 1,");
     expect_refused(REPORT_OF("3", "\"breakgraph\": \"9.8.7\", \"findings\": 7"), BG_ERROR_UNSUPPORTED, "(9.8.7)");
     EXPECT_ERROR("reads version 2");
@@ -287,13 +283,12 @@ static void test_versions(void **state)
     expect_refused("2", BG_ERROR_IO, "report_version");
 }
 
-static void test_no_json(void **state)
+REPORT_READ_TEST(test_no_json)
 {
     static const char cut[] = "{\"report_version\": 2,\n\"tool\": \"t\",\n\"gra";
     static const char inside[] = "{\0\"report_version\": 2, \"tool\": \"t\", \"graph\": \"g\", \"findings\": []}";
     bg_report *report = NULL;
     char *deep = malloc(TEXT_BYTES + 1);
-    (void)state;
     expect_refused("", BG_ERROR_IO, "not JSON");
     expect_refused(cut, BG_ERROR_IO, "(line 3)");
     expect_refused(REPORT("\"findings\": []") " {}", BG_ERROR_IO, "not JSON");
@@ -309,10 +304,9 @@ static void test_no_json(void **state)
     free(deep);
 }
 
-static void test_no_file(void **state)
+REPORT_READ_TEST(test_no_file)
 {
     bg_report *report = (bg_report *)path;
-    (void)state;
     EXPECT_STATUS(bg_report_read(&report, path), BG_ERROR_IO);
     assert_null(report);
     EXPECT_ERROR("No such file");
@@ -328,7 +322,7 @@ static void test_no_file(void **state)
     EXPECT_STATUS(bg_report_read(&report, NULL), BG_ERROR_INVALID_ARGUMENT);
 }
 
-static void test_wrong_forms(void **state)
+REPORT_READ_TEST(test_wrong_forms)
 {
     static const struct {
         const char *json, *why;
@@ -360,19 +354,17 @@ static void test_wrong_forms(void **state)
         {PARTS("\"trials\": [{}, null]"), "trials is not a list of objects"},
         {PARTS("\"timings\": {}"), "timings is not a list of objects"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_refused(cases[i].json, BG_ERROR_IO, cases[i].why);
 }
 
 /* A full report with one byte changed, or cut anywhere: refused or read, and what is read can be written. */
-static void test_damaged(void **state)
+REPORT_READ_TEST(test_damaged)
 {
     bg_report *report = make_full();
     char *json = json_of(report), *page;
     size_t size = strlen(json);
     int good = 0, refused = 0;
-    (void)state;
     bg_report_destroy(report);
     for (size_t i = 0; i < size; i++) {
         for (int way = 0; way < 3; way++) {
@@ -399,11 +391,10 @@ static void test_damaged(void **state)
     free(json);
 }
 
-static void test_merge(void **state)
+REPORT_READ_TEST(test_merge)
 {
     bg_report *report = make(), *from = make_full();
     char *before = json_of(from), *text;
-    (void)state;
     bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "keep it", "a \"quoted\" \\ line\nand \xc3\xa9");
     EXPECT_OK(bg_report_merge(report, from));
     assert_int_equal(bg_report_count(report), 3); /* one of them was there */
@@ -424,12 +415,11 @@ static void test_merge(void **state)
     bg_report_destroy(report);
 }
 
-static void test_merge_outline(void **state)
+REPORT_READ_TEST(test_merge_outline)
 {
     bg_report *report = make(), *from = make_full(), *other = make();
     cJSON *root;
     char *text;
-    (void)state;
     EXPECT_OK(bg__report_set_outline(other, parsed("{\"name\": \"other\"}")));
     EXPECT_OK(bg_report_merge(report, from));
     EXPECT_OK(bg_report_merge(report, other));
@@ -446,38 +436,15 @@ static void test_merge_outline(void **state)
     bg_report_destroy(other);
 }
 
-static void test_merge_lost(void **state)
+REPORT_READ_TEST(test_merge_lost)
 {
     bg_report *report = read_text(REPORT("\"findings\": [], \"lost\": 2147483647"));
     bg_report *from = read_text(REPORT("\"findings\": [], \"lost\": 2"));
     char *text;
-    (void)state;
     EXPECT_OK(bg_report_merge(from, report));
     text = json_of(from);
     assert_non_null(strstr(text, "\t2147483647"));
     free(text);
     bg_report_destroy(report);
     bg_report_destroy(from);
-}
-
-#define READ_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        READ_TEST(test_round_trip),
-        READ_TEST(test_others),
-        READ_TEST(test_text_again),
-        READ_TEST(test_unknown_members),
-        READ_TEST(test_parts_of_any_form),
-        READ_TEST(test_versions),
-        READ_TEST(test_no_json),
-        READ_TEST(test_no_file),
-        READ_TEST(test_wrong_forms),
-        READ_TEST(test_damaged),
-        READ_TEST(test_merge),
-        READ_TEST(test_merge_outline),
-        READ_TEST(test_merge_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,11 @@ static void expect_sizes(const cJSON *schedule, const char *expected)
     cJSON_free(text);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
     bg_report *report = report_of("[" ROW("runner#0", FAMILIES(FAMILY("0", SIZES))) "]");
     const cJSON *list;
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     list = schedules_of(report, 0);
     assert_int_equal(cJSON_GetArraySize(list), 3); /* in use, one size, two */
@@ -80,13 +79,12 @@ static void test_list(void **state)
 }
 
 /* One size of 9 tokens pads fewer rows, since it leaves the batches of 3 to run eagerly. */
-static void test_max_padding(void **state)
+TEST(test_max_padding)
 {
     bg_report *report = report_of(
         "[" ROW("runner#0", ", \"max_padding\": 1.5" FAMILIES(FAMILY("0", "[3, 10, 0], [8, 1, 0], [9, 20, 0]"))) "]");
     const cJSON *list;
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     list = schedules_of(report, 0);
     expect_sizes(cJSON_GetArrayItem(list, 1), "[9]");
@@ -98,7 +96,7 @@ static void test_max_padding(void **state)
 }
 
 /* Sizes that were not captured are taken to need what lies between two that were; the pool is that of the largest. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
     bg_report *report = report_of("[" ROW(
         "runner#0", FAMILIES(FAMILY("0", "[4, 1, 0], [12, 1, 0], [16, 1, 0]")) ", \"buckets\": [" BUCKET(
@@ -106,7 +104,6 @@ static void test_memory(void **state)
                         "10") ", " BUCKET("8", "true", "800", "6") ", " BUCKET("12", "false", "9999", "9999") "]") "]");
     const cJSON *list;
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     list = schedules_of(report, 0);
     assert_true(number_in(cJSON_GetArrayItem(list, 0), "pool_bytes") == 1600);
@@ -123,7 +120,7 @@ static void test_memory(void **state)
 }
 
 /* All ranks must have the same schedule; runners of other names have their own. */
-static void test_ranks(void **state)
+TEST(test_ranks)
 {
     bg_report *report =
         report_of("[" ROW("runner#0", ", \"rank\": 0, \"ranks\": 2" FAMILIES(FAMILY("0", "[3, 10, 0]"))) ", " ROW(
@@ -132,7 +129,6 @@ static void test_ranks(void **state)
                 FAMILY("0", "[5, 1, 0]"))) ", " ROW("runner#0",
                                                     ", \"rank\": 1, \"ranks\": 2" FAMILIES(FAMILY("0", SIZES))) "]");
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     expect_sizes(cJSON_GetArrayItem(schedules_of(report, 0), 2), "[3,9]");
     assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 2), "batches") == 40);
@@ -151,21 +147,19 @@ static void expect_why(const char *rows, const char *why)
     bg_report_destroy(report);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
-    (void)state;
     expect_why("[{\"mode\": \"none\", \"batches\": 5, \"max_tokens\": 8}]", "in mode none there are no buckets");
     expect_why("[{}]", "no batch has run yet");
     expect_why("[" ROW("runner#0", FAMILIES(FAMILY("0", "[3, 10, 10]"))) "]",
                "other reasons than their size kept all batches from graphs");
 }
 
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
     static const double covers[] = {0, -1, 100.1};
     bg_report *report = report_of("[]");
 
-    (void)state;
     for (size_t i = 0; i < sizeof covers / sizeof *covers; i++) {
         EXPECT_STATUS(bg_report_propose_schedules(report, covers[i]), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR("allowed are numbers above 0, up to 100");
@@ -179,7 +173,7 @@ static void test_arguments(void **state)
 }
 
 /* A row that cannot be judged says so; the others have their schedules. */
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
     static const char *const rows[] = {
         ROW("runner#0", FAMILIES(FAMILY("0", "[17, 1, 0]"))),   /* above max_tokens */
@@ -192,7 +186,6 @@ static void test_malformed(void **state)
         ROW("runner#0", ", \"largest\": 1e300" FAMILIES(FAMILY("0", SIZES))),
         ROW("runner#0", FAMILIES(FAMILY("0", SIZES)) ", \"buckets\": [" BUCKET("8", "true", "-1", "0") "]"),
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];
         bg_report *report;
@@ -211,14 +204,13 @@ static void test_malformed(void **state)
 
 /* Padded up to the batches of other ranks, decode batches are no whole requests; above 12 tokens no bucket for
  * 4 tokens a request holds them, but a mixed one. */
-static void test_across_ranks(void **state)
+TEST(test_across_ranks)
 {
     bg_report *report = report_of("[{\"name\": \"runner#0\", \"mode\": \"full_and_piecewise\", \"sizes\": [5, 14], "
                                   "\"max_tokens\": 14, \"batches\": 18" FAMILIES(
                                       FAMILY("0", "[2, 5, 0]") ", " FAMILY("4", "[5, 10, 0], [13, 3, 0]")) "}]");
     const cJSON *list;
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     list = schedules_of(report, 0);
     assert_true(number_in(cJSON_GetArrayItem(list, 0), "batches") == 18);
@@ -229,11 +221,10 @@ static void test_across_ranks(void **state)
 }
 
 /* Two jobs in one directory: each has its own schedules, whether their configurations differ or not. */
-static void test_jobs(void **state)
+TEST(test_jobs)
 {
 #define RANK(rank, more) ROW("runner#0", ", \"rank\": " rank ", \"ranks\": 2" FAMILIES(FAMILY("0", "[3, 1, 0]")) more)
     static const char *const others[] = {"", ", \"max_padding\": 3"};
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char text[2048];
         bg_report *report;
@@ -286,10 +277,9 @@ static bg_report *make_row(int now, int small, int each, int large, double max_p
 }
 
 /* Longer than any that is looked for, and without padding: none is better. */
-static void test_long_now(void **state)
+TEST(test_long_now)
 {
     bg_report *report = make_row(600, 600, 1, 0, 0);
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "padding_rows") == 0);
     assert_false(has_recommended(report));
@@ -297,10 +287,9 @@ static void test_long_now(void **state)
 }
 
 /* The sizes that pad least leave many small batches to run eagerly, which the schedule in use does not. */
-static void test_fewer_batches(void **state)
+TEST(test_fewer_batches)
 {
     bg_report *report = make_row(20, 20, 10, 70, 1.01);
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "batches") == 200);
     assert_false(has_recommended(report));
@@ -310,20 +299,19 @@ static void test_fewer_batches(void **state)
 }
 
 /* A decode batch whose own bucket pads too much goes to a mixed one: 4 tokens to 5, not to 8. */
-static void test_decode_in_mixed(void **state)
+TEST(test_decode_in_mixed)
 {
     bg_report *report =
         report_of("[{\"name\": \"runner#0\", \"mode\": \"full_and_piecewise\", \"sizes\": [5, 12], \"max_tokens\": 12, "
                   "\"batches\": 4, \"max_padding\": 1.3" FAMILIES(FAMILY("0", "") ", " FAMILY("4", "[4, 4, 0]")) "}]");
 
-    (void)state;
     EXPECT_OK(bg_report_propose_schedules(report, 100));
     assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "batches") == 4);
     bg_report_destroy(report);
 }
 
 /* What was never captured is told by what it is; a malformed list does no harm. */
-static void test_misses(void **state)
+TEST(test_misses)
 {
     bg_report *report = report_of(
         "[" ROW("runner#0", ", \"missed\": [{\"query_len\": 3, \"variant\": 2, \"batches\": 12}, {\"variant\": 1, "
@@ -332,7 +320,6 @@ static void test_misses(void **state)
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
 
-    (void)state;
     assert_non_null(out);
     bg__runners_print(cJSON_GetObjectItem(report->parts, "runners"), out);
     assert_int_equal(fclose(out), 0);
@@ -341,18 +328,4 @@ static void test_misses(void **state)
     assert_non_null(strstr(text, "\n    never captured: 1 batch of variant 1 (variants)\n"));
     free(text);
     bg_report_destroy(report);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_misses),          cmocka_unit_test(test_list),
-        cmocka_unit_test(test_max_padding),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranks),           cmocka_unit_test(test_none),
-        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_across_ranks),    cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_long_now),        cmocka_unit_test(test_fewer_batches),
-        cmocka_unit_test(test_decode_in_mixed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,9 +85,8 @@ static void check_round(cudaStream_t stream, unsigned char *device, int count)
     }
 }
 
-static void test_against_plain_c(void **state)
+FIXTURE_TEST(test_against_plain_c)
 {
-    fixture *f = *state;
     const char *text = getenv("BREAKGRAPH_SEED");
     int rounds = getenv("BREAKGRAPH_TEST_SMALL") ? 20 : 200;
     unsigned char *device;
@@ -102,9 +101,8 @@ static void test_against_plain_c(void **state)
 }
 
 /* More than one round of the grid. */
-static void test_many_bytes(void **state)
+FIXTURE_TEST(test_many_bytes)
 {
-    fixture *f = *state;
     size_t bytes = (size_t)9 << 20;
     unsigned char *host = malloc(2 * bytes), *device;
     bgk_rows rows = {.copied = bytes, .row = bytes};
@@ -124,21 +122,10 @@ static void test_many_bytes(void **state)
     free(host);
 }
 
-static void test_bad_counts(void **state)
+FIXTURE_TEST(test_bad_counts)
 {
-    fixture *f = *state;
     bgk_rows rows[BGK_ROWS_MAX + 1] = {{.target = NULL}};
     assert_int_equal(bgk_move_rows(rows, 0, f->stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_move_rows(rows, BGK_ROWS_MAX + 1, f->stream), cudaErrorInvalidValue);
     EXPECT_CUDA(bgk_move_rows(rows, 1, f->stream)); /* nothing to do */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_against_plain_c, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_many_bytes, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_counts, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

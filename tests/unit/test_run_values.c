@@ -1,10 +1,6 @@
 /* check --attach --what=recapture: values of a node in two runs, and which graphs are a pair. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +55,8 @@ static void expect_values(const char *kind, const char *first, const char *secon
     assert_string_equal(told, expected);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     expect_values("kernel", "\"0000003f\"", "\"0000003f\"", "");
     expect_values("kernel", "\"0000003f\"", "\"0000803e\"",
                   "value 2: kernel parameter 0 | is 0.5 (as integer 1056964608) | is 0.25 (as integer 1048576000)\n");
@@ -100,14 +95,13 @@ static void write_half(char half[9], const void *address, unsigned more)
 }
 
 /* Behind a value, the upper half of an address that was on the stack. */
-static void test_halves_of_addresses(void **state)
+TEST(test_halves_of_addresses)
 {
     static int data;
     int local = 0;
     const void *const known[] = {&local, &data};
     char half[9], values[2][40];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         if ((uintptr_t)known[i] >> 40 < 2)
             continue; /* a program that is not relocated has low addresses */
@@ -126,11 +120,10 @@ static void test_halves_of_addresses(void **state)
 }
 
 /* A struct of an empty one and a float, and larger ones with padding. */
-static void test_structs(void **state)
+TEST(test_structs)
 {
     const char *half = "value 2: kernel parameter 0, offset 4, | is 0.5 (as integer 1056964608) | is 0.25 (as integer "
                        "1048576000)\n";
-    (void)state;
     expect_values("kernel", "\"000000000000003f\"", "\"000000000000803e\"", half);
     expect_values("kernel", "\"00a1b2c30000003f\"", "\"00d4e5f60000803e\"", half);
     expect_values("kernel", "\"00a1b2c30000003f\"", "\"00d4e5f60000003f\"",
@@ -149,9 +142,8 @@ static void test_structs(void **state)
                   "value 1: kernel parameter 0, offset 8, | is 7 | is 9\n");
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     /* other addresses of one place */
     expect_values("kernel", "\"0000000000100000@0:0+0\"", "\"0000000000200000@0:0+0\"", "");
     expect_values("kernel", "\"00000000000000001000000000100000@8:0+16\"",
@@ -223,9 +215,8 @@ static void expect_pairs(const char *const *first, const char *const *second, co
 }
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
-    (void)state;
     expect_pairs(LIST("graph#0 here add", "graph#1 here add"), LIST("graph#0 here add", "graph#1 here add"), "01");
     /* threads change the order of two places; and other work has another shape */
     expect_pairs(LIST("graph#0 here add", "graph#1 there add"), LIST("graph#0 there add", "graph#1 here add"), "10");
@@ -282,9 +273,8 @@ static void expect_workers(const char *const first[2], const char *const second[
     }
 }
 
-static void test_workers(void **state)
+TEST(test_workers)
 {
-    (void)state;
     /* the number of the worker, and a factor */
     expect_workers(LIST("\"00\", \"0000003f\"", "\"01\", \"0000003f\""),
                    LIST("\"00\", \"0000803e\"", "\"01\", \"0000803e\""), "01");
@@ -295,13 +285,4 @@ static void test_workers(void **state)
     /* a graph that only one of them has, wherever its parameters lie */
     expect_workers(LIST("\"0000000000100000@0:0+0\"", "\"07\", \"07\""),
                    LIST("\"07\", \"07\"", "\"0000000000200000@0:0+0\""), "10");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_structs), cmocka_unit_test(test_halves_of_addresses),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_pairs),   cmocka_unit_test(test_workers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

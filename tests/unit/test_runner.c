@@ -1,4 +1,5 @@
 /* The runner: buckets, dispatch, variants, callbacks, what fails. */
+#include "tests/support/test.h"
 #include "tests/support/sum_model.h"
 
 #include <stdlib.h>
@@ -6,9 +7,8 @@
 
 /* ---- running ---- */
 
-static void test_batches_run_by_the_smallest_bucket(void **state)
+FIXTURE_TEST(test_batches_run_by_the_smallest_bucket)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "2,8,32");
     bg_reason reason;
     bg_batch batch;
@@ -45,9 +45,8 @@ static bool veto_odd(void *user, const bg_batch *batch, const char **why)
     return batch->tokens % 2 == 1;
 }
 
-static void test_eager_runs_and_their_reasons(void **state)
+FIXTURE_TEST(test_eager_runs_and_their_reasons)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_batch batch;
     sum_model m = {0};
@@ -76,11 +75,10 @@ static void test_eager_runs_and_their_reasons(void **state)
 }
 
 /* The static buffers grow where they are: graphs that hold their addresses go on. */
-static void test_batches_above_max_tokens(void **state)
+FIXTURE_TEST(test_batches_above_max_tokens)
 {
     enum { ROWS = 150000 }; /* more than a page */
     static float rows[ROWS * WIDTH], found[ROWS * WIDTH];
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_batch batch = mixed_tokens(ROWS);
     bg_tensor input = bg_tensor_2d(rows, BG_F32, ROWS, WIDTH), output = bg_tensor_2d(found, BG_F32, ROWS, WIDTH);
@@ -115,9 +113,8 @@ static void test_batches_above_max_tokens(void **state)
 
 /* ---- variants, lazy buckets, failures ---- */
 
-static void test_variants(void **state)
+FIXTURE_TEST(test_variants)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL, "4");
     bg_batch batch = mixed_tokens(3);
     sum_model m = {0};
@@ -133,9 +130,8 @@ static void test_variants(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_lazy(void **state)
+FIXTURE_TEST(test_lazy)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_batch batch = mixed_tokens(3);
     uint64_t before = counters_now().captures;
@@ -161,9 +157,8 @@ static void test_lazy(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_a_bucket_fails(void **state)
+FIXTURE_TEST(test_a_bucket_fails)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     sum_model m = {0};
@@ -192,9 +187,8 @@ static void test_a_bucket_fails(void **state)
 
 /* ---- inputs in place, outputs as views, state ---- */
 
-static void test_bound_inputs_and_views(void **state)
+FIXTURE_TEST(test_bound_inputs_and_views)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_batch batch = mixed_tokens(3);
     float rows[3 * WIDTH] = {1, 2, 3}, found[3 * WIDTH];
@@ -232,9 +226,8 @@ static void test_bound_inputs_and_views(void **state)
     EXPECT_CUDA(cudaFree(own));
 }
 
-static void test_state_is_put_back(void **state)
+FIXTURE_TEST(test_state_is_put_back)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     float first;
     sum_model m = {.counted = &f->x};
@@ -283,9 +276,8 @@ static int to_sixteen(void *user, int tokens)
     return tokens == 5 ? 3 : 16;
 }
 
-static void test_callbacks(void **state)
+FIXTURE_TEST(test_callbacks)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     called c = {{0}, 0};
     bg_batch batch = mixed_tokens(5);
@@ -320,7 +312,7 @@ static void test_callbacks(void **state)
 
 /* ---- bad input ---- */
 
-static void test_bad_batches(void **state)
+FIXTURE_TEST(test_bad_batches)
 {
     static const bg_batch bad[] = {
         {.tokens = 0, .requests = 1, .max_query_len = 1},
@@ -330,7 +322,6 @@ static void test_bad_batches(void **state)
         {.tokens = 4, .variant = -1},
         {.tokens = 4, .requests = 3, .max_query_len = 1, .uniform_decode = true},
     };
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_batch batch = mixed_tokens(3);
     bg_tensor input, output;
@@ -359,9 +350,8 @@ static void test_bad_batches(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_bad_declarations(void **state)
+FIXTURE_TEST(test_bad_declarations)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_runner *runner;
     bg_tensor t;
@@ -401,7 +391,7 @@ static void test_bad_declarations(void **state)
     bg_runner_destroy(NULL);
 }
 
-static void test_debug_modes(void **state)
+FIXTURE_TEST(test_debug_modes)
 {
     static const struct {
         bg_debug debug;
@@ -412,7 +402,6 @@ static void test_debug_modes(void **state)
         {BG_DEBUG_OPS, {0, 1, 1}, false},
         {BG_DEBUG_SYNC, {0, 2, 1}, true},
     };
-    fixture *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL; mode++) {
@@ -435,9 +424,8 @@ static void test_debug_modes(void **state)
         }
 }
 
-static void test_environment(void **state)
+FIXTURE_TEST(test_environment)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
     bg_runner *runner;
     sum_model m = {0};
@@ -456,9 +444,8 @@ static void test_environment(void **state)
     unsetenv("BG_RUNNER_SCHEDULE");
 }
 
-static void test_figures(void **state)
+FIXTURE_TEST(test_figures)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4,16");
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     char *text = NULL;
@@ -488,26 +475,4 @@ static void test_figures(void **state)
     EXPECT_STATUS(bg_runner_get_bucket(m.runner, -1, &info), BG_ERROR_NOT_FOUND);
     assert_non_null(bg_runner_pool(m.runner));
     bg_runner_destroy(m.runner);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_batches_run_by_the_smallest_bucket),
-        TEST(test_eager_runs_and_their_reasons),
-        TEST(test_batches_above_max_tokens),
-        TEST(test_variants),
-        TEST(test_lazy),
-        TEST(test_a_bucket_fails),
-        TEST(test_bound_inputs_and_views),
-        TEST(test_state_is_put_back),
-        TEST(test_callbacks),
-        TEST(test_bad_batches),
-        TEST(test_bad_declarations),
-        TEST(test_debug_modes),
-        TEST(test_environment),
-        TEST(test_figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

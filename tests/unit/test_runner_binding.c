@@ -1,14 +1,14 @@
 /* Where the runner's inputs and outputs lie: inside its static buffers, in memory that is bound, in what a lazy
  * bucket's warm-ups write. y = 2 x. */
+#include "tests/support/test.h"
 #include "tests/support/runner_model.h"
 
 #include <stdbool.h>
 
 /* ---- memory ---- */
 
-static void test_inputs_inside_static_buffers(void **state)
+FIXTURE_TEST(test_inputs_inside_static_buffers)
 {
-    fixture *f = *state;
     float *x, *y, first;
     bg_batch batch = mixed_batch(3);
     bg_tensor input, output;
@@ -40,10 +40,9 @@ static void test_inputs_inside_static_buffers(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_inputs_in_the_buffers_of_others(void **state)
+FIXTURE_TEST(test_inputs_in_the_buffers_of_others)
 {
     const int64_t dim[] = {0, WIDTH};
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_tensor second, inputs[2], outputs[2], copy;
     runner_model m = {0};
@@ -66,10 +65,9 @@ static void test_inputs_in_the_buffers_of_others(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_bad_memory_to_bind(void **state)
+FIXTURE_TEST(test_bad_memory_to_bind)
 {
     static float heap[TOKENS_MAX * WIDTH];
-    fixture *f = *state;
     bg_tensor before;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -87,10 +85,9 @@ static void test_bad_memory_to_bind(void **state)
 }
 
 /* What binding would give back, or pad twice. */
-static void test_static_buffers_of_inputs_to_bind(void **state)
+FIXTURE_TEST(test_static_buffers_of_inputs_to_bind)
 {
     const int64_t dim[] = {0, WIDTH};
-    fixture *f = *state;
     bg_tensor second, before;
     bg_batch batch = mixed_batch(3);
     runner_model m = {0};
@@ -116,10 +113,9 @@ static void test_static_buffers_of_inputs_to_bind(void **state)
 }
 
 /* A pass that feeds itself: each run doubles what the last one left, and pads the rows beyond the batch. */
-static void test_an_input_bound_to_an_output(void **state)
+FIXTURE_TEST(test_an_input_bound_to_an_output)
 {
     enum { ROWS = 4 };
-    fixture *f = *state;
     float ones[WIDTH], found[ROWS * WIDTH];
     bg_batch batch = mixed_batch(1);
     bg_tensor views[1] = {{.data = NULL}};
@@ -147,12 +143,11 @@ static void test_an_input_bound_to_an_output(void **state)
 }
 
 /* Declared buffers hold zeros, and what the caller writes there next on a stream of its own. */
-static void test_declared_buffers_are_ready(void **state)
+FIXTURE_TEST(test_declared_buffers_are_ready)
 {
     enum { ELEMENTS = 1 << 18 };
     static float ones[ELEMENTS], found[ELEMENTS];
     const int64_t dim[] = {ELEMENTS};
-    fixture *f = *state;
     bg_tensor t;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -169,9 +164,8 @@ static void test_declared_buffers_are_ready(void **state)
 }
 
 /* The first batch of a lazy bucket is the last one's output, which the warm-ups write. */
-static void test_a_lazy_batch_from_an_output(void **state)
+FIXTURE_TEST(test_a_lazy_batch_from_an_output)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(20);
     bg_tensor views[1] = {{.data = NULL}};
     float first;
@@ -198,9 +192,8 @@ static bg_status spoil_the_input(runner_model *m, const bg_forward_context *cont
 }
 
 /* A pass that changes its inputs. */
-static void test_a_lazy_batch_that_passes_change(void **state)
+FIXTURE_TEST(test_a_lazy_batch_that_passes_change)
 {
-    fixture *f = *state;
     runner_model m = {.also = spoil_the_input};
     bg_runner_config config = runner_model_config(&m);
 
@@ -258,9 +251,8 @@ static void run_and_overwrite(fixture *f, runner_model *m, float *rows, bool in_
     read_event = NULL;
 }
 
-static void test_inputs_read(void **state)
+FIXTURE_TEST(test_inputs_read)
 {
-    fixture *f = *state;
     float *rows;
 
     EXPECT_CUDA(cudaMallocHost((void **)&rows, TOKENS_MAX * WIDTH * sizeof *rows));
@@ -284,21 +276,4 @@ static void test_inputs_read(void **state)
         }
     EXPECT_STATUS(bg_runner_inputs_read(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_CUDA(cudaFreeHost(rows));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_inputs_read),
-        TEST(test_inputs_inside_static_buffers),
-        TEST(test_inputs_in_the_buffers_of_others),
-        TEST(test_bad_memory_to_bind),
-        TEST(test_static_buffers_of_inputs_to_bind),
-        TEST(test_an_input_bound_to_an_output),
-        TEST(test_declared_buffers_are_ready),
-        TEST(test_a_lazy_batch_from_an_output),
-        TEST(test_a_lazy_batch_that_passes_change),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Captures in the background (BG_LAZY_BACKGROUND): which come first, what batches do meanwhile, and what stays. */
+#include "tests/support/test.h"
 #include "tests/support/sum_model.h"
 
 #include <pthread.h>
@@ -45,9 +46,8 @@ static void expect_larger(fixture *f, sum_model *m, bg_batch batch, int rows, in
     assert_int_equal(after.padded_tokens - before.padded_tokens, rows - more - batch.tokens);
 }
 
-static void test_from_large_to_small(void **state)
+FIXTURE_TEST(test_from_large_to_small)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
     const bg_counters before = counters_now();
     sum_model m = {0};
@@ -103,27 +103,27 @@ static void open_slow(fixture *f, sum_model *m, unsigned microseconds)
     assert_int_equal(slow.count, 1);
 }
 
-static void test_what_batches_want(void **state)
+FIXTURE_TEST(test_what_batches_want)
 {
     const int wanted[] = {32, 4, 8, 16, 2}; /* of 4 two batches, of 8 one */
     sum_model m = {0};
 
-    open_slow(*state, &m, 0);
-    expect_run(*state, &m, mixed_tokens(7), 1);
-    expect_run(*state, &m, mixed_tokens(3), 1);
-    expect_run(*state, &m, mixed_tokens(4), 1);
+    open_slow(f, &m, 0);
+    expect_run(f, &m, mixed_tokens(7), 1);
+    expect_run(f, &m, mixed_tokens(3), 1);
+    expect_run(f, &m, mixed_tokens(4), 1);
     EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
     assert_int_equal(slow.count, 5);
     assert_memory_equal(slow.order, wanted, sizeof wanted);
     bg_runner_destroy(m.runner);
 }
 
-static void test_budgets(void **state)
+FIXTURE_TEST(test_budgets)
 {
     const bg_counters before = counters_now();
     sum_model m = {0};
 
-    open_slow(*state, &m, 50000);
+    open_slow(f, &m, 50000);
     EXPECT_OK(bg_runner_idle(m.runner, 49999)); /* a capture has taken longer */
     assert_string_equal(captured(&m), "x----");
     assert_int_equal(counters_now().idle_captures, before.idle_captures);
@@ -134,12 +134,12 @@ static void test_budgets(void **state)
 }
 
 /* The estimate is far below the budget, and the capture takes longer: no other one begins. */
-static void test_overruns(void **state)
+FIXTURE_TEST(test_overruns)
 {
     const bg_counters before = counters_now();
     sum_model m = {0};
 
-    open_slow(*state, &m, 0);
+    open_slow(f, &m, 0);
     slow.microseconds = 2100000;
     EXPECT_OK(bg_runner_idle(m.runner, 2000000));
     assert_string_equal(captured(&m), "xx---");
@@ -150,9 +150,8 @@ static void test_overruns(void **state)
 
 /* ---- kinds of buckets ---- */
 
-static void test_variants_and_decode(void **state)
+FIXTURE_TEST(test_variants_and_decode)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_FULL_AND_PIECEWISE, "4,16");
     bg_batch batch = decode_tokens(3);
     sum_model m = {0};
@@ -170,9 +169,8 @@ static void test_variants_and_decode(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_too_much_padding(void **state)
+FIXTURE_TEST(test_too_much_padding)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
     sum_model m = {0};
 
@@ -184,9 +182,8 @@ static void test_too_much_padding(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_failures(void **state)
+FIXTURE_TEST(test_failures)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
     sum_model m = {0};
 
@@ -208,9 +205,8 @@ static void test_failures(void **state)
 
 /* ---- what stays ---- */
 
-static void test_buffers_stay(void **state)
+FIXTURE_TEST(test_buffers_stay)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_PIECEWISE, "4,16");
     float rows[3 * WIDTH], found[3 * WIDTH], next[3 * WIDTH], counted;
     bg_batch batch = mixed_tokens(3);
@@ -257,10 +253,9 @@ static bg_status call_idle(void *user, const bg_forward_context *context, cudaSt
 }
 
 /* It is no start: bg_runner_capture still captures the largest alone. */
-static void test_idle_first(void **state)
+FIXTURE_TEST(test_idle_first)
 {
     bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    fixture *f = *state;
     sum_model m = {0};
 
     sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
@@ -279,11 +274,10 @@ static bool reject_small(void *user, const bg_batch *batch, const char **why)
 }
 
 /* No batch wants a bucket that it may not use. */
-static void test_vetoed(void **state)
+FIXTURE_TEST(test_vetoed)
 {
     const int wanted[] = {32, 8, 16, 4, 2};
     bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    fixture *f = *state;
     sum_model m = {0};
 
     memset(&slow, 0, sizeof slow);
@@ -299,9 +293,8 @@ static void test_vetoed(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_misuse(void **state)
+FIXTURE_TEST(test_misuse)
 {
-    fixture *f = *state;
     bg_runner_config config = background(BG_MODE_PIECEWISE, "4,16");
     sum_model m = {0};
     bg_capture *capture;
@@ -331,23 +324,4 @@ static void test_misuse(void **state)
         assert_string_equal(captured(&m), "--");
         bg_runner_destroy(m.runner);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_from_large_to_small),
-        TEST(test_what_batches_want),
-        TEST(test_budgets),
-        TEST(test_overruns),
-        TEST(test_variants_and_decode),
-        TEST(test_too_much_padding),
-        TEST(test_failures),
-        TEST(test_buffers_stay),
-        TEST(test_misuse),
-        TEST(test_idle_first),
-        TEST(test_vetoed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* The memory of a runner's static buffers: which of them grow, and who sees what goes beyond the end of the others. */
 #include "tests/support/child.h"
-#include "tests/support/host_only.h"
 #include "tests/support/runner_model.h"
 
 #include <hostcuda/hostcuda.h>
@@ -62,10 +61,9 @@ static int write_grown(void)
     return run_batch_of(200000, 0, cudaSuccess); /* more than a page of the device's memory */
 }
 
-static void test_fences_behind_buffers(void **state)
+TEST(test_fences_behind_buffers)
 {
 #define EXPECT_PROGRAM(...) expect_child("HOSTCUDA_MEMORY", &(const struct child){__VA_ARGS__})
-    (void)state;
     EXPECT_PROGRAM("fence", write_beyond_fixed, 0, ", 0 bytes past the end of device block ");
     EXPECT_PROGRAM("fence", write_all_of_fixed, 0, NULL);
     EXPECT_PROGRAM("fence", write_grown, 0, NULL);
@@ -124,9 +122,8 @@ static int capture_much(void)
     return 0;
 }
 
-static void test_expected_memory(void **state)
+TEST(test_expected_memory)
 {
-    (void)state;
     expect_child("BG_NVTX", &(const struct child){"0", capture_much, 0, "the graphs of the other 3 buckets may take "});
     assert_non_null(strstr(child_said, " MiB of the device's memory are free; capture fewer sizes"));
     assert_non_null(strstr(child_said, "\nmemory: 0.0 MiB static buffers, "));
@@ -135,9 +132,8 @@ static void test_expected_memory(void **state)
 
 /* ---- a limit as a part of the device's memory ---- */
 
-static void test_memory_fraction(void **state)
+FIXTURE_TEST(test_memory_fraction)
 {
-    fixture *f = *state;
     size_t free_bytes, total;
     void *block;
 
@@ -171,10 +167,9 @@ static void expect_owner(const bg_tensor *tensor, const char *name)
     assert_true(owner.bytes >= bytes);
 }
 
-static void test_owners_of_buffers(void **state)
+FIXTURE_TEST(test_owners_of_buffers)
 {
     const int64_t by_tokens[] = {0, WIDTH}, fixed[] = {3, WIDTH};
-    fixture *f = *state;
     bg_tensor grows, stays;
     bg__owner owner;
     runner_model m = {0};
@@ -247,11 +242,19 @@ static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason 
     assert_int_equal(m->last.padded_tokens, tokens);
 }
 
-static void test_without_virtual_memory(void **state)
+static int no_faults(void **state)
+{
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    return fixture_teardown(state);
+}
+
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+#define FAULT_TEST(name) TEST_F(name, fixture_setup, no_faults, fixture *f)
+
+FAULT_TEST(test_without_virtual_memory)
 {
     static const char warning[] =
         "a runner runs all batches eagerly: bg_pool_create: device 0 does not support virtual memory";
-    fixture *f = *state;
     bg_batch larger = mixed_batch(TOKENS_MAX + 1);
     struct hostcuda_live before = hostcuda_count_live();
     char said[1000];
@@ -282,9 +285,8 @@ static void test_without_virtual_memory(void **state)
 }
 
 /* A mode that wants no graphs is what the reason names. */
-static void test_mode_none_without_virtual_memory(void **state)
+FAULT_TEST(test_mode_none_without_virtual_memory)
 {
-    fixture *f = *state;
     char said[1000];
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -295,10 +297,9 @@ static void test_mode_none_without_virtual_memory(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_binding_without_virtual_memory(void **state)
+FAULT_TEST(test_binding_without_virtual_memory)
 {
     const int64_t dim[] = {0, WIDTH};
-    fixture *f = *state;
     bg_tensor first, second;
     float *own;
     runner_model m = {0};
@@ -321,7 +322,7 @@ static void test_binding_without_virtual_memory(void **state)
 }
 
 /* What does not mean that the device cannot is a failure, as before. */
-static void test_other_failures_of_virtual_memory(void **state)
+FAULT_TEST(test_other_failures_of_virtual_memory)
 {
     static const struct {
         const char *fault;
@@ -331,7 +332,6 @@ static void test_other_failures_of_virtual_memory(void **state)
         {"cuMemAddressReserve@1=CUDA_ERROR_NOT_PERMITTED", BG_ERROR_CUDA},
         {"cuMemAddressReserve@1=CUDA_ERROR_INVALID_VALUE", BG_ERROR_CUDA},
     };
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -343,9 +343,8 @@ static void test_other_failures_of_virtual_memory(void **state)
     }
 }
 
-static void test_figures_without_virtual_memory(void **state)
+FAULT_TEST(test_figures_without_virtual_memory)
 {
-    fixture *f = *state;
     bg_counters older = BG_COUNTERS_INIT;
     char said[1000], *text = NULL;
     size_t bytes = 0;
@@ -372,31 +371,4 @@ static void test_figures_without_virtual_memory(void **state)
     bg_counters_reset();
     assert_int_equal(count_unsupported(), 0);
     bg_runner_destroy(m.runner);
-}
-
-static int no_faults(void **state)
-{
-    assert_int_equal(hostcuda_fail(NULL), 0);
-    return fixture_teardown(state);
-}
-
-int main(void)
-{
-#define FAULT(name) cmocka_unit_test_setup_teardown(name, fixture_setup, no_faults)
-    struct CMUnitTest faults[] = {
-        FAULT(test_without_virtual_memory),         FAULT(test_mode_none_without_virtual_memory),
-        FAULT(test_binding_without_virtual_memory), FAULT(test_other_failures_of_virtual_memory),
-        FAULT(test_figures_without_virtual_memory),
-    };
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fences_behind_buffers), /* before CUDA is used here */
-        cmocka_unit_test(test_expected_memory),
-        TEST(test_memory_fraction),
-        TEST(test_owners_of_buffers),
-    };
-    int failed = cmocka_run_group_tests_name("runner's memory", tests, NULL, NULL);
-
-    skip_on_gpu(faults, sizeof faults / sizeof *faults, "that calls fail on request");
-    return failed + cmocka_run_group_tests_name("runner without virtual memory", faults, NULL, NULL);
 }

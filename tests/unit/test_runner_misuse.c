@@ -1,5 +1,6 @@
 /* The runner where callers err: configurations, places where it cannot run, callbacks that call back. What fails says
  * why, and the runner goes on. y = 2 x. */
+#include "tests/support/test.h"
 #include "tests/support/runner_model.h"
 
 #include <stdbool.h>
@@ -9,9 +10,8 @@
 /* ---- configurations ---- */
 
 /* In the environment as in a program, 0 means 1. */
-static void test_no_variants_from_the_environment(void **state)
+FIXTURE_TEST(test_no_variants_from_the_environment)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -25,9 +25,8 @@ static void test_no_variants_from_the_environment(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_the_configuration_is_copied(void **state)
+FIXTURE_TEST(test_the_configuration_is_copied)
 {
-    fixture *f = *state;
     runner_model m = {.counted = &f->x};
     bg_tensor tensors[] = {f->x};
     bg_runner_config config = runner_model_config(&m);
@@ -48,9 +47,8 @@ static void test_the_configuration_is_copied(void **state)
 
 /* ---- contexts ---- */
 
-static void test_replays_are_counted_for_each_graph(void **state)
+FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 {
-    fixture *f = *state;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -93,9 +91,8 @@ static size_t nodes_of(cudaGraph_t graph)
 }
 
 /* Nothing of the runner's gets into somebody's graph, and its own graphs stay. */
-static void test_a_stream_that_others_capture(void **state)
+FIXTURE_TEST(test_a_stream_that_others_capture)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     cudaGraph_t foreign = NULL;
@@ -129,9 +126,8 @@ static void test_a_stream_that_others_capture(void **state)
 }
 
 /* A capture of the same thread on another stream: runs are none of its business, captures would be. */
-static void test_beside_a_capture_of_the_thread(void **state)
+FIXTURE_TEST(test_beside_a_capture_of_the_thread)
 {
-    fixture *f = *state;
     bg_capture *capture;
     bg_graph *graph;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
@@ -180,9 +176,8 @@ static bg_status run_in_a_body(void *user, cudaStream_t stream)
 }
 
 /* Runs are allowed in an eager body, captures are not. */
-static void test_runs_in_a_body(void **state)
+FIXTURE_TEST(test_runs_in_a_body)
 {
-    fixture *f = *state;
     bg_graph *graph;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -213,9 +208,8 @@ static bg_status fail_with_words(void *user, const bg_forward_context *context, 
 }
 
 /* A callback that fails in a call of breakgraph's has a sentence of its own. */
-static void test_the_words_of_prepare(void **state)
+FIXTURE_TEST(test_the_words_of_prepare)
 {
-    fixture *f = *state;
     bool fails = true;
     bg_batch batch = mixed_batch(20);
     runner_model m = {0};
@@ -245,9 +239,8 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
     return false;
 }
 
-static void test_callbacks_that_call_back(void **state)
+FIXTURE_TEST(test_callbacks_that_call_back)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -266,9 +259,8 @@ static int to_hundred(void *user, int tokens)
     return tokens + 100;
 }
 
-static void test_what_can_run_says(void **state)
+FIXTURE_TEST(test_what_can_run_says)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_VETO;
     runner_model m = {0};
@@ -295,9 +287,8 @@ static int to_five(void *user, int tokens)
 }
 
 /* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
-static void test_padding_across_ranks(void **state)
+FIXTURE_TEST(test_padding_across_ranks)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_NONE;
     runner_model m = {0};
@@ -311,22 +302,4 @@ static void test_padding_across_ranks(void **state)
     assert_int_equal(reason, BG_REASON_PADDING);
     EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
     bg_runner_destroy(m.runner);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_no_variants_from_the_environment),
-        TEST(test_the_configuration_is_copied),
-        TEST(test_replays_are_counted_for_each_graph),
-        TEST(test_a_stream_that_others_capture),
-        TEST(test_beside_a_capture_of_the_thread),
-        TEST(test_runs_in_a_body),
-        TEST(test_the_words_of_prepare),
-        TEST(test_callbacks_that_call_back),
-        TEST(test_what_can_run_says),
-        TEST(test_padding_across_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

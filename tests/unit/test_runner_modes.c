@@ -1,12 +1,12 @@
 /* Which batches the runner's modes run by which graphs: of one query length, of mixed ones, and what ops allow. */
+#include "tests/support/test.h"
 #include "tests/support/sum_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void test_full_and_piecewise(void **state)
+FIXTURE_TEST(test_full_and_piecewise)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL_AND_PIECEWISE, "4,16");
     bg_counters before;
     int bodies;
@@ -36,9 +36,8 @@ static void test_full_and_piecewise(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_full_decode_only(void **state)
+FIXTURE_TEST(test_full_decode_only)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL_DECODE_ONLY, "4,6,16");
     bg_batch longer = {.tokens = 6, .requests = 2, .max_query_len = 3, .uniform_decode = true};
     bg_batch single = decode_tokens(4);
@@ -95,10 +94,9 @@ static bg_runner_config query_lens_config(bg_mode mode)
 }
 
 /* Each size, rounded to whole requests, for each query length; from large to small. */
-static void test_buckets_of_query_lengths(void **state)
+FIXTURE_TEST(test_buckets_of_query_lengths)
 {
     static const int tokens[] = {18, 16, 16, 16, 8, 6, 6, 6, 4, 4, 4}, lens[] = {3, 0, 4, 1, 4, 0, 3, 1, 0, 4, 1};
-    fixture *f = *state;
     bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
     char *text = NULL;
     size_t bytes = 0;
@@ -128,9 +126,8 @@ static void test_buckets_of_query_lengths(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_dispatch_by_query_length(void **state)
+FIXTURE_TEST(test_dispatch_by_query_length)
 {
-    fixture *f = *state;
     bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
     sum_model m = {0};
 
@@ -159,10 +156,8 @@ static void test_dispatch_by_query_length(void **state)
 }
 
 /* An op of single tokens leaves the other query lengths to the mixed batches' graphs. */
-static void test_ops_lower_the_query_lengths(void **state)
+FIXTURE_TEST(test_ops_lower_the_query_lengths)
 {
-    fixture *f = *state;
-
     EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     for (int lazy = 0; lazy < 2; lazy++) {
         bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
@@ -194,11 +189,10 @@ static void expect_sizes(const sum_model *m, int query_len, const int *sizes)
 }
 
 /* No batch is padded across a limit; limits beyond the schedule add no size. */
-static void test_row_limits_are_sizes(void **state)
+FIXTURE_TEST(test_row_limits_are_sizes)
 {
     static const int mixed[] = {4, 6, 11, 16, 0}, single[] = {4, 6, 11, 16, 0}, three[] = {6, 9, 18, 0},
                      four[] = {4, 8, 16, 0};
-    fixture *f = *state;
 
     EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.row_limits = {6, 11, 500})));
     for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
@@ -248,9 +242,8 @@ static void expect_printed(const sum_model *m, const char *table, const char *js
 }
 
 /* What was never captured is counted by what it differs in. */
-static void test_misses(void **state)
+FIXTURE_TEST(test_misses)
 {
-    fixture *f = *state;
     bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
     bg_batch other = uniform(2, 2);
     bg_counters before = counters_now(), after;
@@ -309,9 +302,8 @@ static void test_misses(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_query_lengths_are_copied(void **state)
+FIXTURE_TEST(test_query_lengths_are_copied)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL_DECODE_ONLY, "4,16");
     char list[] = "1,4";
     bg_runner *runner;
@@ -335,9 +327,8 @@ static void test_query_lengths_are_copied(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_full(void **state)
+FIXTURE_TEST(test_full)
 {
-    fixture *f = *state;
     bg_runner_config config = sum_model_config(BG_MODE_FULL, "4,16");
     int bodies;
     sum_model m = {0};
@@ -363,7 +354,7 @@ static void expect_run_in(fixture *f, sum_model *m, bg_batch batch, bg_mode mode
     assert_memory_equal(before.replays, counters_now().replays, sizeof before.replays);
 }
 
-static void test_ops_lower_the_mode(void **state)
+FIXTURE_TEST(test_ops_lower_the_mode)
 {
     static const struct {
         bg_support support;
@@ -375,7 +366,6 @@ static void test_ops_lower_the_mode(void **state)
         {BG_SUPPORT_SINGLE_TOKEN_DECODE, BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE},
         {BG_SUPPORT_ALWAYS, BG_MODE_FULL, BG_MODE_FULL},
     };
-    fixture *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int warmups = 0; warmups < 2; warmups++)
@@ -394,22 +384,4 @@ static void test_ops_lower_the_mode(void **state)
                 bg_runner_destroy(m.runner);
             }
     EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_full_and_piecewise),
-        TEST(test_full_decode_only),
-        TEST(test_buckets_of_query_lengths),
-        TEST(test_dispatch_by_query_length),
-        TEST(test_ops_lower_the_query_lengths),
-        TEST(test_row_limits_are_sizes),
-        TEST(test_misses),
-        TEST(test_query_lengths_are_copied),
-        TEST(test_full),
-        TEST(test_ops_lower_the_mode),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

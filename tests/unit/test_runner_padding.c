@@ -1,4 +1,5 @@
 /* What the runner writes into the rows beyond a batch, in each kind of padding and each dtype. */
+#include "tests/support/test.h"
 #include "tests/support/sum_model.h"
 
 #include <math.h>
@@ -33,19 +34,19 @@ static void expect_padding(fixture *f, bg_padding padding, double value, const f
     bg_runner_destroy(m.runner);
 }
 
-static void test_padding(void **state)
+FIXTURE_TEST(test_padding)
 {
     float not_a_number = nanf("");
-    expect_padding(*state, BG_PAD_ZERO, 5, (const float[]){0, 0, 0, 0});
-    expect_padding(*state, BG_PAD_SENTINEL, -7.5, (const float[]){-7.5, -7.5, -7.5, -7.5});
-    expect_padding(*state, BG_PAD_SENTINEL, (double)not_a_number,
+    expect_padding(f, BG_PAD_ZERO, 5, (const float[]){0, 0, 0, 0});
+    expect_padding(f, BG_PAD_SENTINEL, -7.5, (const float[]){-7.5, -7.5, -7.5, -7.5});
+    expect_padding(f, BG_PAD_SENTINEL, (double)not_a_number,
                    (const float[]){not_a_number, not_a_number, not_a_number, not_a_number});
-    expect_padding(*state, BG_PAD_REPEAT_LAST, 5, (const float[]){4, 5, 6, 7});
-    expect_padding(*state, BG_PAD_KEEP, 5, NULL);
+    expect_padding(f, BG_PAD_REPEAT_LAST, 5, (const float[]){4, 5, 6, 7});
+    expect_padding(f, BG_PAD_KEEP, 5, NULL);
 }
 
 /* Each dtype's sentinel, as its bytes. */
-static void test_sentinels(void **state)
+FIXTURE_TEST(test_sentinels)
 {
     static const struct {
         bg_dtype dtype;
@@ -76,7 +77,6 @@ static void test_sentinels(void **state)
         {BG_F16, 65520, NULL},
         {BG_F32, 1e39, NULL},
     };
-    fixture *f = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bg_runner_config config = sum_model_config(BG_MODE_PIECEWISE, "4");
@@ -103,14 +103,4 @@ static void test_sentinels(void **state)
         }
         bg_runner_destroy(m.runner);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_padding),
-        TEST(test_sentinels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

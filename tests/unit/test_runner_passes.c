@@ -1,5 +1,6 @@
 /* Passes of the runner that leave something behind, or fail half-way: the runner says so, puts config.state back, and
  * goes on. y = 2 x. */
+#include "tests/support/test.h"
 #include "tests/support/runner_model.h"
 
 #include <hostcuda/hostcuda.h>
@@ -22,9 +23,8 @@ static bg_status leave_a_capture(runner_model *m, const bg_forward_context *cont
     return bg_capture_begin(&m->left, stream, NULL);
 }
 
-static void test_a_pass_leaves_a_capture_open(void **state)
+FIXTURE_TEST(test_a_pass_leaves_a_capture_open)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(20);
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -51,9 +51,8 @@ static bg_status leave_a_bare_capture(runner_model *m, const bg_forward_context 
     return from_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
 }
 
-static void test_a_pass_leaves_its_stream_capturing(void **state)
+FIXTURE_TEST(test_a_pass_leaves_its_stream_capturing)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(20);
     cudaGraph_t graph = NULL;
     runner_model m = {0};
@@ -81,9 +80,8 @@ static bg_status end_the_capture(runner_model *m, const bg_forward_context *cont
     return BG_OK;
 }
 
-static void test_a_pass_ends_the_capture(void **state)
+FIXTURE_TEST(test_a_pass_ends_the_capture)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -108,9 +106,8 @@ static bg_status keep_a_block(runner_model *m, const bg_forward_context *context
     return bg_pool_alloc(bg_runner_pool(m->runner), 1000, &block);
 }
 
-static void test_a_pass_keeps_its_blocks(void **state)
+FIXTURE_TEST(test_a_pass_keeps_its_blocks)
 {
-    fixture *f = *state;
     bg_pool_stats before = BG_POOL_STATS_INIT, after = BG_POOL_STATS_INIT;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -136,9 +133,8 @@ static bg_status fail_when_large(runner_model *m, const bg_forward_context *cont
 }
 
 /* config.state is put back after warm-ups that failed, too. */
-static void test_state_after_failures(void **state)
+FIXTURE_TEST(test_state_after_failures)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(9);
     float first;
     runner_model m = {.counted = &f->x};
@@ -169,9 +165,8 @@ static void test_state_after_failures(void **state)
 }
 
 /* Each launch fails once: of warm-ups, captures and paddings, which end the whole. */
-static void test_state_after_failures_of_launches(void **state)
+FIXTURE_TEST(test_state_after_failures_of_launches)
 {
-    fixture *f = *state;
     int failed = 0;
 
     if (!hostcuda_fail) {
@@ -201,15 +196,4 @@ static void test_state_after_failures_of_launches(void **state)
         bg_runner_destroy(m.runner);
     }
     assert_int_equal(failed, 2); /* the paddings of both buckets */
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_pass_leaves_a_capture_open), TEST(test_a_pass_leaves_its_stream_capturing),
-        TEST(test_a_pass_ends_the_capture),      TEST(test_a_pass_keeps_its_blocks),
-        TEST(test_state_after_failures),         TEST(test_state_after_failures_of_launches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
+
 enum { WIDTH = 64, MOST = 64, ABOVE = 72, ROUNDS = 6 }; /* ABOVE rows have no bucket */
 
 BG_OP(pooled_double, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
@@ -127,9 +129,8 @@ static size_t mapped_alone(cudaStream_t stream, int wide)
     return bytes;
 }
 
-static void test_as_large_as_the_largest(void **state)
+FIXTURE_TEST(test_as_large_as_the_largest)
 {
-    fixture *f = *state;
     const size_t small = mapped_alone(f->stream, NARROW), large = mapped_alone(f->stream, WIDE);
 
     assert_true(small < large);
@@ -156,9 +157,8 @@ static void test_as_large_as_the_largest(void **state)
     }
 }
 
-static void test_limit_of_the_pool(void **state)
+FIXTURE_TEST(test_limit_of_the_pool)
 {
-    fixture *f = *state;
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_pool *pool;
@@ -220,7 +220,7 @@ static void expect_rows(batch_rows *rows, int round)
 }
 
 /* Each replay overwrites the scratch of the other runner's, on another stream, before the host has waited. */
-static void test_two_streams(void **state)
+FIXTURE_TEST(test_two_streams)
 {
     /* Graphs after graphs, eager passes after graphs, and the other way round. */
     const int tokens[ROUNDS][2] = {{60, 12}, {12, 60}, {60, ABOVE}, {ABOVE, 12}, {ABOVE, ABOVE}, {12, 12}};
@@ -229,7 +229,6 @@ static void test_two_streams(void **state)
     bg_pool *pool;
     model m[2];
 
-    (void)state;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     for (int i = 0; i < 2; i++) {
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
@@ -319,9 +318,8 @@ static bg_status prepare(void *user, const bg_forward_context *context, cudaStre
     return BG_OK;
 }
 
-static void test_another_thread(void **state)
+FIXTURE_TEST(test_another_thread)
 {
-    fixture *f = *state;
     cudaStream_t side;
     bg_pool *pool;
     model m[2];
@@ -392,7 +390,7 @@ static void *use_often(void *user)
     return NULL;
 }
 
-static void test_two_threads(void **state)
+FIXTURE_TEST(test_two_threads)
 {
     loop loops[2] = {{.m = NULL}};
     cudaStream_t streams[2];
@@ -400,7 +398,6 @@ static void test_two_threads(void **state)
     bg_pool *pool;
     model m[2];
 
-    (void)state;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     for (int i = 0; i < 2; i++) {
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
@@ -428,9 +425,8 @@ static void test_two_threads(void **state)
 
 /* The buffers of a runner that is destroyed while its work runs stay until that is done. The host device waits where
  * memory is unmapped, so that only a GPU could tell. */
-static void test_destroyed_while_it_runs(void **state)
+FIXTURE_TEST(test_destroyed_while_it_runs)
 {
-    fixture *f = *state;
     batch_rows rows = make_rows(MOST, 5);
     bg_pool *pool;
     model m[2];
@@ -451,10 +447,9 @@ static void test_destroyed_while_it_runs(void **state)
     bg_pool_destroy(pool);
 }
 
-static void test_a_pool_of_another_device(void **state)
+FIXTURE_TEST(test_a_pool_of_another_device)
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    fixture *f = *state;
     bg_runner *runner;
     int devices;
     bg_pool *pool;
@@ -472,16 +467,4 @@ static void test_a_pool_of_another_device(void **state)
     EXPECT_ERROR("config.pool: the pool belongs to device 1, the current device is 0");
     assert_null(runner);
     bg_pool_destroy(pool);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_as_large_as_the_largest),  TEST(test_limit_of_the_pool), TEST(test_two_streams),
-        TEST(test_another_thread),           TEST(test_two_threads),       TEST(test_destroyed_while_it_runs),
-        TEST(test_a_pool_of_another_device),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

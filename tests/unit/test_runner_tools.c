@@ -1,5 +1,6 @@
 /* The debugging tools on a runner's graphs: from C by bg_runner_get_graph, by BG_CHECK=recapture and poison, and
  * batches without padding under BG_DEBUG=forward. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -154,9 +155,9 @@ static void expect_text(const char *text, const char *part)
 
 /* ---- bg_runner_get_graph ---- */
 
-static void test_no_graph(void **state)
+FIXTURE_TEST(test_no_graph)
 {
-    model m = {.f = *state, .fail = 1};
+    model m = {.f = f, .fail = 1};
     bg_graph *graph;
 
     open_runner(&m, BG_MODE_PIECEWISE, false);
@@ -207,10 +208,10 @@ static bg_report *check_poison(const model *m, bg_graph *graph)
     return report;
 }
 
-static void test_tools_on_graph(void **state)
+FIXTURE_TEST(test_tools_on_graph)
 {
     char path[] = "/tmp/breakgraph-trace-XXXXXX";
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_graph *graph;
     bg_report *report;
     int nodes = 0, file = mkstemp(path);
@@ -274,11 +275,11 @@ static void recapture(model *m, bg_mode mode, bool lazy, char *text, size_t byte
 }
 
 /* The graph is what it is without the check, and so is memory. */
-static void test_recapture_of_twin(void **state)
+FIXTURE_TEST(test_recapture_of_twin)
 {
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL};
     for (int i = 0; i < 4; i++) {
-        model m = {.f = *state}, plain = {.f = *state};
+        model m = {.f = f}, plain = {.f = f};
         bg_bucket_info checked, unchecked;
         size_t bytes;
         char text[4096];
@@ -323,11 +324,11 @@ static void planted(fixture *f, model m, const char *kind)
     }
 }
 
-static void test_recapture(void **state)
+FIXTURE_TEST(test_recapture)
 {
-    planted(*state, (model){.drifts = true}, "[frozen-value]");
-    planted(*state, (model){.turns = true}, "[unstable-pointer]");
-    planted(*state, (model){.strays = true}, "[leak]");
+    planted(f, (model){.drifts = true}, "[frozen-value]");
+    planted(f, (model){.turns = true}, "[unstable-pointer]");
+    planted(f, (model){.strays = true}, "[leak]");
 }
 
 /* ---- BG_CHECK=poison ---- */
@@ -351,12 +352,12 @@ static void poison(model *m, int tokens, bool lazy, char *text, size_t bytes)
     assert_int_equal(unsetenv("BG_CHECK"), 0);
 }
 
-static void test_poison(void **state)
+FIXTURE_TEST(test_poison)
 {
     char text[8192];
 
     for (int lazy = 0; lazy < 2; lazy++) {
-        model good = {.f = *state}, padded = {.f = *state}, bad = {.f = *state, .left_out = 1}, tail = bad;
+        model good = {.f = f}, padded = {.f = f}, bad = {.f = f, .left_out = 1}, tail = bad;
         poison(&good, BUCKET, lazy, text, sizeof text);
         assert_string_equal(text, "");
         poison(&padded, 5, lazy, text, sizeof text); /* own_rows leaves padding rows unwritten */
@@ -370,9 +371,9 @@ static void test_poison(void **state)
 }
 
 /* The batch does not need what the check needs: a copy of config.state. */
-static void test_poison_is_left_out(void **state)
+FIXTURE_TEST(test_poison_is_left_out)
 {
-    model m = {.f = *state, .left_out = 1};
+    model m = {.f = f, .left_out = 1};
     char text[4096];
     float before;
 
@@ -400,9 +401,9 @@ static void test_poison_is_left_out(void **state)
 /* ---- BG_DEBUG=step ---- */
 
 /* Of padding, scale makes infinities. */
-static void test_step_of_batch(void **state)
+FIXTURE_TEST(test_step_of_batch)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_graph *graph;
     bg_report *report;
     char text[4096];
@@ -423,9 +424,9 @@ static void test_step_of_batch(void **state)
 
 /* ---- BG_DEBUG=forward ---- */
 
-static void test_forward_is_unpadded(void **state)
+FIXTURE_TEST(test_forward_is_unpadded)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_counters counters = BG_COUNTERS_INIT;
     float rows[BUCKET];
 
@@ -450,19 +451,4 @@ static void test_forward_is_unpadded(void **state)
     bg_counters_get(&counters);
     assert_int_equal(counters.padded_tokens, BUCKET - 5);
     bg_runner_destroy(m.runner);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_no_graph, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_tools_on_graph, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_recapture_of_twin, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_poison_is_left_out, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_step_of_batch, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_forward_is_unpadded, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

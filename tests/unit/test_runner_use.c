@@ -1,5 +1,6 @@
 /* The runner in odd but rightful uses: memory of every kind, many tensors, threads, devices, replays that fail,
  * programs built against other headers. */
+#include "tests/support/test.h"
 #include "tests/support/runner_model.h"
 
 #include <pthread.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
 /* ---- memory ---- */
 
@@ -62,9 +65,8 @@ static void check_kinds(fixture *f, const runner_model *m, kind from, kind to)
     give_back(to, target);
 }
 
-static void test_memory_of_every_kind(void **state)
+FIXTURE_TEST(test_memory_of_every_kind)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
     int managed = 0;
@@ -80,11 +82,10 @@ static void test_memory_of_every_kind(void **state)
 }
 
 /* More tensors than one launch moves. */
-static void test_many_tensors(void **state)
+FIXTURE_TEST(test_many_tensors)
 {
     enum { TENSORS = 37, TOKENS = 3 };
     const int64_t dim[] = {0};
-    fixture *f = *state;
     bg_tensor x[TENSORS], y[TENSORS], inputs[TENSORS + 1], outputs[TENSORS + 1];
     int64_t in[TENSORS][TOKENS], out[4], *memory;
     bg_batch batch = mixed_batch(TOKENS);
@@ -121,9 +122,8 @@ static void test_many_tensors(void **state)
 }
 
 /* Batches that come in place, one smaller than the last. */
-static void test_bound_batches_shrink(void **state)
+FIXTURE_TEST(test_bound_batches_shrink)
 {
-    fixture *f = *state;
     float *own, rows[4 * WIDTH], found[4 * WIDTH];
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -152,10 +152,9 @@ static void test_bound_batches_shrink(void **state)
 }
 
 /* What the runner says once of an input that is to be in place. */
-static void test_copies_are_told_of_once(void **state)
+FIXTURE_TEST(test_copies_are_told_of_once)
 {
     static const char *const told = "input x of this run is not at its static buffer's address";
-    fixture *f = *state;
     char said[1000] = "";
     FILE *file = tmpfile();
     int own = dup(STDERR_FILENO);
@@ -183,9 +182,8 @@ static void test_copies_are_told_of_once(void **state)
 
 /* ---- failures ---- */
 
-static void test_a_replay_fails(void **state)
+FIXTURE_TEST(test_a_replay_fails)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -204,9 +202,8 @@ static void test_a_replay_fails(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_an_error_of_the_caller_stays(void **state)
+FIXTURE_TEST(test_an_error_of_the_caller_stays)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(20);
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
@@ -250,9 +247,8 @@ static void *run_in_thread(void *user)
     return NULL;
 }
 
-static void test_one_thread_after_another(void **state)
+FIXTURE_TEST(test_one_thread_after_another)
 {
-    fixture *f = *state;
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -270,9 +266,8 @@ static void test_one_thread_after_another(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_two_runners_in_two_threads(void **state)
+FIXTURE_TEST(test_two_runners_in_two_threads)
 {
-    fixture *f = *state;
     fixture second = *f;
     runner_model m[2] = {{0}, {0}};
     work w[2];
@@ -296,9 +291,8 @@ static void test_two_runners_in_two_threads(void **state)
     }
 }
 
-static void test_default_streams(void **state)
+FIXTURE_TEST(test_default_streams)
 {
-    fixture *f = *state;
     fixture per_thread = *f, legacy = *f;
     pthread_t thread;
     runner_model m = {0};
@@ -325,9 +319,8 @@ static void test_default_streams(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static void test_another_device(void **state)
+FIXTURE_TEST(test_another_device)
 {
-    fixture *f = *state;
     bg_batch batch = mixed_batch(3);
     int devices = 0;
     runner_model m = {0};
@@ -355,9 +348,8 @@ static void test_another_device(void **state)
 
 /* ---- life ---- */
 
-static void test_destroyed_in_flight(void **state)
+FIXTURE_TEST(test_destroyed_in_flight)
 {
-    fixture *f = *state;
     float ones[16 * WIDTH], found[16 * WIDTH];
     bg_batch batch = mixed_batch(16);
     bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output;
@@ -378,9 +370,8 @@ static void test_destroyed_in_flight(void **state)
 }
 
 /* Programs know the structs as they were, or as they will be. */
-static void test_structs_of_other_versions(void **state)
+FIXTURE_TEST(test_structs_of_other_versions)
 {
-    fixture *f = *state;
     struct {
         bg_runner_config config;
         char more[64];
@@ -430,19 +421,4 @@ static void test_structs_of_other_versions(void **state)
     assert_true(counters.captures > 0);
     assert_int_equal(counters.recaptures, 99);
     bg_runner_destroy(m.runner);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_memory_of_every_kind),     TEST(test_many_tensors),
-        TEST(test_bound_batches_shrink),     TEST(test_copies_are_told_of_once),
-        TEST(test_a_replay_fails),           TEST(test_an_error_of_the_caller_stays),
-        TEST(test_one_thread_after_another), TEST(test_two_runners_in_two_threads),
-        TEST(test_default_streams),          TEST(test_another_device),
-        TEST(test_destroyed_in_flight),      TEST(test_structs_of_other_versions),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static void expect_refused(const char *schedule, int max_tokens, const char *key
     EXPECT_ERROR(text);
 }
 
-static void test_named(void **state)
+TEST(test_named)
 {
-    (void)state;
     expect_sizes("sglang", 320, "4 8 12 16 20 24 28 32 48 64 80 96 112 128 144 160 176 192 208 224 240 256 288 320");
     expect_sizes("sglang", 4, "4");
     expect_sizes("sglang", 47, "4 8 12 16 20 24 28 32");
@@ -57,9 +56,8 @@ static void test_named(void **state)
         expect_sizes(*name, 1, "1");
 }
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
-    (void)state;
     expect_count("sglang", 256, 22, 256);
     expect_count("sglang", 512, 30, 512);
     expect_count("sglang", 1024, 38, 1024);
@@ -76,18 +74,16 @@ static void test_counts(void **state)
     expect_count("atom", BG__TOKENS_MAX, 4 + BG__TOKENS_MAX / 16, BG__TOKENS_MAX);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     expect_sizes("1,2,4,8", 8, "1 2 4 8");
     expect_sizes("7", 512, "7");
     expect_sizes(" 3 , 5,\t100 ", 100, "3 5 100");
 }
 
-static void test_refused_lists(void **state)
+TEST(test_refused_lists)
 {
     char wide[4096];
-    (void)state;
     expect_refused("8,4", 512, "schedule", "element 2, \"4\", is below the one before it");
     expect_refused("1,2,2,4", 512, "schedule", "element 3, \"2\", repeats");
     expect_refused("0,4", 512, "schedule", "element 1, \"0\", is not positive");
@@ -112,9 +108,8 @@ static void test_refused_lists(void **state)
     expect_refused(wide, 512, "schedule", "is not a whole number; allowed are");
 }
 
-static void test_refused_names(void **state)
+TEST(test_refused_names)
 {
-    (void)state;
     expect_refused("sglan", 512, "schedule is \"sglan\" (did you mean sglang?)",
                    "allowed are sglang, atom, vllm, powers, or ascending");
     expect_refused("Powers", 512, "schedule is \"Powers\" (did you mean powers?)", "allowed are");
@@ -122,13 +117,4 @@ static void test_refused_names(void **state)
     expect_refused("sglang", 3, "max_tokens is 3", "below 4, the first size of schedule \"sglang\"");
     expect_refused("powers", 0, "max_tokens is 0", "allowed are 1 to");
     expect_refused("1", -5, "max_tokens is -5", "allowed are 1 to");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named),         cmocka_unit_test(test_counts),        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_refused_lists), cmocka_unit_test(test_refused_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

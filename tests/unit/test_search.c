@@ -248,9 +248,8 @@ static void choose(const program *p, size_t *chosen, size_t count)
 
 /* ---- tests ---- */
 
-static void test_one(void **unused)
+TEST(test_one)
 {
-    (void)unused;
     for (size_t n = 1; n <= CALLS; n++) {
         program *p = make_flat(n);
         size_t culprits[] = {0, n / 2, n - 1, 0};
@@ -269,9 +268,8 @@ static void test_one(void **unused)
     }
 }
 
-static void test_several(void **unused)
+TEST(test_several)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t culprits[CLAUSES], count, most;
@@ -292,9 +290,8 @@ static void test_several(void **unused)
 }
 
 /* Each fault vanishes where any of its members is eager: a set of fewest is not unique. */
-static void test_either(void **unused)
+TEST(test_either)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t members[MEMBERS], faults;
@@ -314,9 +311,8 @@ static void test_either(void **unused)
 }
 
 /* One call eager is BAD unless another is: sets that are GOOD only together. */
-static void test_together(void **unused)
+TEST(test_together)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t chosen[3];
@@ -335,11 +331,10 @@ static void test_together(void **unused)
 }
 
 /* The prefix that is GOOD ends with a call that only another in it asks for. */
-static void test_too_many(void **unused)
+TEST(test_too_many)
 {
     const size_t last = 2;
     program *p = make_flat(8);
-    (void)unused;
     add_fault(p, last);
     p->spoils = true;
     p->spoiler = 3;
@@ -360,9 +355,8 @@ static bool has_culprit_around(const program *p, const size_t *culprits, size_t 
     return false;
 }
 
-static void test_nested(void **unused)
+TEST(test_nested)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t culprits[CLAUSES], expected[CLAUSES], count, left = 0;
@@ -382,7 +376,7 @@ static void test_nested(void **unused)
     }
 }
 
-static void test_inner_and_outer(void **unused)
+TEST(test_inner_and_outer)
 {
     static const char *const calls[] = {"norm#0",
                                         "attention#0",
@@ -392,7 +386,6 @@ static void test_inner_and_outer(void **unused)
                                         "attention#1",
                                         "attention#10",
                                         "mlp#0"};
-    (void)unused;
     for (size_t culprit = 0; culprit < 8; culprit++) {
         static const long parents[] = {-1, -1, 1, 2, 1, -1, -1, -1};
         program *p = make_flat(8);
@@ -431,9 +424,8 @@ static void free_random(program *p)
     free(p);
 }
 
-static void test_skips(void **unused)
+TEST(test_skips)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         for (unsigned skips = 0; skips <= 100; skips += 20) {
@@ -445,9 +437,8 @@ static void test_skips(void **unused)
 }
 
 /* A skipped set has neighbours that tell nearly as much. */
-static void test_one_skip(void **unused)
+TEST(test_one_skip)
 {
-    (void)unused;
     for (size_t culprit = 0; culprit < 64; culprit++)
         for (size_t skipped = 1; skipped < 64; skipped++) {
             program *p = make_flat(64);
@@ -462,11 +453,10 @@ static void test_one_skip(void **unused)
 }
 
 /* Calls that must all be eager or none: a set with some of them tells nothing. */
-static void test_inseparable(void **unused)
+TEST(test_inseparable)
 {
     static const size_t expected[] = {20, 21, 22, 23};
     program *p = make_flat(64);
-    (void)unused;
     add_fault(p, 22);
     p->inseparable[0] = 20;
     p->inseparable[1] = 24;
@@ -485,10 +475,9 @@ static bg_status skip_all(void *user, const char *const *names, size_t count, bg
     return BG_OK;
 }
 
-static void test_all_skipped(void **unused)
+TEST(test_all_skipped)
 {
     program *p = make_flat(9);
-    (void)unused;
     EXPECT_OK(bg_search(p->calls, 9, skip_all, p, p->culprits, &p->found));
     assert_int_equal(p->found, 9);
     for (size_t i = 0; i < 9; i++)
@@ -496,9 +485,8 @@ static void test_all_skipped(void **unused)
     free(p);
 }
 
-static void test_order(void **unused)
+TEST(test_order)
 {
-    (void)unused;
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         program *first = make_random(seed, 10), *second = make_random(seed, 10);
@@ -512,11 +500,10 @@ static void test_order(void **unused)
     }
 }
 
-static void test_failure(void **unused)
+TEST(test_failure)
 {
     size_t trials;
     program *p = make_random(7, 0);
-    (void)unused;
     search(p);
     trials = p->trials;
     assert_true(trials > 3);
@@ -531,11 +518,10 @@ static void test_failure(void **unused)
     free_random(p);
 }
 
-static void test_arguments(void **unused)
+TEST(test_arguments)
 {
     const char *const calls[] = {"a#0", NULL};
     size_t culprits[2], found = 9;
-    (void)unused;
     EXPECT_STATUS(bg_search(NULL, 1, skip_all, NULL, culprits, &found), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("calls is NULL");
     EXPECT_STATUS(bg_search(calls, 1, NULL, NULL, culprits, &found), BG_ERROR_INVALID_ARGUMENT);
@@ -548,25 +534,4 @@ static void test_arguments(void **unused)
     assert_int_equal(found, 0);
     EXPECT_OK(bg_search(calls, 1, skip_all, NULL, culprits, &found));
     assert_int_equal(found, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_either),
-        cmocka_unit_test(test_together),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_inner_and_outer),
-        cmocka_unit_test(test_skips),
-        cmocka_unit_test(test_one_skip),
-        cmocka_unit_test(test_all_skipped),
-        cmocka_unit_test(test_inseparable),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

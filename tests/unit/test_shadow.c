@@ -1,4 +1,5 @@
 /* Shadow: passes whose replay computes something else than the pass itself, each beside a clean twin. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/shadow.h>
@@ -134,27 +135,27 @@ static void expect_kinds(const model *m, bg_report *report, const char *const *k
     bg_report_destroy(report);
 }
 
-static void test_clean(void **state)
+FIXTURE_TEST(test_clean)
 {
     for (int kind = FROZEN; kind <= EAGER; kind++) {
-        model m = {.f = *state, .kind = kind, .clean = true, .step = 1};
+        model m = {.f = f, .kind = kind, .clean = true, .step = 1};
         EXPECT_NO_FINDING(shadow(&m, NULL));
         assert_int_equal(m.passes, 2);
     }
 }
 
-static void test_frozen(void **state)
+FIXTURE_TEST(test_frozen)
 {
     static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
-    model m = {.f = *state, .kind = FROZEN, .step = 1};
+    model m = {.f = f, .kind = FROZEN, .step = 1};
     expect_kinds(&m, shadow(&m, NULL), kinds, "scale#1",
                  "y of sum#0 differs from the eager pass, because of scale#1: 64 of 64 elements (f32) differ");
 }
 
 /* Gone again in the output: both calls are named, since each gets the inputs that the eager pass gave it. */
-static void test_cancels(void **state)
+FIXTURE_TEST(test_cancels)
 {
-    model m = {.f = *state, .kind = CANCELS, .step = 0.25f};
+    model m = {.f = f, .kind = CANCELS, .step = 0.25f};
     bg_report *report = shadow(&m, NULL);
     bg_finding finding = BG_FINDING_INIT;
 
@@ -171,10 +172,10 @@ static void test_cancels(void **state)
 }
 
 /* One step of the format is let pass by a tolerance of one. */
-static void test_tolerance(void **state)
+FIXTURE_TEST(test_tolerance)
 {
     static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
-    model m = {.f = *state, .kind = FROZEN, .step = 0x1p-23f};
+    model m = {.f = f, .kind = FROZEN, .step = 0x1p-23f};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "; largest error ");
     options.tolerance.ulp = 4;
@@ -185,19 +186,19 @@ static void test_tolerance(void **state)
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", NULL);
 }
 
-static void test_nan(void **state)
+FIXTURE_TEST(test_nan)
 {
     static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
-    model m = {.f = *state, .kind = FROZEN, .step = INFINITY};
+    model m = {.f = f, .kind = FROZEN, .step = INFINITY};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     options.tolerance = (bg_tolerance){1e30, 1e30, 1 << 20};
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "elements only one of the two values is finite");
 }
 
 /* What no op call has is put back where it is told of. */
-static void test_state(void **state)
+FIXTURE_TEST(test_state)
 {
-    model m = {.f = *state, .kind = STATE, .clean = true};
+    model m = {.f = f, .kind = STATE, .clean = true};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     options.outputs = &m.f->y;
     options.outputs_count = 1;
@@ -207,10 +208,10 @@ static void test_state(void **state)
 }
 
 /* A pass that is nondeterministic. */
-static void test_varies(void **state)
+FIXTURE_TEST(test_varies)
 {
     static const char *const kinds[] = {"frozen-value", "mismatch", "not-repeatable", NULL};
-    model m = {.f = *state, .kind = VARIES, .step = 1};
+    model m = {.f = f, .kind = VARIES, .step = 1};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     options.repeats = 2;
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs from the same");
@@ -233,9 +234,9 @@ static bg_status halve(void *user, cudaStream_t stream)
 }
 
 /* The body may leave fewer rows than the caller asked for. */
-static void test_shorter(void **state)
+FIXTURE_TEST(test_shorter)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_report *report = NULL;
 
     EXPECT_OK(bg_op_set_attributes("half", ATTRIBUTES(.allow_fewer_rows = true)));
@@ -264,10 +265,10 @@ static bg_status freeze_and_move(void *user, cudaStream_t stream)
 }
 
 /* What comes after a call that is at fault is not, wherever that one left its output. */
-static void test_left_elsewhere(void **state)
+FIXTURE_TEST(test_left_elsewhere)
 {
     static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_report *report = NULL;
 
     put(&m.f->x, 3);
@@ -284,10 +285,10 @@ static bg_status branch(void *user, cudaStream_t stream)
 }
 
 /* A call that the eager pass alone makes, or the capture: no other output tells of it. */
-static void test_lone_call(void **state)
+FIXTURE_TEST(test_lone_call)
 {
     for (int kind = 0; kind < 2; kind++) {
-        model m = {.f = *state, .kind = kind};
+        model m = {.f = f, .kind = kind};
         bg_report *report = NULL;
         put(&m.f->x, 3);
         EXPECT_OK(bg_shadow(branch, &m, m.f->stream, NULL, &report));
@@ -304,10 +305,10 @@ static bg_status grow(void *user, cudaStream_t stream)
 }
 
 /* An output that is larger in the next eager run. */
-static void test_grows(void **state)
+FIXTURE_TEST(test_grows)
 {
     static const char *const kinds[] = {"frozen-value", "not-repeatable", NULL};
-    model m = {.f = *state};
+    model m = {.f = f};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_report *report = NULL;
 
@@ -330,9 +331,8 @@ static bg_status fail_eagerly(void *user, cudaStream_t stream)
     return m->passes == 1 ? BG_ERROR_OP : status;
 }
 
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = FROZEN, .clean = true};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_tensor bad = {.dtype = BG_F32, .rank = 1, .dim = {4}};
@@ -377,9 +377,8 @@ static bg_status fail_after_a_fork(void *user, cudaStream_t stream)
 }
 
 /* What a pass that fails has left on another stream is done before its outputs are put back. */
-static void test_fails_after_a_fork(void **state)
+FIXTURE_TEST(test_fails_after_a_fork)
 {
-    fixture *f = *state;
     bg_report *report;
 
     if (hostcuda_seed == NULL) {
@@ -397,9 +396,9 @@ static void test_fails_after_a_fork(void **state)
 }
 
 /* Whichever exchange of capture modes fails: all is put back. */
-static void test_put_back_after_a_failure(void **state)
+FIXTURE_TEST(test_put_back_after_a_failure)
 {
-    model m = {.f = *state, .kind = FROZEN, .clean = true};
+    model m = {.f = f, .kind = FROZEN, .clean = true};
     char fault[80];
     size_t failed = 0;
 
@@ -421,25 +420,4 @@ static void test_put_back_after_a_failure(void **state)
         (void)cudaGetLastError();
         assert_true(get(&m.f->x) == 3 && get(&m.f->y) == 7 && get(&m.f->z) == 11);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_clean),
-                                       TEST(test_shorter),
-                                       TEST(test_left_elsewhere),
-                                       TEST(test_lone_call),
-                                       TEST(test_frozen),
-                                       TEST(test_cancels),
-                                       TEST(test_tolerance),
-                                       TEST(test_nan),
-                                       TEST(test_state),
-                                       TEST(test_varies),
-                                       TEST(test_grows),
-                                       TEST(test_errors),
-                                       TEST(test_fails_after_a_fork),
-                                       TEST(test_put_back_after_a_failure)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

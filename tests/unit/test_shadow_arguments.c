@@ -1,4 +1,5 @@
 /* Shadow: what it tells of a call at fault. Its arguments, its nodes in a new capture, or what came before it. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/shadow.h>
@@ -277,44 +278,43 @@ static void expect_fault(fixture *f, int kind, const char *name, const char *cal
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The pass runs eagerly, is captured, and runs eagerly once more, to see whether it repeats; that explains it. */
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
     expect_fault(
-        *state, VALUES, "frozen-value", "typed#0",
+        f, VALUES, "frozen-value", "typed#0",
         WORDS("rows is -6 in the graph, -7 in the eager pass; factor is 1.1 in the graph, 0.1 in the eager pass; "
               "bytes is 2 in the graph, 1 in the eager pass; doubled is true in the graph, false in the eager "
               "pass",
               ", and so y of typed#0 differs: 64 of 64 elements (f32)"),
         3);
-    expect_fault(*state, POINTER, "unstable-pointer", "scale#0",
+    expect_fault(f, POINTER, "unstable-pointer", "scale#0",
                  WORDS("x is at 0x", " in the eager pass, and so y of scale#0 differs: "), 3);
     expect_fault(
-        *state, SHAPE, "frozen-value", "copy_rows#0",
+        f, SHAPE, "frozen-value", "copy_rows#0",
         WORDS("x is f32 [32] in the graph, f32 [64] in the eager pass, and so y of copy_rows#0 differs: 32 of"), 3);
-    expect_fault(*state, HANDED_ON, "frozen-value", "outer#0", WORDS("factor is 2 in the graph, 1 in the eager pass"),
-                 3);
+    expect_fault(f, HANDED_ON, "frozen-value", "outer#0", WORDS("factor is 2 in the graph, 1 in the eager pass"), 3);
 }
 
 /* The pass is captured once more. */
-static void test_nodes(void **state)
+FIXTURE_TEST(test_nodes)
 {
-    expect_fault(*state, HIDDEN_VALUE, "frozen-value", "secret#0",
+    expect_fault(f, HIDDEN_VALUE, "frozen-value", "secret#0",
                  WORDS("kernel parameter 3 differs between the graph and a new capture: ",
                        "1.5 (as integer 1069547520) in the graph", " in the new capture; segment 0, node 0",
                        ", and so y of secret#0 differs: 64 of"),
                  4);
-    expect_fault(*state, HOST_POINTER, "frozen-value", "configured#0",
+    expect_fault(f, HOST_POINTER, "frozen-value", "configured#0",
                  WORDS("kernel parameter 3 differs between the graph and a new capture", ", and so y of configured#0"),
                  4);
-    expect_fault(*state, WHOLE_SEGMENT, "frozen-value", "secret#0",
+    expect_fault(f, WHOLE_SEGMENT, "frozen-value", "secret#0",
                  WORDS("kernel parameter 3 differs", ", and so y of secret#0 differs: 64 of"), 4);
 }
 
 /* Padding is no cause: what a new capture tells is. */
-static void test_padding(void **state)
+FIXTURE_TEST(test_padding)
 {
     model m;
-    bg_report *report = shadow(*state, PADDING, false, &m);
+    bg_report *report = shadow(f, PADDING, false, &m);
     bg_finding finding = BG_FINDING_INIT;
 
     assert_int_equal(bg_report_count(report), 2);
@@ -325,10 +325,10 @@ static void test_padding(void **state)
     bg_report_destroy(report);
 }
 
-static void test_eager_struct(void **state)
+FIXTURE_TEST(test_eager_struct)
 {
     model m;
-    bg_report *report = shadow(*state, EAGER_PADDED, false, &m);
+    bg_report *report = shadow(f, EAGER_PADDED, false, &m);
     bg_finding finding = BG_FINDING_INIT;
 
     EXPECT_OK(bg_report_get(report, 0, &finding));
@@ -337,14 +337,14 @@ static void test_eager_struct(void **state)
     assert_non_null(strstr(finding.message, "; those bytes may be padding; y of eager_padded#0 differs from the eager "
                                             "pass on the same inputs: 64 of"));
     bg_report_destroy(report);
-    expect_fault(*state, EAGER_THREE, "frozen-value", "eager_three#0",
+    expect_fault(f, EAGER_THREE, "frozen-value", "eager_three#0",
                  WORDS("p (12 bytes) at offset 8 is 1 in the graph, 0 in the eager pass, and so y of eager_three#0"),
                  3);
 }
 
-static void test_unexplained(void **state)
+FIXTURE_TEST(test_unexplained)
 {
-    expect_fault(*state, CAPTURED_ONLY, "mismatch-origin", "two_faced#0",
+    expect_fault(f, CAPTURED_ONLY, "mismatch-origin", "two_faced#0",
                  WORDS("y of two_faced#0 differs from the eager pass on the same inputs, with the same arguments and "
                        "nodes: 64 of"),
                  4);
@@ -361,9 +361,8 @@ static bg_status branch(void *user, cudaStream_t stream)
     return BG_CALL(secret, stream, .x = m->f->x, .y = m->f->y);
 }
 
-static void test_branch(void **state)
+FIXTURE_TEST(test_branch)
 {
-    fixture *f = *state;
     model m = {.f = f};
     bg_report *report = NULL;
 
@@ -376,10 +375,10 @@ static void test_branch(void **state)
 }
 
 /* A call that comes after others than in the eager pass gets its inputs, and is innocent. */
-static void test_after_other_calls(void **state)
+FIXTURE_TEST(test_after_other_calls)
 {
     model m;
-    bg_report *report = shadow(*state, OTHER_CALLS, false, &m);
+    bg_report *report = shadow(f, OTHER_CALLS, false, &m);
     bg_finding finding = BG_FINDING_INIT;
 
     for (int i = 0; i < bg_report_count(report); i++) {
@@ -392,36 +391,35 @@ static void test_after_other_calls(void **state)
 }
 
 /* No call is at fault where work between the calls is; what is known is said. */
-static void test_outside(void **state)
+FIXTURE_TEST(test_outside)
 {
     model m;
-    bg_report *report = shadow(*state, OUTSIDE, false, &m);
+    bg_report *report = shadow(f, OUTSIDE, false, &m);
     EXPECT_FINDING(report, "mismatch", "sum#0", 0,
                    "y of sum#0 differs from the eager pass; the first input that differs is x of scale#0, and no op "
                    "call has made the difference: 64 of 64");
 }
 
 /* The eager pass leaves it where the next call reads it, and the graph elsewhere. */
-static void test_moved_output(void **state)
+FIXTURE_TEST(test_moved_output)
 {
-    expect_fault(*state, MOVED_OUTPUT, "unstable-pointer", "scale#0",
+    expect_fault(f, MOVED_OUTPUT, "unstable-pointer", "scale#0",
                  WORDS("y is at 0x", " in the eager pass, where it is read as x of scale#1"), 3);
 }
 
-static void test_clean(void **state)
+FIXTURE_TEST(test_clean)
 {
     model m;
     for (int kind = VALUES; kind <= EAGER_SCALE; kind++)
-        EXPECT_NO_FINDING(shadow(*state, kind, true, &m));
-    EXPECT_NO_FINDING(shadow(*state, UNUSED, false, &m));
-    EXPECT_NO_FINDING(shadow(*state, SAME_CONTENTS, false, &m));
+        EXPECT_NO_FINDING(shadow(f, kind, true, &m));
+    EXPECT_NO_FINDING(shadow(f, UNUSED, false, &m));
+    EXPECT_NO_FINDING(shadow(f, SAME_CONTENTS, false, &m));
 }
 
 /* A replay that is explained by one more capture leaves what it leaves without a tool; there is one such capture for
  * each graph. */
-static void test_replay(void **state)
+FIXTURE_TEST(test_replay)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = HIDDEN_VALUE, .settings = {{1}, {2}, {3}, {4}, {5}}};
     bg_graph *graph = NULL;
 
@@ -440,9 +438,8 @@ static void test_replay(void **state)
 }
 
 /* What the program changes by bg_graph_args is no fault, and told once. */
-static void test_changed_arguments(void **state)
+FIXTURE_TEST(test_changed_arguments)
 {
-    fixture *f = *state;
     model m = {.f = f, .kind = EAGER_SCALE};
     eager_scale_args *args;
     bg_graph *graph = NULL;
@@ -468,23 +465,4 @@ static void test_changed_arguments(void **state)
     assert_null(strstr(text, "fault ["));
     assert_null(strstr(text, "nondeterministic"));
     bg_graph_destroy(graph);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_arguments),
-                                       TEST(test_nodes),
-                                       TEST(test_padding),
-                                       TEST(test_eager_struct),
-                                       TEST(test_unexplained),
-                                       TEST(test_branch),
-                                       TEST(test_after_other_calls),
-                                       TEST(test_outside),
-                                       TEST(test_moved_output),
-                                       TEST(test_clean),
-                                       TEST(test_replay),
-                                       TEST(test_changed_arguments)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Shadow: who is at fault, and who is not. Branches on side streams, calls without an order, ops with a state. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/shadow.h>
@@ -107,9 +108,8 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
-static void test_branches(void **state)
+FIXTURE_TEST(test_branches)
 {
-    fixture *f = *state;
     put(&f->x, 3);
     for (int seed = 0; seed < SEEDS; seed++) {
         model m = {.f = f};
@@ -137,9 +137,8 @@ static bg_status miss_a_join(void *user, cudaStream_t stream)
 }
 
 /* Whether the replay happens to differ or not; a call behind the two is never named. */
-static void test_race(void **state)
+FIXTURE_TEST(test_race)
 {
-    fixture *f = *state;
     int faults = 0;
 
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -190,9 +189,9 @@ static bg_status prefetch_and_read(void *user, cudaStream_t stream)
 }
 
 /* The reader of what is not there yet is not blamed; the op that did not join is, in most orders. */
-static void test_break_that_does_not_join(void **state)
+FIXTURE_TEST(test_break_that_does_not_join)
 {
-    prefetching p = {.m.f = *state};
+    prefetching p = {.m.f = f};
     int named = 0;
 
     EXPECT_CUDA(cudaEventCreateWithFlags(&p.event, cudaEventDisableTiming));
@@ -241,11 +240,11 @@ static bg_status count_and_scale(void *user, cudaStream_t stream)
 }
 
 /* What differs in each run by itself is no fault of the graph, nor are its readers. */
-static void test_state_of_an_eager_op(void **state)
+FIXTURE_TEST(test_state_of_an_eager_op)
 {
     static const char *const modes[] = {"1", "calls"};
     for (int k = 0; k < 2; k++) {
-        model m = {.f = *state, .passes = -1};
+        model m = {.f = f, .passes = -1};
         bg_report *report = NULL;
         char text[8192];
 
@@ -260,9 +259,9 @@ static void test_state_of_an_eager_op(void **state)
     }
 }
 
-static void test_state_beside_a_fault(void **state)
+FIXTURE_TEST(test_state_beside_a_fault)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
 
     put(&m.f->x, 3);
@@ -279,9 +278,9 @@ static bg_status count_by_value(void *user, cudaStream_t stream)
 }
 
 /* A break whose arguments the capture froze is at fault: they differ between the eager runs. */
-static void test_frozen_argument_of_an_eager_op(void **state)
+FIXTURE_TEST(test_frozen_argument_of_an_eager_op)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
     put(&m.f->x, 3);
     expect_only(shadow(&m, count_by_value, text, sizeof text), "shift#0", 0);
@@ -303,9 +302,9 @@ static bg_status draw_and_scale(void *user, cudaStream_t stream)
 }
 
 /* It differs from replay to replay as well: nothing is frozen. */
-static void test_state_of_a_captured_op(void **state)
+FIXTURE_TEST(test_state_of_a_captured_op)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
     put(&m.f->x, 3);
     expect_only(shadow(&m, draw_and_scale, text, sizeof text), "draw#0", 0);
@@ -327,9 +326,9 @@ static bg_status fill_and_scale(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = (float)m->passes);
 }
 
-static void test_two_faults(void **state)
+FIXTURE_TEST(test_two_faults)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
 
     put(&m.f->x, 3);
@@ -351,9 +350,9 @@ static bg_status count_apart(void *user, cudaStream_t stream)
 }
 
 /* An output that varies in each run is not put down to a fault that does not lead to it. */
-static void test_state_apart_from_a_fault(void **state)
+FIXTURE_TEST(test_state_apart_from_a_fault)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
 
     put(&m.f->x, 3);
@@ -393,9 +392,9 @@ static bg_status advance_and_upload(void *user, cudaStream_t stream)
 }
 
 /* The reader of what a host function changes in each run is innocent, as that of what a break changes. */
-static void test_state_of_a_host_function(void **state)
+FIXTURE_TEST(test_state_of_a_host_function)
 {
-    model m = {.f = *state};
+    model m = {.f = f};
     char text[8192];
 
     EXPECT_CUDA(cudaMallocHost((void **)&staged, N * sizeof(float)));
@@ -419,10 +418,10 @@ static bg_status scale_twice(void *user, cudaStream_t stream)
 }
 
 /* Work of the program that no stream of the pass waits for is not put down to a call. */
-static void test_work_on_the_default_stream(void **state)
+FIXTURE_TEST(test_work_on_the_default_stream)
 {
     for (int seed = 0; seed < SEEDS; seed++) {
-        model m = {.f = *state, .clears = true};
+        model m = {.f = f, .clears = true};
         char text[8192];
         set_seed(seed);
         put(&m.f->x, 3);
@@ -435,11 +434,11 @@ static void test_work_on_the_default_stream(void **state)
 }
 
 /* The program's own captures go on. */
-static void test_open_captures(void **state)
+FIXTURE_TEST(test_open_captures)
 {
     static const unsigned flags[] = {cudaStreamNonBlocking, cudaStreamDefault};
     for (int k = 0; k < 2; k++) {
-        model m = {.f = *state};
+        model m = {.f = f};
         bg_graph *graph = NULL;
         cudaStream_t stream;
         cudaGraph_t captured = NULL;
@@ -460,7 +459,7 @@ static void test_open_captures(void **state)
 }
 
 /* That no times can be taken is no failure of the replay. */
-static void test_no_times(void **state)
+FIXTURE_TEST(test_no_times)
 {
     static const struct {
         const char *fault, *said; /* the walk makes two events and times two nodes, and then the replay is timed */
@@ -475,7 +474,7 @@ static void test_no_times(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        model m = {.f = *state};
+        model m = {.f = f};
         bg_graph *graph = NULL;
         char text[8192];
         FILE *file;
@@ -494,24 +493,4 @@ static void test_no_times(void **state)
         assert_true(get(&m.f->z) == 18);
         bg_graph_destroy(graph);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_branches),
-                                       TEST(test_race),
-                                       TEST(test_break_that_does_not_join),
-                                       TEST(test_state_of_an_eager_op),
-                                       TEST(test_state_beside_a_fault),
-                                       TEST(test_state_of_a_captured_op),
-                                       TEST(test_frozen_argument_of_an_eager_op),
-                                       TEST(test_two_faults),
-                                       TEST(test_state_apart_from_a_fault),
-                                       TEST(test_state_of_a_host_function),
-                                       TEST(test_work_on_the_default_stream),
-                                       TEST(test_open_captures),
-                                       TEST(test_no_times)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* BG_SHADOW: every replay beside the pass itself, and what the program sees of it. Ops beside their references. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <stdio.h>
@@ -92,11 +93,11 @@ static bg_graph *capture(model *m, const char *shadow)
 
 /* z += 2 * factor * x, at capture and in each replay: what the program finds is one replay's, not what the shadow did.
  */
-static void test_state_is_kept(void **state)
+FIXTURE_TEST(test_state_is_kept)
 {
     static const char *const modes[] = {"0", "1", "calls"};
     for (int k = 0; k < 3; k++) {
-        model m = {.f = *state, .factor = 2};
+        model m = {.f = f, .factor = 2};
         bg_graph *graph;
         char text[4096];
         FILE *file;
@@ -124,9 +125,8 @@ static bg_status count_in_no_op(void *user, cudaStream_t stream)
 }
 
 /* A tensor that no op call has, but options.state of the capture. */
-static void test_options_state(void **state)
+FIXTURE_TEST(test_options_state)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph = NULL;
 
@@ -164,10 +164,10 @@ static bg_status release_a_block(void *user, cudaStream_t stream)
     return BG_CALL(move, stream, .x = p->f->x, .y = p->f->y, .factor = 2);
 }
 
-static void test_released_blocks_are_nobodys(void **state)
+FIXTURE_TEST(test_released_blocks_are_nobodys)
 {
     static const char *const modes[] = {"1", "calls"};
-    releasing p = {.f = *state};
+    releasing p = {.f = f};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
 
     EXPECT_OK(bg_pool_create(&p.pool, NULL));
@@ -203,10 +203,9 @@ static bg_status count_alone(void *user, cudaStream_t stream)
 
 /* What a replay is told to write elsewhere is written once, too; it differs from what the pass does, which is no fault.
  */
-static void test_changed_arguments(void **state)
+FIXTURE_TEST(test_changed_arguments)
 {
     static const char *const modes[] = {"1", "calls"};
-    fixture *f = *state;
 
     put(&f->x, 3);
     for (int k = 0; k < 2; k++) {
@@ -235,9 +234,9 @@ static void test_changed_arguments(void **state)
 }
 
 /* What forward gives by value now, and gave at capture. */
-static void test_frozen(void **state)
+FIXTURE_TEST(test_frozen)
 {
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
     char text[8192];
     bg_graph *graph;
     FILE *file;
@@ -260,9 +259,9 @@ static void test_frozen(void **state)
 }
 
 /* A tolerance of the environment's, for the op that is at fault. */
-static void test_tolerance(void **state)
+FIXTURE_TEST(test_tolerance)
 {
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
     char text[8192];
     bg_graph *graph;
     FILE *file;
@@ -283,9 +282,9 @@ static void test_tolerance(void **state)
 }
 
 /* A segment that cannot be taken apart is compared where it ends. */
-static void test_memory_nodes(void **state)
+FIXTURE_TEST(test_memory_nodes)
 {
-    model m = {.f = *state, .factor = 2, .allocates = true};
+    model m = {.f = f, .factor = 2, .allocates = true};
     char text[8192];
     bg_graph *graph;
     FILE *file;
@@ -306,9 +305,9 @@ static void test_memory_nodes(void **state)
 }
 
 /* A pass that cannot run again is told of, and the replay is as good as any. */
-static void test_failing_pass(void **state)
+FIXTURE_TEST(test_failing_pass)
 {
-    model m = {.f = *state, .factor = 2, .fails = true};
+    model m = {.f = f, .factor = 2, .fails = true};
     char text[4096];
     bg_graph *graph;
     FILE *file;
@@ -325,11 +324,11 @@ static void test_failing_pass(void **state)
 }
 
 /* While someone captures in the mode that forbids what waits and allocates in any thread. */
-static void test_beside_a_capture(void **state)
+FIXTURE_TEST(test_beside_a_capture)
 {
     static const char *const modes[] = {"1", "calls"};
     for (int k = 0; k < 2; k++) {
-        model m = {.f = *state, .factor = 2};
+        model m = {.f = f, .factor = 2};
         cudaGraph_t captured = NULL;
         char text[4096];
         bg_graph *graph;
@@ -395,17 +394,17 @@ static bg_status join_by_a_break(void *user, cudaStream_t stream)
 }
 
 /* What the end of the capture joins, or a break, the eager pass joins, too. */
-static void test_joins(void **state)
+FIXTURE_TEST(test_joins)
 {
     if (hostcuda_seed == NULL) {
         print_message("skipped: only the host device has schedules by seed\n");
         skip();
     }
-    shadow_silently(*state, fork_alone, 12, 9);
-    shadow_silently(*state, join_by_a_break, 20, 60);
+    shadow_silently(f, fork_alone, 12, 9);
+    shadow_silently(f, join_by_a_break, 20, 60);
 }
 
-static void test_bad_values(void **state)
+FIXTURE_TEST(test_bad_values)
 {
     static const char *const tolerances[] = {"rel",
                                              "rel=",
@@ -424,7 +423,7 @@ static void test_bad_values(void **state)
                                              "rel=1e3e3",
                                              "abs=.",
                                              "ulp=99999999999999999999"};
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_report *report = NULL;
 
@@ -447,9 +446,9 @@ static void test_bad_values(void **state)
 
 /* ---- references ---- */
 
-static void test_references(void **state)
+FIXTURE_TEST(test_references)
 {
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
     bg_report *report = NULL;
 
     put(&m.f->x, 3);
@@ -472,9 +471,9 @@ static bg_status failing_reference(void *user, cudaStream_t stream)
     return BG_ERROR_UNSUPPORTED;
 }
 
-static void test_failing_reference(void **state)
+FIXTURE_TEST(test_failing_reference)
 {
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
     bg_report *report = NULL;
 
     put(&m.f->z, 1);
@@ -505,9 +504,8 @@ static bg_status around_alone(void *user, cudaStream_t stream)
 }
 
 /* Inside a call that has one, too: nothing of it stays from replay to replay. */
-static void test_failing_inner_reference(void **state)
+FIXTURE_TEST(test_failing_inner_reference)
 {
-    fixture *f = *state;
     bg_graph *graph = NULL;
     size_t blocks = 0;
     char text[4096];
@@ -535,12 +533,12 @@ static void test_failing_inner_reference(void **state)
 }
 
 /* A malformed variable fails the beginning of a capture, before the pass runs and anything is written. */
-static void test_bad_environment(void **state)
+FIXTURE_TEST(test_bad_environment)
 {
     static const struct {
         const char *shadow, *tolerance, *named;
     } cases[] = {{"2", "", "BG_SHADOW"}, {"1", "rel", "BG_TOLERANCE"}, {"calls", "f32=1", "BG_TOLERANCE"}};
-    model m = {.f = *state, .factor = 2};
+    model m = {.f = f, .factor = 2};
 
     put(&m.f->z, 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -560,26 +558,4 @@ static void test_bad_environment(void **state)
     assert_int_equal(m.passes, 0);
     assert_true(get(&m.f->z) == 7);
     expect_usable(m.f, m.f->stream);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(test_state_is_kept),
-                                       TEST(test_options_state),
-                                       TEST(test_changed_arguments),
-                                       TEST(test_frozen),
-                                       TEST(test_tolerance),
-                                       TEST(test_memory_nodes),
-                                       TEST(test_failing_pass),
-                                       TEST(test_beside_a_capture),
-                                       TEST(test_joins),
-                                       TEST(test_bad_values),
-                                       TEST(test_references),
-                                       TEST(test_failing_reference),
-                                       TEST(test_failing_inner_reference),
-                                       TEST(test_bad_environment),
-                                       TEST(test_released_blocks_are_nobodys)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,10 +89,9 @@ static void check_mix(const bg__size_mix *m, uint64_t seed, double cover)
     bg__sizes_free(&choices);
 }
 
-static void test_best(void **unused)
+TEST(test_best)
 {
     static const double covers[] = {100, 90, 50, 1};
-    (void)unused;
     for (uint64_t seed = 0; seed < MIXES; seed++) {
         mix m;
         make_mix(&m, seed);
@@ -101,7 +100,7 @@ static void test_best(void **unused)
     }
 }
 
-static void test_judge(void **unused)
+TEST(test_judge)
 {
     bg__size_count mixed[] = {{1, 5}, {3, 2}, {9, 1}}, decode[] = {{4, 10}, {8, 1}};
     bg__size_family families[] = {{.query_len = 1, .list = mixed, .count = 3},
@@ -109,7 +108,6 @@ static void test_judge(void **unused)
     bg__size_mix m = {.families = families, .count = 2, .max_tokens = 10};
     bg__size_cost cost = bg__sizes_judge(&m, (int[]){2, 8}, 2);
 
-    (void)unused;
     assert_int_equal(cost.batches, 5 + 2 + 10 + 1); /* 9 is too large */
     assert_int_equal(cost.rows, 5 + 6 + 40 + 8);
     assert_int_equal(cost.padding_rows, 5 * 1 + 2 * 5); /* 2 is a bucket of 4 for decode batches */
@@ -120,7 +118,7 @@ static void test_judge(void **unused)
 }
 
 /* 13 to 16 are one bucket of 4 tokens a request: the size is the one that a reader expects. */
-static void test_requests(void **unused)
+TEST(test_requests)
 {
     bg__size_count decode[] = {{8, 3}, {16, 3}};
     bg__size_family family = {.query_len = 4, .list = decode, .count = 2};
@@ -128,7 +126,6 @@ static void test_requests(void **unused)
     bg__size_choices choices;
     int sizes[2];
 
-    (void)unused;
     EXPECT_OK(bg__sizes_choose(&m, 100, 5, &choices));
     assert_int_equal(choices.most, 2);
     bg__sizes_get(&choices, 2, sizes);
@@ -139,7 +136,7 @@ static void test_requests(void **unused)
 }
 
 /* More sizes than are looked at: some are left out, but never the largest. */
-static void test_many(void **unused)
+TEST(test_many)
 {
     enum { SIZES = 2 * BG__SIZE_CANDIDATES + 5 };
     bg__size_count *list = calloc(SIZES, sizeof *list);
@@ -148,7 +145,6 @@ static void test_many(void **unused)
     bg__size_choices choices;
     int sizes[4];
 
-    (void)unused;
     assert_non_null(list);
     for (int i = 0; i < SIZES; i++)
         list[i] = (bg__size_count){i + 1, 1};
@@ -162,22 +158,12 @@ static void test_many(void **unused)
     free(list);
 }
 
-static void test_none(void **unused)
+TEST(test_none)
 {
     bg__size_family family = {.query_len = 1};
     bg__size_mix m = {.families = &family, .count = 1, .max_tokens = 8};
     bg__size_choices choices;
 
-    (void)unused;
     EXPECT_STATUS(bg__sizes_choose(&m, 100, 4, &choices), BG_ERROR_NOT_FOUND);
     assert_null(choices.candidates);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best), cmocka_unit_test(test_judge), cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_many), cmocka_unit_test(test_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

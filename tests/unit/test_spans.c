@@ -43,9 +43,8 @@ static void expect_range(const bg__spans *spans, const bool *has, uintptr_t begi
     assert_int_equal(bg__spans_cover(spans, begin, end), all);
 }
 
-static void test_add(void **state)
+TEST(test_add)
 {
-    (void)state;
     srand(1);
     for (int way = 0; way < 3; way++) {
         bg__spans spans = {0};
@@ -65,9 +64,8 @@ static void test_add(void **state)
     }
 }
 
-static void test_rest(void **state)
+TEST(test_rest)
 {
-    (void)state;
     srand(2);
     for (int round = 0; round < 100; round++) {
         bg__spans without = {0}, rest = {0};
@@ -96,9 +94,8 @@ static void add_random(bg__spans *spans, bool *has)
     }
 }
 
-static void test_common(void **state)
+TEST(test_common)
 {
-    (void)state;
     srand(3);
     for (int round = 0; round < 100; round++) {
         bg__spans one = {0}, other = {0}, common = {0};
@@ -117,11 +114,4 @@ static void test_common(void **state)
         bg__spans_free(&other);
         bg__spans_free(&common);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_rest),
-                                       cmocka_unit_test(test_common)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

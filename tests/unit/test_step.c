@@ -1,4 +1,5 @@
 /* bg_step: the same results as a replay, bit for bit, and what it tells of each node. */
+#include "tests/support/test.h"
 #include "tests/support/step_support.h"
 
 #include <breakgraph/cublas.h>
@@ -116,12 +117,11 @@ static bg_status broken(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
-static void test_breaks(void **state)
+FIXTURE_TEST(test_breaks)
 {
     static const char *const nodes[] = {"segment 0, node 0 (kernel ", "call move#0 at ", "segment 1, node 0 (kernel ",
                                         "segment 1, node 1 (kernel ", "segment 2, node 0 (kernel "};
     static const char *const calls[] = {"scale#0", "move#0", "outer#0/scale#0", "outer#0/scale#1", "add#0"};
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, broken);
     uint64_t replays = info_of(graph).replays;
     expect_as_replay(f, graph);
@@ -138,9 +138,8 @@ static void test_breaks(void **state)
 }
 
 /* The write-back node moves, is switched off, and comes back; also a COPY step, where nothing follows. */
-static void test_write_backs(void **state)
+FIXTURE_TEST(test_write_backs)
 {
-    fixture *f = *state;
     void *a, *b;
     EXPECT_CUDA(cudaMalloc(&a, N * sizeof(float)));
     EXPECT_CUDA(cudaMalloc(&b, N * sizeof(float)));
@@ -183,9 +182,8 @@ static bg_status ends_eagerly(void *user, cudaStream_t stream)
     return BG_CALL(move, stream, .x = f->y, .y = f->z);
 }
 
-static void test_copy_at_the_end(void **state)
+FIXTURE_TEST(test_copy_at_the_end)
 {
-    fixture *f = *state;
     EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
     bg_graph *graph = capture_pass(f, ends_eagerly);
     expect_as_replay(f, graph);
@@ -211,10 +209,9 @@ static bg_status break_inside(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 0.9f);
 }
 
-static void test_break_in_a_captured_call(void **state)
+FIXTURE_TEST(test_break_in_a_captured_call)
 {
     static const char *const calls[] = {"broken_inside#0", "broken_inside#0/move#0", "broken_inside#0", "scale#0"};
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, break_inside);
     expect_as_replay(f, graph);
     assert_int_equal(step_seen.count, 4);
@@ -234,10 +231,9 @@ static bg_status forked(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = f->y, .y = f->z, .z = f->z);
 }
 
-static void test_forks(void **state)
+FIXTURE_TEST(test_forks)
 {
     static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "add#0"}; /* as they were made */
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, forked);
     expect_as_replay(f, graph);
     assert_int_equal(step_seen.count, 4);
@@ -254,10 +250,9 @@ static bg_status all_kinds(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 0.5f);
 }
 
-static void test_kinds_of_nodes(void **state)
+FIXTURE_TEST(test_kinds_of_nodes)
 {
     static const char *const kinds[] = {"(memset)", "(memcpy)", "(host function)", "(event record)"};
-    fixture *f = *state;
     EXPECT_CUDA(cudaEventCreateWithFlags(&external, cudaEventDisableTiming));
     assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
     bg_graph *graph = capture_pass(f, all_kinds);
@@ -286,11 +281,10 @@ static bg_status with_child(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 0.5f);
 }
 
-static void test_child_graphs(void **state)
+FIXTURE_TEST(test_child_graphs)
 {
     static const char *const nodes[] = {"node 0 (", "node 1.0 (", "node 1.1 (", "node 2 ("};
     static const char *const calls[] = {"scale#0", "nested#0", "nested#0", "scale#1"};
-    fixture *f = *state;
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
     EXPECT_CUDA(bgk_scale(f->y.data, f->y.data, 3, N, f->stream));
     EXPECT_CUDA(bgk_scale(f->y.data, f->y.data, 1.7f, N, f->stream));
@@ -317,9 +311,8 @@ static bg_status with_memory(void *user, cudaStream_t stream)
 }
 
 /* Segments 0 and 2 have memory nodes, and run as they are; the one between them node by node. */
-static void test_memory_nodes(void **state)
+FIXTURE_TEST(test_memory_nodes)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, with_memory);
     bg_report *report;
     bg_finding finding = BG_FINDING_INIT;
@@ -338,9 +331,8 @@ static void test_memory_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_forward(void **state)
+FIXTURE_TEST(test_forward)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.debug = BG_DEBUG_FORWARD;
@@ -360,9 +352,8 @@ static bool stop_at_move(void *user, const bg_step_info *info)
     return strcmp(info->call, "move#0") != 0;
 }
 
-static void test_stop(void **state)
+FIXTURE_TEST(test_stop)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, broken);
     uint64_t replays = info_of(graph).replays;
     bg_finding finding;
@@ -384,9 +375,8 @@ static void test_stop(void **state)
 }
 
 /* What is left after the stop is stepped from the index that the note names. */
-static void test_goes_on(void **state)
+FIXTURE_TEST(test_goes_on)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, broken);
     bg_report *report;
     int count = 0;
@@ -449,9 +439,8 @@ static void dump_into(fixture *f, bg_graph *graph, const char *directory, int st
 
 /* A signal ends the dump after the eager call; the next one into its directory goes on. The program's handler is
  * called, and is the program's again. */
-static void test_dump_goes_on(void **state)
+FIXTURE_TEST(test_dump_goes_on)
 {
-    fixture *f = *state;
     char directory[] = "/tmp/breakgraph-step-XXXXXX", whole[64], part[64], command[256];
     struct sigaction action = {.sa_handler = handle}, found;
     bg_graph *graph = capture_pass(f, with_signal);
@@ -499,9 +488,8 @@ static bool count_all(void *user, const bg_step_info *info)
     return true;
 }
 
-static void test_body_fails(void **state)
+FIXTURE_TEST(test_body_fails)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, with_fragile);
     bg_finding finding;
     bg_report *report;
@@ -526,9 +514,8 @@ static bool again(void *user, const bg_step_info *info)
     return true;
 }
 
-static void test_bad_arguments(void **state)
+FIXTURE_TEST(test_bad_arguments)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, broken);
     bg_report *report = (bg_report *)(void *)f;
     EXPECT_STATUS(bg_step(NULL, f->stream, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
@@ -551,9 +538,8 @@ static void test_bad_arguments(void **state)
 }
 
 /* While the same thread captures on another stream. */
-static void test_beside_a_capture(void **state)
+FIXTURE_TEST(test_beside_a_capture)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, broken), *second;
     bg_capture *open;
     bg_report *report;
@@ -567,27 +553,4 @@ static void test_beside_a_capture(void **state)
     assert_int_equal(info_of(second).nodes, 1);
     bg_graph_destroy(second);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_breaks),
-        TEST(test_write_backs),
-        TEST(test_copy_at_the_end),
-        TEST(test_forks),
-        TEST(test_break_in_a_captured_call),
-        TEST(test_kinds_of_nodes),
-        TEST(test_child_graphs),
-        TEST(test_memory_nodes),
-        TEST(test_forward),
-        TEST(test_stop),
-        TEST(test_goes_on),
-        TEST(test_dump_goes_on),
-        TEST(test_body_fails),
-        TEST(test_bad_arguments),
-        TEST(test_beside_a_capture),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* A fault that takes the device, in one node of 200: a step names it, and the report can be written afterwards. Each
  * case in a process of its own, since the device is lost with it. */
+#include "tests/support/test.h"
 #include "tests/support/step_support.h"
 #include "tests/support/trap.h"
 
@@ -224,16 +225,14 @@ static void in_child(void (*run)(program *p), const char *memory)
         fail_msg("status %x; it said: %s", (unsigned)status, said);
 }
 
-static void test_trap(void **state)
+TEST(test_trap)
 {
-    (void)state;
     in_child(trap, "");
 }
 
 /* On a GPU freed memory may stay mapped, so that nothing need fault. */
-static void test_illegal_access(void **state)
+TEST(test_illegal_access)
 {
-    (void)state;
     if (strcmp(BG_DEVICE_KIND, "host") != 0) {
         print_message("skipped: HOSTCUDA_MEMORY=fence belongs to the host device\n");
         skip();
@@ -241,20 +240,9 @@ static void test_illegal_access(void **state)
     in_child(stale, "fence,never");
 }
 
-static void test_replay(void **state)
+TEST(test_replay)
 {
-    (void)state;
     in_child(replay, "");
     expect_in(said, "step of graph: 1 finding");
     expect_in(said, "fault [fault] faulty#0 at ");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trap),
-        cmocka_unit_test(test_illegal_access),
-        cmocka_unit_test(test_replay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Step: infinities that are meant, and others. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/step.h>
@@ -25,9 +26,8 @@ static bg_status mask_and_more(void *user, cudaStream_t stream)
 }
 
 /* A mask is a note, and hides no overflow after it. */
-static void test_masks_are_notes(void **state)
+FIXTURE_TEST(test_masks_are_notes)
 {
-    fixture *f = *state;
     for (poison = 0; poison < 2; poison++) {
         bg_graph *graph = NULL;
         bg_finding finding = BG_FINDING_INIT;
@@ -44,12 +44,4 @@ static void test_masks_are_notes(void **state)
         bg_report_destroy(report);
         bg_graph_destroy(graph);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_masks_are_notes, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

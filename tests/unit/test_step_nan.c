@@ -1,4 +1,5 @@
 /* bg_step names the call that NaN and infinities are born in. */
+#include "tests/support/test.h"
 #include "tests/support/scale.h"
 #include "tests/support/step_support.h"
 
@@ -32,9 +33,8 @@ static bg_status spoiled(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static void test_nan_is_named_where_it_is_born(void **state)
+FIXTURE_TEST(test_nan_is_named_where_it_is_born)
 {
-    fixture *f = *state;
     bg_finding finding;
     bg_report *report;
     for (poison = 0; poison < 4; poison++) {
@@ -86,10 +86,9 @@ static bg_status spoiled_behind_a_break(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 1);
 }
 
-static void test_nan_behind_a_break(void **state)
+FIXTURE_TEST(test_nan_behind_a_break)
 {
     static const char *const calls[] = {"spoil_behind_a_break#0", "spoil_behind_a_break#1"};
-    fixture *f = *state;
     for (poison = 0; poison < 3; poison++) {
         bg_report *report;
         bg_graph *graph;
@@ -124,9 +123,8 @@ static int count_nan_from(fixture *f, bg_graph *graph, const char *from)
 }
 
 /* Of a call that began before, the inputs are unknown. */
-static void test_nan_from(void **state)
+FIXTURE_TEST(test_nan_from)
 {
-    fixture *f = *state;
     bg_graph *graph;
     poison = 1;
     put(&f->x, 1);
@@ -160,9 +158,8 @@ static bg_status spoiled_eagerly(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 1);
 }
 
-static void test_nan_of_an_eager_call(void **state)
+FIXTURE_TEST(test_nan_of_an_eager_call)
 {
-    fixture *f = *state;
     bg_report *report;
     EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
     put(&f->x, 1);
@@ -192,9 +189,8 @@ static bg_status with_host_tensor(void *user, cudaStream_t stream)
     return BG_CALL(from_table, stream, .table = bg_tensor_1d(host_table, BG_F32, N), .y = f->y);
 }
 
-static void test_host_tensor(void **state)
+FIXTURE_TEST(test_host_tensor)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_pass(f, with_host_tensor);
     bg_report *report = step_noting(f, graph);
     expect_in(the_finding(report, "not-counted").message,
@@ -202,17 +198,4 @@ static void test_host_tensor(void **state)
     assert_int_equal(bg_report_count(report), 1);
     bg_report_destroy(report);
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_nan_is_named_where_it_is_born),
-        TEST(test_nan_behind_a_break),
-        TEST(test_nan_of_an_eager_call),
-        TEST(test_host_tensor),
-        TEST(test_nan_from),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

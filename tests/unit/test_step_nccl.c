@@ -1,10 +1,6 @@
 /* Collectives gone through node by node: each rank steps its own graph, and the ranks meet in every collective. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <breakgraph/breakgraph.h>
 #include <string.h>
 
@@ -133,15 +129,13 @@ static void for_all_ranks(enum ranks_as as)
         print_message("%d ranks at most: there are no more GPUs\n", ranks_possible());
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     for_all_ranks(AS_THREADS);
 }
 
-static void test_processes(void **state)
+TEST(test_processes)
 {
-    (void)state;
     for_all_ranks(AS_PROCESSES);
 }
 
@@ -160,12 +154,3 @@ static void test_processes(void **state)
 }
 
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,4 +1,5 @@
 /* BG_DEBUG=step: every replay steps; stops and dumps by the environment; and each CUDA call failing in turn. */
+#include "tests/support/test.h"
 #include "examples/llama/generate.h"
 #include "tests/support/step_support.h"
 
@@ -79,9 +80,10 @@ static void expect_replays(fixture *f, bg_graph *graph)
     put(&f->x, 1);
 }
 
-static void test_every_replay(void **state)
+#define STEP_REPLAY_TEST(name) TEST_F(name, set_up, tear_down, fixture *f)
+
+STEP_REPLAY_TEST(test_every_replay)
 {
-    fixture *f = *state;
     bg_graph *graph = capture(f, BG_DEBUG_STEP);
     assert_int_equal(info_of(graph).steps, 3); /* as without */
     expect_replays(f, graph);
@@ -118,9 +120,8 @@ static void expect_stop(fixture *f, const char *stop, float y, float z)
     bg_graph_destroy(graph);
 }
 
-static void test_stop(void **state)
+STEP_REPLAY_TEST(test_stop)
 {
-    fixture *f = *state;
     bg_graph *graph;
     expect_stop(f, "scale#0", 2, 0);
     expect_stop(f, "move#0", 2, 0); /* z has it from the next node, the write-back */
@@ -133,9 +134,8 @@ static void test_stop(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_dump(void **state)
+STEP_REPLAY_TEST(test_dump)
 {
-    fixture *f = *state;
     char directory[] = "/tmp/breakgraph-step-XXXXXX", path[64], command[128];
     bg_graph *graph, *second;
     assert_non_null(mkdtemp(directory));
@@ -157,9 +157,8 @@ static void test_dump(void **state)
 }
 
 /* What another process has dumped is in the way, of which the capture tells. */
-static void test_dump_in_the_way(void **state)
+STEP_REPLAY_TEST(test_dump_in_the_way)
 {
-    fixture *f = *state;
     char directory[] = "/tmp/breakgraph-step-XXXXXX", path[64];
     bg_graph *graph;
     assert_non_null(mkdtemp(directory));
@@ -230,10 +229,9 @@ static void fail_once(fixture *f, bg_graph *graph, int n, const char *call)
     expect_replays(f, graph);
 }
 
-static void test_each_call_fails_once(void **state)
+STEP_REPLAY_TEST(test_each_call_fails_once)
 {
     static char calls[CALLS_MAX][64];
-    fixture *f = *state;
     bg_report *report;
     bg_graph *graph;
     int count;
@@ -275,10 +273,9 @@ static void generate(llama_model *model, llama_mode mode, bg_debug debug, llama_
 }
 
 /* Bit for bit, with cuBLAS nodes: in one graph, and in segments. */
-static void test_llama(void **state)
+STEP_REPLAY_TEST(test_llama)
 {
     static const llama_mode modes[] = {LLAMA_FULL, LLAMA_BREAKABLE};
-    const fixture *f = *state;
     llama_weights weights;
     llama_model *model;
     char error[GGUF_ERROR_SIZE];
@@ -298,14 +295,4 @@ static void test_llama(void **state)
         llama_result_free(&stepped);
     }
     llama_destroy(model);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_every_replay),    TEST(test_stop),  TEST(test_dump),
-        TEST(test_dump_in_the_way), TEST(test_llama), TEST(test_each_call_fails_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

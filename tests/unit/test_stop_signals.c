@@ -180,55 +180,36 @@ static void overlap_handled(void)
     demand(handled == 3);
 }
 
-static void test_default_with_info(void **state)
+TEST(test_default_with_info)
 {
-    (void)state;
     assert_int_equal(status_of(default_with_info), 128 + SIGINT);
 }
 
-static void test_handlers_of_the_program_stay(void **state)
+TEST(test_handlers_of_the_program_stay)
 {
-    (void)state;
     assert_int_equal(status_of(install_meanwhile), 0);
     assert_int_equal(status_of(install_default_meanwhile), 128 + SIGINT);
     assert_int_equal(status_of(restore_late), 0);
 }
 
-static void test_handlers_for_one_signal(void **state)
+TEST(test_handlers_for_one_signal)
 {
-    (void)state;
     assert_int_equal(status_of(handle_once), 128 + SIGINT);
     assert_int_equal(status_of(handle_once_of_two), 128 + SIGINT);
 }
 
-static void test_rules_of_a_handler(void **state)
+TEST(test_rules_of_a_handler)
 {
-    (void)state;
     assert_int_equal(status_of(keep_rules), 0);
 }
 
-static void test_child(void **state)
+TEST(test_child)
 {
-    (void)state;
     assert_int_equal(status_of(signal_child), 0);
 }
 
-static void test_walks_that_overlap(void **state)
+TEST(test_walks_that_overlap)
 {
-    (void)state;
     assert_int_equal(status_of(overlap), 128 + SIGTERM);
     assert_int_equal(status_of(overlap_handled), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_with_info),
-        cmocka_unit_test(test_handlers_of_the_program_stay),
-        cmocka_unit_test(test_handlers_for_one_signal),
-        cmocka_unit_test(test_rules_of_a_handler),
-        cmocka_unit_test(test_child),
-        cmocka_unit_test(test_walks_that_overlap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

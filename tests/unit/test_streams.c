@@ -46,9 +46,8 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .a = f->y, .b = f->z, .y = f->z);
 }
 
-static void test_fork_and_join(void **state)
+FIXTURE_TEST(test_fork_and_join)
 {
-    fixture *f = *state;
     expect_pass(f, fork_and_join, &f->z, 5, 1);
     put(&f->x, 1);
     EXPECT_OK(fork_and_join(f, f->stream)); /* and outside a capture */
@@ -69,9 +68,8 @@ static bg_status used_after_a_break(void *user, cudaStream_t stream)
     return bg_stream_wait_stream(stream, f->other);
 }
 
-static void test_used_after_a_break(void **state)
+FIXTURE_TEST(test_used_after_a_break)
 {
-    fixture *f = *state;
     expect_pass(f, used_after_a_break, &f->z, 210, 3);
 }
 
@@ -88,9 +86,8 @@ static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
     return bg_stream_wait_stream(stream, f->other);
 }
 
-static void test_fork_of_a_fork(void **state)
+FIXTURE_TEST(test_fork_of_a_fork)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 3);
     EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
@@ -111,9 +108,8 @@ static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 4);
 }
 
-static void test_eager_on_a_fork(void **state)
+FIXTURE_TEST(test_eager_on_a_fork)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
@@ -132,9 +128,8 @@ static bg_status unjoined(void *user, cudaStream_t stream)
     return BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
 }
 
-static void test_unjoined_at_the_end(void **state)
+FIXTURE_TEST(test_unjoined_at_the_end)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, unjoined, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
@@ -176,9 +171,8 @@ static bg_status long_segment(void *user, cudaStream_t stream)
     return ending == RACING ? bg_stream_wait_stream(stream, f->other) : BG_OK;
 }
 
-static void test_a_long_segment(void **state)
+FIXTURE_TEST(test_a_long_segment)
 {
-    fixture *f = *state;
     bg_graph *graph;
 
     ending = UNJOINED;
@@ -201,9 +195,8 @@ static bg_status idle_fork(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
 }
 
-static void test_an_idle_fork_need_not_be_joined(void **state)
+FIXTURE_TEST(test_an_idle_fork_need_not_be_joined)
 {
-    fixture *f = *state;
     expect_pass(f, idle_fork, &f->z, 2, 1);
 }
 
@@ -214,9 +207,8 @@ static bg_status wait_for_outside(void *user, cudaStream_t stream)
     return bg_stream_wait_stream(stream, f->other);
 }
 
-static void test_wait_for_work_outside(void **state)
+FIXTURE_TEST(test_wait_for_work_outside)
 {
-    fixture *f = *state;
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, wait_for_outside, f, f->stream, NULL), BG_ERROR_ISOLATION);
     EXPECT_ERROR("test_streams.c");
@@ -253,9 +245,8 @@ static bg_status bare_fork_without_op(void *user, cudaStream_t stream)
     return bare_fork(user, stream, false);
 }
 
-static void test_bare_forks(void **state)
+FIXTURE_TEST(test_bare_forks)
 {
-    fixture *f = *state;
     bg_graph *graph;
     expect_pass(f, bare_fork_with_op, &f->z, 2, 1);
     EXPECT_STATUS(bg_capture_forward(&graph, bare_fork_without_op, f, f->stream, NULL), BG_ERROR_UNTRACKED_STREAM);
@@ -271,9 +262,8 @@ static bg_status op_outside(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
 }
 
-static void test_an_op_on_a_stream_outside(void **state)
+FIXTURE_TEST(test_an_op_on_a_stream_outside)
 {
-    fixture *f = *state;
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
@@ -325,9 +315,8 @@ static bg_status libraries(void *user, cudaStream_t stream)
     return status;
 }
 
-static void test_libraries_that_fork(void **state)
+FIXTURE_TEST(test_libraries_that_fork)
 {
-    fixture *f = *state;
     library_stream = f->other;
     EXPECT_CUDA(cudaEventCreateWithFlags(&library_event, cudaEventDisableTiming));
     expect_pass(f, libraries, &f->y, 512, 6);
@@ -357,9 +346,9 @@ static bg_status fork_many(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = c->f->y, .y = c->f->z, .factor = 3);
 }
 
-static void test_too_many_streams(void **state)
+FIXTURE_TEST(test_too_many_streams)
 {
-    crowd c = {.f = *state};
+    crowd c = {.f = f};
     bg_graph *graph = NULL;
 
     for (int i = 0; i < MOST_STREAMS; i++)
@@ -381,24 +370,4 @@ static void test_too_many_streams(void **state)
     bg_graph_destroy(graph);
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamDestroy(c.streams[i]));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_fork_and_join),
-        TEST(test_used_after_a_break),
-        TEST(test_fork_of_a_fork),
-        TEST(test_eager_on_a_fork),
-        TEST(test_unjoined_at_the_end),
-        TEST(test_a_long_segment),
-        TEST(test_an_idle_fork_need_not_be_joined),
-        TEST(test_wait_for_work_outside),
-        TEST(test_bare_forks),
-        TEST(test_an_op_on_a_stream_outside),
-        TEST(test_libraries_that_fork),
-        TEST(test_too_many_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Variables of kernels: copied to and from by their symbol, at once, on streams, in captures and by nodes of graphs. */
+#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -50,9 +51,8 @@ static void expect_out(int factor)
 
 /* ---- at once, and on a stream ------------------------------------------------------------------------------------ */
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
-    (void)state;
     int back = 0, host[SK_COUNT] = {0};
     set_scalar(3);
     OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyDefault));
@@ -68,9 +68,8 @@ static void test_copies(void **state)
     assert_int_equal(back, 11);
 }
 
-static void test_copies_on_a_stream(void **state)
+TEST(test_copies_on_a_stream)
 {
-    (void)state;
     int one = 1, two[] = {7, 8}, host[SK_COUNT];
     OK(cudaMemcpyToSymbolAsync(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice, stream));
     OK(cudaMemcpyToSymbolAsync(sk_scalar(), &one, sizeof one, 0, cudaMemcpyHostToDevice, stream));
@@ -84,9 +83,8 @@ static void test_copies_on_a_stream(void **state)
     assert_int_equal(host[4], 5);
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     int *address = NULL;
     size_t bytes = 0;
     struct cudaPointerAttributes attributes;
@@ -154,9 +152,8 @@ static void expect_refusals(cudaError_t (*copy)(const struct call *call), enum c
     EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host, 0, wrong_way}), cudaErrorInvalidMemcpyDirection);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     int host = 0;
     OK(cudaGraphCreate(&graph, 0));
     expect_refusals(copy_to, cudaMemcpyDeviceToHost);
@@ -180,9 +177,8 @@ static cudaGraphExec_t instantiate(cudaGraph_t made)
 }
 
 /* The node reads the host's variable at each launch. */
-static void test_capture(void **state)
+TEST(test_capture)
 {
-    (void)state;
     int *factor = NULL;
     OK(cudaMallocHost((void **)&factor, sizeof *factor));
     OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice));
@@ -203,9 +199,8 @@ static void test_capture(void **state)
     OK(cudaFreeHost(factor));
 }
 
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
-    (void)state;
     static int values[2] = {21, 22}, back[2];
     cudaGraphNode_t in = NULL, from = NULL;
     enum cudaGraphNodeType type;
@@ -248,12 +243,4 @@ static void test_nodes(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies),    cmocka_unit_test(test_copies_on_a_stream),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_capture),   cmocka_unit_test(test_nodes),
-    };
-    return cmocka_run_group_tests_name("symbols", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

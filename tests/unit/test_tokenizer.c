@@ -1,23 +1,20 @@
 /* The tokenizer on a small vocabulary made here, on broken ones, and on the real file against llama.cpp's tokens. */
+#include "tests/support/test.h"
 #include "examples/llama/text/pretokenize.h"
 #include "examples/llama/text/tokenizer.h"
 #include "examples/llama/text/unicode.h"
 #include "tests/unit/golden/smollm2.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/real_model.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
-
 static char error[GGUF_ERROR_SIZE];
 
 /* ---- characters and words ----------------------------------------------------------------------- */
 
-static void test_classes(void **state)
+TEST(test_classes)
 {
     static const struct {
         uint32_t code;
@@ -31,7 +28,6 @@ static void test_classes(void **state)
         {0x2167, UNICODE_NUMBER},        {0x3000, UNICODE_SPACE},  {0x4E00, UNICODE_LETTER},  {0x9FFF, UNICODE_LETTER},
         {0xAC00, UNICODE_LETTER},        {0x1F44D, UNICODE_OTHER}, {0x20000, UNICODE_LETTER}, {0x10FFFF, UNICODE_OTHER},
         {UNICODE_INVALID, UNICODE_OTHER}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (unicode_classify(cases[i].code) != cases[i].class)
             print_error("U+%04X has the class %d\n", cases[i].code, unicode_classify(cases[i].code));
@@ -39,9 +35,8 @@ static void test_classes(void **state)
     }
 }
 
-static void test_every_character_survives(void **state)
+TEST(test_every_character_survives)
 {
-    (void)state;
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         char text[4];
         uint32_t read;
@@ -54,7 +49,7 @@ static void test_every_character_survives(void **state)
     }
 }
 
-static void test_malformed_bytes(void **state)
+TEST(test_malformed_bytes)
 {
     static const char *const cases[] = {"\x80",
                                         "\xC0\x80",
@@ -67,7 +62,6 @@ static void test_malformed_bytes(void **state)
                                         "\xFF",
                                         "\xE2\x82",
                                         "\xC3("};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t code;
         assert_int_equal(unicode_read(cases[i], strlen(cases[i]), &code), 1);
@@ -87,11 +81,10 @@ static void expect_stream(const char *bytes, const char *expected)
     assert_string_equal(out, expected);
 }
 
-static void test_stream_holds_back_unfinished_characters(void **state)
+TEST(test_stream_holds_back_unfinished_characters)
 {
     unicode_stream stream = {0};
     char out[32];
-    (void)state;
     assert_int_equal(unicode_push(&stream, "\xE2\x82", 2, out), 0);
     assert_int_equal(unicode_push(&stream, "\xAC!", 2, out), 4);
     assert_memory_equal(out, "\xE2\x82\xAC!", 4);
@@ -119,9 +112,8 @@ static void expect_words(const char *text, bool digits_alone, const char *expect
     assert_string_equal(joined, expected);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     expect_words("Hello world", false, "Hello| world");
     expect_words("it's we'll I'D 'quoted'", false, "it|'s| we|'ll| I|'|D| '|quoted|'");
     expect_words("a  b", false, "a| | b");
@@ -260,10 +252,9 @@ static void expect_tokens(const tokenizer *t, const char *text, int count, const
 
 #define EXPECT(text, ...) expect_tokens(t, text, sizeof((int[]){__VA_ARGS__}) / sizeof(int), (int[]){__VA_ARGS__})
 
-static void test_merges_by_rank(void **state)
+TEST(test_merges_by_rank)
 {
     tokenizer *t;
-    (void)state;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
     EXPECT("hello", HELLO);
     EXPECT(" hello", SP_HELLO);
@@ -277,10 +268,9 @@ static void test_merges_by_rank(void **state)
     tokenizer_destroy(t);
 }
 
-static void test_special_tokens(void **state)
+TEST(test_special_tokens)
 {
     tokenizer *t;
-    (void)state;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
     EXPECT("<|start|>hello<|end|>", START, HELLO, END);
     EXPECT("<|start|><|start|>", START, START);
@@ -294,10 +284,9 @@ static void test_special_tokens(void **state)
     tokenizer_destroy(t);
 }
 
-static void test_token_texts(void **state)
+TEST(test_token_texts)
 {
     tokenizer *t;
-    (void)state;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_text(t, SP_HELLO).length, 6);
     assert_memory_equal(tokenizer_text(t, SP_HELLO).text, " hello", 6);
@@ -308,12 +297,11 @@ static void test_token_texts(void **state)
     tokenizer_destroy(t);
 }
 
-static void test_empty_text(void **state)
+TEST(test_empty_text)
 {
     tokenizer *t;
     int *found;
     size_t count;
-    (void)state;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_encode(t, "", 0, &found, &count, error), 0);
     assert_int_equal(count, 0);
@@ -321,13 +309,12 @@ static void test_empty_text(void **state)
     tokenizer_destroy(t);
 }
 
-static void test_byte_outside_the_vocabulary(void **state)
+TEST(test_byte_outside_the_vocabulary)
 {
     tokenizer *t;
     int *found;
     size_t count;
     vocabulary with_unknown = usual;
-    (void)state;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_encode(t, "hex", 3, &found, &count, error), -1);
     assert_null(found);
@@ -340,7 +327,7 @@ static void test_byte_outside_the_vocabulary(void **state)
 }
 
 /* Two hundred thousand letters are one word: merging must not take time with the square of its length. */
-static void test_long_word(void **state)
+TEST(test_long_word)
 {
     const size_t length = 200000;
     char *text = malloc(length);
@@ -348,7 +335,6 @@ static void test_long_word(void **state)
     tokenizer *t;
     int *found;
     size_t count;
-    (void)state;
     assert_non_null(text);
     memset(text, 'a', length);
     assert_int_equal(make_tokenizer(&t, &usual), 0);
@@ -370,12 +356,11 @@ static void expect_refused(const vocabulary *v, const char *words)
     assert_non_null(strstr(error, words));
 }
 
-static void test_broken_vocabularies(void **state)
+TEST(test_broken_vocabularies)
 {
     static const char *const one_word[] = {"hello"}, *const strange[] = {"h zz"}, *const result[] = {"h o"},
                              *const blank[] = {"h  e"};
     vocabulary v = usual;
-    (void)state;
     v.model = "llama";
     expect_refused(&v, "tokenizer.ggml.model is \"llama\"");
     v = usual;
@@ -399,12 +384,11 @@ static void test_broken_vocabularies(void **state)
     expect_refused(&v, "merge 0 names a token");
 }
 
-static void test_missing_keys(void **state)
+TEST(test_missing_keys)
 {
     gguf_writer w = {0};
     gguf *file;
     tokenizer *t;
-    (void)state;
     write_header(&w, 3, 0, 2);
     write_key_string(&w, "tokenizer.ggml.model", "gpt2");
     write_key_string(&w, "tokenizer.ggml.pre", "smollm");
@@ -441,10 +425,9 @@ static void expect_text(const tokenizer *t, const int *ids, int count, const cha
 }
 
 /* golden/make_golden.py made these with llama.cpp. */
-static void test_real_file(void **state)
+TEST(test_real_file)
 {
     tokenizer *t = open_real();
-    (void)state;
     for (int i = 0; i < GOLDEN_TEXTS; i++) {
         expect_tokens(t, golden_texts[i].text, golden_texts[i].count, golden_texts[i].tokens);
         expect_text(t, golden_texts[i].tokens, golden_texts[i].count, golden_texts[i].text);
@@ -454,18 +437,4 @@ static void test_real_file(void **state)
         expect_text(t, goldens[i].tokens, GOLDEN_TOKENS, goldens[i].text);
     }
     tokenizer_destroy(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),         cmocka_unit_test(test_every_character_survives),
-        cmocka_unit_test(test_malformed_bytes), cmocka_unit_test(test_stream_holds_back_unfinished_characters),
-        cmocka_unit_test(test_words),           cmocka_unit_test(test_merges_by_rank),
-        cmocka_unit_test(test_special_tokens),  cmocka_unit_test(test_token_texts),
-        cmocka_unit_test(test_empty_text),      cmocka_unit_test(test_byte_outside_the_vocabulary),
-        cmocka_unit_test(test_long_word),       cmocka_unit_test(test_broken_vocabularies),
-        cmocka_unit_test(test_missing_keys),    cmocka_unit_test(test_real_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

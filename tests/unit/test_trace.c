@@ -1,4 +1,5 @@
 /* Timelines: what replays of a graph took, step by step, op by op and node by node. */
+#include "tests/support/test.h"
 #include "tests/support/picture_support.h"
 
 #include "debug/trace/timing.h"
@@ -163,13 +164,14 @@ static void expect_node(const slices *nodes, int index, int segment, const char 
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
+#define TRACE_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+
 /* ---- what is in it ---- */
 
-static void test_breaks(void **state)
+TRACE_TEST(test_breaks)
 {
     static const char *const steps[] = {"segment 0", "call move#0", "segment 1", "segment 2"};
     static const char *const calls[] = {"scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "add#0"};
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass);
     cJSON *root = trace(f, graph);
     slices found = slices_of(root, CALLS);
@@ -191,10 +193,9 @@ static void test_breaks(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_write_backs(void **state)
+TRACE_TEST(test_write_backs)
 {
     static const char *const steps[] = {"segment 0", "call move#0", "copy move#0"};
-    fixture *f = *state;
     bg_graph *graph;
     cJSON *root;
     slices nodes;
@@ -216,12 +217,11 @@ static void test_write_backs(void **state)
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
-static void test_forks(void **state)
+TRACE_TEST(test_forks)
 {
     static const char *const steps[] = {"segment 0"};
     static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "add#0",
                                         "scale#3", "scale#4", "scale#5", "add#1"};
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, forked_pass);
     cJSON *root = trace(f, graph);
     slices found = slices_of(root, CALLS);
@@ -233,11 +233,10 @@ static void test_forks(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_kinds_of_nodes(void **state)
+TRACE_TEST(test_kinds_of_nodes)
 {
     static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "kernel", "kernel"};
     static const char *const places[] = {"0", "1", "2", "3", "4.0", "4.1"};
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, mixed_pass);
     cJSON *root = trace(f, graph);
     slices nodes = slices_of(root, NODES);
@@ -250,10 +249,9 @@ static void test_kinds_of_nodes(void **state)
 }
 
 /* Segments 0 and 2 cannot be taken apart: they have a slice each, and notes say why no more. */
-static void test_memory_nodes(void **state)
+TRACE_TEST(test_memory_nodes)
 {
     static const char *const steps[] = {"segment 0", "segment 1", "segment 2"};
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, memory_pass);
     cJSON *root = trace(f, graph);
     slices nodes = slices_of(root, NODES), calls = slices_of(root, CALLS);
@@ -268,12 +266,11 @@ static void test_memory_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_debug_modes(void **state)
+TRACE_TEST(test_debug_modes)
 {
     static const char *const forward[] = {"forward"};
     static const char *const sync[] = {"segment 0", "sync", "call move#0", "sync",
                                        "segment 1", "sync", "segment 2",   "sync"};
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     cJSON *root;
@@ -292,10 +289,9 @@ static void test_debug_modes(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_wrapped(void **state)
+TRACE_TEST(test_wrapped)
 {
     static const char *const steps[] = {"segment 0"};
-    fixture *f = *state;
     int *x = (int *)f->memory, value = 0;
     cudaGraph_t source;
     bg_graph *graph = NULL;
@@ -339,10 +335,9 @@ static bg_status counting_pass(void *user, cudaStream_t stream)
     return BG_CALL(count_up_eagerly, stream, .x = f->x, .y = f->y);
 }
 
-static void test_in_a_replay(void **state)
+TRACE_TEST(test_in_a_replay)
 {
     static const char *const steps[] = {"segment 0", "call count_up_eagerly#0"};
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, counting_pass);
     uint64_t replays = info_of(graph).replays;
     cJSON *root;
@@ -369,10 +364,9 @@ static void expect_timing(const cJSON *item, const char *what)
     assert_true(number_of(item, "gpu_us") >= 0 && number_of(item, "gpu_us") < 60e6);
 }
 
-static void test_timings(void **state)
+TRACE_TEST(test_timings)
 {
     static const char *const what[] = {"segment 0", "call move#0", "copy move#0"};
-    fixture *f = *state;
     bg_graph *graph;
     cJSON *list = cJSON_CreateArray();
     uint64_t replays;
@@ -391,9 +385,8 @@ static void test_timings(void **state)
 }
 
 /* Times of nodes that ran alone come to their segments. */
-static void test_node_timings(void **state)
+TRACE_TEST(test_node_timings)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass);
     cJSON *list = cJSON_CreateArray();
     bg__timing nodes = {0};
@@ -454,9 +447,8 @@ static bg_status slow_pass(void *user, cudaStream_t stream)
 }
 
 /* 20 ms are spent by the device in segment 0, and by the host in the eager call. */
-static void test_times(void **state)
+TRACE_TEST(test_times)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, slow_pass);
     cJSON *root = trace(f, graph);
     slices cpu = slices_of(root, CPU), gpu = slices_of(root, GPU), calls = slices_of(root, CALLS),
@@ -494,9 +486,8 @@ static bg_status slow_when_alone_pass(void *user, cudaStream_t stream)
 }
 
 /* Where the nodes of a segment take longer alone, those of the next one are drawn after them all the same. */
-static void test_slow_when_alone(void **state)
+TRACE_TEST(test_slow_when_alone)
 {
-    fixture *f = *state;
     bg_graph *graph;
     cJSON *root;
     slices nodes;
@@ -511,17 +502,4 @@ static void test_slow_when_alone(void **state)
     expect_nested(root);
     cJSON_Delete(root);
     bg_graph_destroy(graph);
-}
-
-#define TRACE_TEST(test) cmocka_unit_test_setup_teardown(test, pictures_setup, pictures_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),  TRACE_TEST(test_forks),
-        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes), TRACE_TEST(test_debug_modes),
-        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),  TRACE_TEST(test_timings),
-        TRACE_TEST(test_node_timings),   TRACE_TEST(test_times),        TRACE_TEST(test_slow_when_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Timelines that cannot be made: the error says why, no file is left, and the graph is usable. */
+#include "tests/support/test.h"
 #include "tests/support/picture_support.h"
 
 #include <stdio.h>
@@ -19,9 +20,10 @@ BG_OP(count_up, BG_IN(x), BG_INOUT(y))
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
 }
 
-static void test_a_body_fails(void **state)
+#define TRACE_ERRORS_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+
+TRACE_ERRORS_TEST(test_a_body_fails)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass);
     uint64_t replays = info_of(graph).replays;
     for (int round = 1; round <= 2; round++) { /* in the first replay, and in that by nodes */
@@ -37,9 +39,8 @@ static void test_a_body_fails(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_no_place(void **state)
+TRACE_ERRORS_TEST(test_no_place)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass);
     char nowhere[128];
     snprintf(nowhere, sizeof nowhere, "%s/nowhere/picture", picture_path);
@@ -51,9 +52,8 @@ static void test_no_place(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_captured_streams(void **state)
+TRACE_ERRORS_TEST(test_captured_streams)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass), *second;
     bg_capture *capture;
     cudaGraph_t foreign;
@@ -89,9 +89,8 @@ static bg_status tracing_pass(void *user, cudaStream_t stream)
     return BG_CALL(trace_itself, stream);
 }
 
-static void test_busy(void **state)
+TRACE_ERRORS_TEST(test_busy)
 {
-    fixture *f = *state;
     bg_graph *graph;
     own = NULL;
     graph = capture_picture(f, tracing_pass);
@@ -103,9 +102,8 @@ static void test_busy(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_arguments(void **state)
+TRACE_ERRORS_TEST(test_arguments)
 {
-    fixture *f = *state;
     bg_graph *graph = capture_picture(f, broken_pass);
     EXPECT_STATUS(bg_trace(NULL, f->stream, picture_path), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_trace(graph, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
@@ -115,9 +113,8 @@ static void test_arguments(void **state)
     bg_graph_destroy(graph);
 }
 
-static void test_stale_address(void **state)
+TRACE_ERRORS_TEST(test_stale_address)
 {
-    fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph = NULL;
     uint64_t replays;
@@ -131,15 +128,4 @@ static void test_stale_address(void **state)
     assert_int_equal(count_pictures(), 0);
     assert_int_equal(info_of(graph).replays, replays);
     bg_graph_destroy(graph);
-}
-
-#define TRACE_TEST(test) cmocka_unit_test_setup_teardown(test, pictures_setup, pictures_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TRACE_TEST(test_a_body_fails), TRACE_TEST(test_no_place),  TRACE_TEST(test_captured_streams),
-        TRACE_TEST(test_busy),         TRACE_TEST(test_arguments), TRACE_TEST(test_stale_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

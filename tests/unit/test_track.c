@@ -1,10 +1,6 @@
 /* What a rank says of where its replays are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -22,10 +18,9 @@ static void expect_place(bg__track *track, const char *expected)
 }
 
 /* A first replay that fails before its first step is queued has a name and a number, too. */
-static void test_fails_at_once(void **state)
+TEST(test_fails_at_once)
 {
     bg__track track;
-    (void)state;
     assert_int_equal(bg__track_init(&track), BG_OK);
     expect_place(&track, "not in a replay");
     bg__track_enter(&track, "bucket 8", 0, 2);
@@ -39,18 +34,6 @@ static void test_fails_at_once(void **state)
     expect_place(&track, "not in a replay; the last was bucket 8, replay 1");
     bg__track_free(&track);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fails_at_once),
-    };
-    return cmocka_run_group_tests_name("track", tests, NULL, NULL);
-}
 #else
-int main(void)
-{
-    print_message("skipped: there is no NCCL\n");
-    return 0;
-}
+SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -26,9 +26,8 @@ static bool fits(const bg__variable *v, const char *value)
 }
 
 /* A row's own default and limits are allowed, what is beyond them is not, and it says what is. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (size_t i = 0; i < bg__variables_count; i++) {
         const bg__variable *v = &bg__variables[i];
         char allowed[BG__ALLOWED_BYTES], value[32];
@@ -55,12 +54,11 @@ static void test_rows(void **state)
 }
 
 /* Several choices: in any order, also twice; none alone. */
-static void test_choices(void **state)
+TEST(test_choices)
 {
     static const char *const bad[] = {"",           ",",          "replay,",        ",replay", "replay,,poison",
                                       "off,replay", "replay,off", "replay, poison", "replays", "graph|replay"};
     unsigned set = 7;
-    (void)state;
     assert_int_equal(unsetenv("BG_CHECK"), 0);
     EXPECT_OK(bg__env_choices("BG_CHECK", &set));
     assert_int_equal(set, 0);
@@ -88,9 +86,8 @@ static const char *allowed_for(const char *variable, const char *value)
 }
 
 /* The value that was meant follows what is allowed. */
-static void test_meant(void **state)
+TEST(test_meant)
 {
-    (void)state;
     assert_string_equal(allowed_for("BG_DEBUG", "opps"), "off, forward, ops, sync, step (did you mean ops?)");
     assert_string_equal(allowed_for("BG_DEBUG", "loud"), "off, forward, ops, sync, step");
     assert_string_equal(allowed_for("BG_DEBUG", ""), "off, forward, ops, sync, step");
@@ -105,12 +102,11 @@ static void test_meant(void **state)
     assert_ptr_equal(allowed_for("BG_EAGER_OPS", "x"), bg__variable_find("BG_EAGER_OPS")->allowed);
 }
 
-static void test_readers(void **state)
+TEST(test_readers)
 {
     double seconds = 7;
     int index = -1;
     bool flag = false;
-    (void)state;
     assert_int_equal(unsetenv("BG_DEBUG") | unsetenv("BG_BREAKABLE") | unsetenv("BG_RANKS_TIMEOUT"), 0);
     assert_int_equal(unsetenv("BG_RANKS_WATCHDOG"), 0);
     EXPECT_OK(bg__env_choice("BG_DEBUG", &index));
@@ -129,11 +125,4 @@ static void test_readers(void **state)
     EXPECT_STATUS(bg__env_number("BG_RANKS_TIMEOUT", &seconds), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_RANKS_TIMEOUT is \"-1\"; allowed are seconds, above 0");
     assert_int_equal(unsetenv("BG_DEBUG") | unsetenv("BG_RANKS_TIMEOUT") | unsetenv("BG_RANKS_WATCHDOG"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_choices),
-                                       cmocka_unit_test(test_meant), cmocka_unit_test(test_readers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

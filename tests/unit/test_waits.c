@@ -1,13 +1,9 @@
 /* Kernels that wait for others, by their names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/support/test.h"
 #include <stdint.h>
-#include <cmocka.h>
-
 #include "debug/graph/waits.h"
 
-static void test_that_wait(void **state)
+TEST(test_that_wait)
 {
     static const char *const names[] = {
         "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
@@ -19,12 +15,11 @@ static void test_that_wait(void **state)
         "void deep_ep::internode_ll::dispatch<false, true, 7168>(void*)",
         "nvshmemi_barrier_kernel(int)",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(bg__kernel_waits_for_others(names[i]));
 }
 
-static void test_that_do_not(void **state)
+TEST(test_that_do_not)
 {
     static const char *const names[] = {
         "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)",
@@ -33,14 +28,7 @@ static void test_that_do_not(void **state)
         "nvjet_tst_128x64_64x8_1x2_h_bz_TNT",
         "",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_null(bg__kernel_waits_for_others(names[i]));
     assert_null(bg__kernel_waits_for_others(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_that_wait), cmocka_unit_test(test_that_do_not)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Weights from a file made here: the right tensor in each place, and every file refused that the decoder would run
  * wrongly. */
+#include "tests/support/test.h"
 #include "examples/llama/weights/weights.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/reference_llama.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
 enum { LAYERS = 2, WIDTH = 16, HIDDEN = 12, HEADS = 4, KV_HEADS = 2, HEAD_DIM = 4, VOCABULARY = 9, ALIGNMENT = 32 };
 
 static char error[GGUF_ERROR_SIZE];
@@ -171,10 +168,9 @@ static void check_reads(const flaw *f)
     free_writer(&w);
 }
 
-static void test_reads_every_tensor(void **state)
+TEST(test_reads_every_tensor)
 {
     flaw tied = none;
-    (void)state;
     check_reads(&none);
     tied.tied = true;
     check_reads(&tied);
@@ -197,9 +193,8 @@ static void expect_refused(flaw f, const char *words)
 #define FLAW(...)                                                                                                      \
     ((flaw){.architecture = "llama", .heads = HEADS, .kv_heads = KV_HEADS, .rotated = HEAD_DIM, __VA_ARGS__})
 
-static void test_missing_and_misshapen_tensors(void **state)
+TEST(test_missing_and_misshapen_tensors)
 {
-    (void)state;
     expect_refused(FLAW(.missing = "blk.1.ffn_up.weight"), "tensor blk.1.ffn_up.weight is missing");
     expect_refused(FLAW(.missing = "output_norm.weight"), "tensor output_norm.weight is missing");
     expect_refused(FLAW(.missing = "token_embd.weight"), "tensor token_embd.weight is missing");
@@ -208,10 +203,9 @@ static void test_missing_and_misshapen_tensors(void **state)
     expect_refused(FLAW(.narrow = "blk.0.attn_norm.weight"), "tensor blk.0.attn_norm.weight is 1 x 15");
 }
 
-static void test_models_that_the_decoder_cannot_run(void **state)
+TEST(test_models_that_the_decoder_cannot_run)
 {
     flaw f = none;
-    (void)state;
     f.architecture = "gemma";
     expect_refused(f, "general.architecture is not \"llama\"");
     f = none;
@@ -230,11 +224,10 @@ static void test_models_that_the_decoder_cannot_run(void **state)
     expect_refused(FLAW(.extra_key = "llama.attention.key_length"), "llama.rope.dimension_count differs");
 }
 
-static void test_random_weights_follow_the_seed(void **state)
+TEST(test_random_weights_follow_the_seed)
 {
     llama_weights a, b, c;
     size_t bytes = (size_t)llama_small.width * (size_t)llama_small.vocabulary * sizeof(float);
-    (void)state;
     assert_int_equal(llama_weights_random(&a, &llama_small, 5, error), 0);
     assert_int_equal(llama_weights_random(&b, &llama_small, 5, error), 0);
     assert_int_equal(llama_weights_random(&c, &llama_small, 6, error), 0);
@@ -244,15 +237,4 @@ static void test_random_weights_follow_the_seed(void **state)
     llama_weights_free(&a);
     llama_weights_free(&b);
     llama_weights_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_every_tensor),
-        cmocka_unit_test(test_missing_and_misshapen_tensors),
-        cmocka_unit_test(test_models_that_the_decoder_cannot_run),
-        cmocka_unit_test(test_random_weights_follow_the_seed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,10 +57,9 @@ static void expect_result(fixture *f, bg_graph *graph)
     assert_true(get(&f->y) == expected);
 }
 
-static void test_threads(void **state)
+FIXTURE_TEST(test_threads)
 {
     static const int counts[] = {0, 1, 2, 5, 64};
-    fixture *f = *state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int upload = 0; upload < 2; upload++) {
             bg_capture_options options = options_for(counts[i]);
@@ -77,11 +76,10 @@ static void test_threads(void **state)
     }
 }
 
-static void test_modes_of_capture(void **state)
+FIXTURE_TEST(test_modes_of_capture)
 {
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                                        cudaStreamCaptureModeRelaxed};
-    fixture *f = *state;
     for (int i = 0; i < 3; i++) {
         bg_capture_options options = options_for(3);
         bg_graph *graph;
@@ -93,9 +91,8 @@ static void test_modes_of_capture(void **state)
 }
 
 /* Each segment is launched at once, so that the threads are not wanted. */
-static void test_launching(void **state)
+FIXTURE_TEST(test_launching)
 {
-    fixture *f = *state;
     bg_capture_options options = options_for(3);
     bg_graph *graph;
     options.launch_segments = true;
@@ -114,9 +111,8 @@ static bg_status with_unknown(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = args.y, .y = f->z, .factor = 2);
 }
 
-static void test_write_back(void **state)
+FIXTURE_TEST(test_write_back)
 {
-    fixture *f = *state;
     bg_capture_options options = options_for(2);
     bg_graph *graph;
     EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
@@ -131,9 +127,8 @@ static void test_write_back(void **state)
     EXPECT_CUDA(cudaFree(elsewhere));
 }
 
-static void test_abort(void **state)
+FIXTURE_TEST(test_abort)
 {
-    fixture *f = *state;
     bg_capture_options options = options_for(2);
     for (int segments = 0; segments < 6; segments++) {
         bg_capture *capture;
@@ -147,10 +142,9 @@ static void test_abort(void **state)
     }
 }
 
-static void test_bad_counts(void **state)
+FIXTURE_TEST(test_bad_counts)
 {
     static const int counts[] = {-1, 65};
-    fixture *f = *state;
     for (int i = 0; i < 2; i++) {
         bg_capture_options options = options_for(counts[i]);
         bg_graph *graph;
@@ -160,13 +154,12 @@ static void test_bad_counts(void **state)
     }
 }
 
-static void test_failures(void **state)
+FIXTURE_TEST(test_failures)
 {
     static const char *const faults[] = {
         "cudaGraphInstantiate@1=cudaErrorMemoryAllocation", "cudaGraphInstantiate@7=cudaErrorMemoryAllocation",
         "cudaGraphInstantiate@12=cudaErrorMemoryAllocation", "cudaSetDevice@1=cudaErrorMemoryAllocation",
         "cudaGraphUpload@3=cudaErrorMemoryAllocation"};
-    fixture *f = *state;
     if (!hostcuda_fail) {
         print_message("skipped: calls fail on request on the host device only\n");
         skip();
@@ -188,18 +181,4 @@ static void test_failures(void **state)
         assert_int_equal(after.execs, before.execs);
         expect_usable(f, f->stream);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_threads, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_modes_of_capture, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_launching, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_write_back, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_abort, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_counts, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_failures, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Graphs that breakgraph did not capture. */
+#include "tests/support/test.h"
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/step.h>
@@ -24,9 +25,8 @@ static int value_of(const int *x)
     return value;
 }
 
-static void test_own_exec(void **state)
+FIXTURE_TEST(test_own_exec)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory;
     cudaGraph_t source = capture(f->stream, x);
     cudaGraphExec_t exec;
@@ -44,9 +44,8 @@ static void test_own_exec(void **state)
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-static void test_no_exec(void **state)
+FIXTURE_TEST(test_no_exec)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory;
     cudaGraph_t source = capture(f->stream, x);
     bg_graph *graph = NULL;
@@ -62,9 +61,8 @@ static void test_no_exec(void **state)
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-static void test_figures(void **state)
+FIXTURE_TEST(test_figures)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory;
     cudaGraph_t source = capture(f->stream, x);
     bg_call_info call = BG_CALL_INFO_INIT;
@@ -101,9 +99,8 @@ __attribute__((noinline)) static cudaGraph_t capture_from_stack(cudaStream_t str
     return graph;
 }
 
-static void test_check(void **state)
+FIXTURE_TEST(test_check)
 {
-    fixture *f = *state;
     cudaGraph_t source = capture_from_stack(f->stream, (int *)f->memory);
     cudaGraph_t clean = capture(f->stream, (int *)f->memory);
     bg_report *report = NULL;
@@ -122,9 +119,8 @@ static void test_check(void **state)
 }
 
 /* Step and replay do the same, whichever of three nodes the executable graph has disabled. */
-static void test_disabled_nodes(void **state)
+FIXTURE_TEST(test_disabled_nodes)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory, replayed;
     cudaGraph_t source = NULL;
     cudaGraphNode_t nodes[3];
@@ -161,9 +157,8 @@ static void test_disabled_nodes(void **state)
 }
 
 /* Without an executable graph of the program's there is nothing to note. */
-static void test_step_of_own_exec(void **state)
+FIXTURE_TEST(test_step_of_own_exec)
 {
-    fixture *f = *state;
     int *x = (int *)f->memory;
     cudaGraph_t source = capture(f->stream, x);
     bg_report *report = NULL;
@@ -179,9 +174,8 @@ static void test_step_of_own_exec(void **state)
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-static void test_arguments(void **state)
+FIXTURE_TEST(test_arguments)
 {
-    fixture *f = *state;
     cudaGraph_t source = capture(f->stream, (int *)f->memory);
     bg_graph *graph = NULL;
 
@@ -190,18 +184,4 @@ static void test_arguments(void **state)
     EXPECT_ERROR("bg_graph_wrap: source is NULL");
     assert_null(graph);
     EXPECT_CUDA(cudaGraphDestroy(source));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_own_exec, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_no_exec, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_figures, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_check, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_disabled_nodes, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_step_of_own_exec, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,10 +132,11 @@ static bg_status one_pass(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
+#define WRITEBACK_TEST(name) TEST_F(name, setup, teardown, memory *m)
+
 /* Elsewhere, elsewhere again, in place, and back. */
-static void test_places_change(void **state)
+WRITEBACK_TEST(test_places_change)
 {
-    memory *m = *state;
     void *a = m->other[0].data, *b = m->other[1].data;
     void *const places[] = {a, a, b, NULL, NULL, b, a, NULL, a, b};
     bg_graph *graph;
@@ -150,9 +151,8 @@ static void test_places_change(void **state)
 }
 
 /* The stored arguments' output is set elsewhere: the result goes there, and the segment reads what it read before. */
-static void test_target_changes(void **state)
+WRITEBACK_TEST(test_target_changes)
 {
-    memory *m = *state;
     bg_graph *graph;
     one_args *args;
     leave[0].data = m->other[0].data;
@@ -175,9 +175,8 @@ static bg_status two_pass(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = m->f->y, .y = m->other[2], .z = m->f->z);
 }
 
-static void test_several_outputs(void **state)
+WRITEBACK_TEST(test_several_outputs)
 {
-    memory *m = *state;
     void *a = m->other[0].data, *b = m->other[1].data;
     bg_graph *graph;
     leave[0].data = a;
@@ -225,10 +224,9 @@ static bg_status many_pass(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = first, .y = first, .z = bg_tensor_1d(targets + (ptrdiff_t)MANY * N, BG_F32, N));
 }
 
-static void test_many_outputs(void **state)
+WRITEBACK_TEST(test_many_outputs)
 {
     static const unsigned in_place[] = {0, 0, 1, 0xfffff, 0, 0xf0f0f, 0xfffff, 0x10000, 0xeffff, 0};
-    memory *m = *state;
     float *targets, *elsewhere;
     bg_graph *graph;
 
@@ -256,9 +254,8 @@ static void test_many_outputs(void **state)
 }
 
 /* A replay that failed may have changed the nodes of some outputs. */
-static void test_after_a_failed_replay(void **state)
+WRITEBACK_TEST(test_after_a_failed_replay)
 {
-    memory *m = *state;
     void *a = m->other[0].data, *b = m->other[1].data;
     void *const firsts[] = {b, NULL};
     bg_graph *graph;
@@ -285,9 +282,8 @@ static bg_status without_segment(void *user, cudaStream_t stream)
     return BG_CALL(one, stream, .x = m->other[2], .y = m->f->z);
 }
 
-static void test_no_segment_follows(void **state)
+WRITEBACK_TEST(test_no_segment_follows)
 {
-    memory *m = *state;
     bg_graph *graph;
     leave[0].data = m->other[0].data;
     graph = capture(m, without_segment);
@@ -312,9 +308,8 @@ static bg_status forked(void *user, cudaStream_t stream)
     return BG_CALL(add, stream, .x = f->y, .y = m->other[2], .z = f->z);
 }
 
-static void test_before_the_forks(void **state)
+WRITEBACK_TEST(test_before_the_forks)
 {
-    memory *m = *state;
     bg_graph *graph;
     leave[0].data = m->other[0].data;
     graph = capture(m, forked);
@@ -340,9 +335,8 @@ static void expect_host_values(const memory *m, float first)
         assert_true(found[i] == first);
 }
 
-static void test_host_memory_at_capture(void **state)
+WRITEBACK_TEST(test_host_memory_at_capture)
 {
-    memory *m = *state;
     bg_graph *graph;
     leave[0].data = leave;
     graph = capture(m, host_pass);
@@ -361,9 +355,8 @@ static bg_status either_pass(void *user, cudaStream_t stream)
 }
 
 /* Pinned memory of the host in place of the device's: CUDA may refuse it for the node. */
-static void test_kind_changes(void **state)
+WRITEBACK_TEST(test_kind_changes)
 {
-    memory *m = *state;
     bg_graph *graph;
     void *pinned;
     EXPECT_CUDA(cudaMallocHost(&pinned, N * sizeof(float)));
@@ -414,10 +407,9 @@ static void replay_rows(memory *m, bg_graph *graph, int count, void *place, bool
 }
 
 /* Fewer rows than expected, here and there, where the op may leave fewer; what lies beyond stays, or is zeroed. */
-static void test_fewer_rows(void **state)
+WRITEBACK_TEST(test_fewer_rows)
 {
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_FORWARD};
-    memory *m = *state;
     EXPECT_OK(bg_op_set_attributes("few", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int i = 0; i < 24; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -441,9 +433,8 @@ static void test_fewer_rows(void **state)
     EXPECT_OK(bg_op_set_attributes("few", NULL));
 }
 
-static void test_fewer_rows_captured(void **state)
+WRITEBACK_TEST(test_fewer_rows_captured)
 {
-    memory *m = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     EXPECT_OK(bg_op_set_attributes("few_captured", ATTRIBUTES(.allow_fewer_rows = true)));
@@ -462,9 +453,8 @@ static void test_fewer_rows_captured(void **state)
     EXPECT_OK(bg_op_set_attributes("few_captured", NULL));
 }
 
-static void test_fewer_rows_refused(void **state)
+WRITEBACK_TEST(test_fewer_rows_refused)
 {
-    memory *m = *state;
     bg_graph *graph;
     rows = N;
     leave[0].data = m->other[0].data;
@@ -482,23 +472,4 @@ static void test_fewer_rows_refused(void **state)
         EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
     }
     bg_graph_destroy(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_places_change, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_target_changes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_several_outputs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_outputs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_after_a_failed_replay, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_segment_follows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_before_the_forks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_host_memory_at_capture, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_kind_changes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fewer_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fewer_rows_captured, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fewer_rows_refused, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
