@@ -135,14 +135,16 @@ FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(call objects
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/conformance/test_%,$(call find,tests/support tests/conformance,c)))
 RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(call find,tests/random,c)))
-TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/% tests/programs/% tests/cli/hostcuda_cc/%,$(call find,tests,cu)))
+TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/% tests/programs/% tests/cli/%,$(call find,tests,cu)))
 EXAMPLES := $(addprefix $(OUT)/,$(basename $(wildcard examples/*.c examples/*.cpp examples/graphs/*.c examples/adopt/*.c examples/runner/*.c))) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
 UNIT := $(addprefix $(OUT)/,$(basename $(call find,tests/unit,c cpp)))
+# Their paths by their names.
+unit = $(patsubst $(OUT)/%,%,$(filter $(addprefix %/test_,$(1)),$(UNIT)))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
 RANDOM := $(patsubst %.c,$(OUT)/%,$(filter tests/random/test_%,$(call find,tests/random,c)))
 # libFuzzer's runtime has a main of its own, and once.c is that of the others.
 FUZZ := $(patsubst %.c,$(OUT)/%,$(filter-out $(if $(RANKS_OBJ),,%_wire.c),$(filter tests/fuzz/fuzz_%,$(call find,tests/fuzz,c))))
-FUZZ_OBJ := $(call objects,tests/fuzz/fuzz.c tests/support/gguf_writer.c $(if $(findstring fuzzer,$(SAN)),,tests/fuzz/once.c))
+FUZZ_OBJ := $(call objects,tests/fuzz/fuzz.c tests/support/llama/gguf_writer.c $(if $(findstring fuzzer,$(SAN)),,tests/fuzz/once.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
@@ -156,13 +158,13 @@ ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(ZOO_ATTACHED) $(OUT)/tests/zoo/findings
 # Programs of plain CUDA, one a file, for both devices.
 PROGRAMS := $(patsubst %.cu,$(OUT)/%,$(call find,tests/programs,cu))
 ZOO_TESTS := $(if $(filter host,$(DEVICE)),$(call find,tests/zoo,sh))
-CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
+CLI_TESTS := $(filter-out %/lib.sh %/build.sh,$(call find,tests/cli,sh))
 RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 # Linked with libhostcuda.so, so that another library can stand in front of the driver.
-SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/adopt/plain examples/hostcuda/missing_join llama_faults))
-CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/mix $(OUT)/tests/cli/rules $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
+SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(call unit,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/adopt/plain examples/hostcuda/missing_join llama_faults))
+CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/command/ranges $(OUT)/tests/cli/command/pages $(OUT)/tests/cli/command/mix $(OUT)/tests/cli/command/rules $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/command/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 # The compiler of the host device's kernels.
 HOSTCUDA_CC := $(if $(filter host,$(DEVICE)),$(OUT)/hostcuda-cc)
@@ -172,7 +174,7 @@ LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS
 SOURCE_ROOMS := include src debug kernels examples tests
 NEEDS_NCCL := src/comm/% tests/bench/comm/%
 C_SOURCES = $(filter-out $(if $(RANKS_OBJ),,$(NEEDS_NCCL)),$(call find,$(SOURCE_ROOMS) tools,c))
-ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h hpp cpp cu cuh) $(call find,tools,c))
+ALL_SOURCES = $(filter-out tests/unit/llama/golden/%,$(call find,$(SOURCE_ROOMS),c h hpp cpp cu cuh) $(call find,tools,c))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -239,7 +241,7 @@ else
 endif
 # As a compiler alone compiles kernels: the host device reads what they take from their names.
 ifeq ($(DEVICE),host)
-$(OUT)/tests/support/address_kernels.cu.o: tests/support/address_kernels.cu $(OUT)/flags.cu | $(READY)
+$(OUT)/tests/support/kernels/address_kernels.cu.o: tests/support/kernels/address_kernels.cu $(OUT)/flags.cu | $(READY)
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
 endif
@@ -269,7 +271,7 @@ $(OUT)/libcommand.a: $(filter-out %/cli/main.o,$(COMMAND_OBJ))
 $(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
-$(OUT)/tests/cli/nvtx_recorder.so: $(OUT)/tests/cli/nvtx_recorder.o
+$(OUT)/tests/cli/command/nvtx_recorder.so: $(OUT)/tests/cli/command/nvtx_recorder.o
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 # Threads that end call into the library: it stays loaded.
 $(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
@@ -296,18 +298,18 @@ $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(BENCH): $(call objects,$(filter-out tests/bench/comm/%,$(call find,tests/bench,c))) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
-$(RANKS_BENCH): $(call objects,$(call find,tests/bench/comm,c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/support/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
+$(RANKS_BENCH): $(call objects,$(call find,tests/bench/comm,c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/support/ranks/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(RANDOM): $(RANDOM_OBJ)
 $(OUT)/tests/soak/soak_ranks: $(OUT)/tests/soak/rank.o
 faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
-$(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
+$(addprefix $(OUT)/,$(call unit,llama_faults llama_bisect)): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
 	$(link) -lcmocka
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link)
 $(OUT)/shared/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/squares.cu.o
-$(OUT)/shared/llama_faults: $(OUT)/faults/examples/llama/main.o $(OUT)/tests/cli/attach/no_variables.o $(filter-out $(DEVICE_LIB),$(call faulty,$(EXAMPLE_LIBS))) $(DEVICE_SO) $(OUT)/flags.link
+$(OUT)/shared/llama_faults: $(OUT)/faults/examples/llama/main.o $(OUT)/tests/cli/attach/programs/no_variables.o $(filter-out $(DEVICE_LIB),$(call faulty,$(EXAMPLE_LIBS))) $(DEVICE_SO) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link) -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT)) -Wl,--wrap=getenv
 $(OUT)/shared/%: $(OUT)/%.o $(filter-out $(DEVICE_LIB),$(TEST_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
@@ -323,7 +325,7 @@ LINK_DEVICE := $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(
 ZOO_OBJ := $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o
 $(ZOO_OPS): %: %.o $(ZOO_OBJ) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
-$(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attach/no_variables.o $(filter-out $(DEVICE_LIB),$(EXAMPLE_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
+$(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attach/programs/no_variables.o $(filter-out $(DEVICE_LIB),$(EXAMPLE_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link) $(LINK_DEVICE) -Wl,--wrap=getenv
 $(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link

@@ -48,5 +48,5 @@ $(OUT)/debug/attach/allocators/python.o: $(OUT)/debug/attach/allocators/feed_lin
 $(OUT)/attach/libbreakgraph_tools.so: $(TOOLS_OBJ) $(LIB_OBJ) $(OUT)/flags.link debug/attach/tools.map $(if $(filter host,$(DEVICE)),$(DEVICE_SO))
 	$(call link_attach,-Wl$(comma)--version-script=debug/attach/tools.map,$(TOOLS_LDLIBS))
 # A test of the tools themselves.
-$(OUT)/tests/unit/test_attach_blocks $(OUT)/tests/unit/test_attach_stages $(OUT)/tests/unit/test_attach_work: $(TOOLS_OBJ)
-$(OUT)/tests/unit/test_run_values: $(call objects,debug/cli/recapture/node_values.c debug/cli/recapture/pairs.c debug/cli/recapture/processes.c debug/cli/output/exits.c debug/cli/output/json.c)
+$(addprefix $(OUT)/,$(call unit,attach_blocks attach_stages attach_work)): $(TOOLS_OBJ)
+$(OUT)/$(call unit,run_values): $(call objects,debug/cli/recapture/node_values.c debug/cli/recapture/pairs.c debug/cli/recapture/processes.c debug/cli/output/exits.c debug/cli/output/json.c)

@@ -18,7 +18,7 @@ ORDERED += test_passes test_passes_within test_runner test_runner_modes test_run
 ALONE := test_build.sh
 # What takes longest begins first, so that the end is not one program on one core; what waits is beside what computes.
 LONGEST := test_comm_faults test_fetch_headers.sh test_llama_faults.sh test_ranks.sh test_page.sh test_attach_failures.sh test_install.sh test_comm_join test_fault_sweep test_nccl_failures \
-           test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh test_attach_break.sh
+           test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted_files.sh test_planted_bugs.sh test_bisect.sh test_attach_break.sh
 # What is asleep for most of its time, until a rank gives up on another one: beside what computes, not in its place.
 WAITING := test_host_functions test_capture_rules test_comm_faults test_comm_handshake test_comm_join test_comm_meeting test_comm_runner test_comm_missing test_nccl_failures \
            test_attach_step.sh test_soak.sh test_check.sh
@@ -82,10 +82,10 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	@for seed in $$(seq $(SEEDS)); do for prove in once off; do \
 	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$((seed * 1000)) || exit 1; done; done
 	@$(OUT)/tests/random/test_bugs --programs 4000
-	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/test_attach_random.sh)
+	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/attach/test_attach_random.sh)
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 	$(if $(filter host,$(DEVICE)),@$(run) --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
-	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' SWEEP_STRIDE=1 tests/cli/test_attach_failures.sh)
+	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' SWEEP_STRIDE=1 tests/cli/attach/test_attach_failures.sh)
 	$(if $(filter host,$(DEVICE)),@if BREAKGRAPH_NO_INSTALL=1 $(find_fuzzer) >/dev/null 2>&1; then $(MAKE) $(fuzz); else \
 	  echo "fuzz skipped: $(CLANG) with libFuzzer is not installed$(comma) and make fuzz says how"; fi)
 

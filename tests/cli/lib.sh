@@ -18,7 +18,7 @@ run_make() { eval "$MAKE --no-print-directory BUILD='$BUILD' \"\$@\""; }
 build_faulty()
 {
     local prefix=$work/prefix
-    source=$PWD/tests/cli/faulty.c command=$prefix/bin/breakgraph
+    source=$PWD/tests/cli/command/faulty.c command=$prefix/bin/breakgraph
     if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
         skip "$1" "there is no GPU"
         return 1
@@ -29,7 +29,7 @@ build_faulty()
     fi
     export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     # shellcheck disable=SC2046
-    if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/faulty.c $(pkg-config --cflags --libs breakgraph) \
+    if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/command/faulty.c $(pkg-config --cflags --libs breakgraph) \
         "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
         fail "$1" "$source does not build"
         return 1

@@ -1,7 +1,7 @@
 /* Conformance: variables of kernels. */
 #include "case_memory.h"
 #include "cases.h"
-#include "tests/support/symbol_kernels.h"
+#include "tests/support/kernels/symbol_kernels.h"
 
 /* In the transcript: a __device__ int, and a __constant__ int[6]. Both are 0 when a case begins. */
 #define SYMBOLS()                                                                                                      \

@@ -1,5 +1,5 @@
 /* Conformance: memcpy nodes to and from the variables of kernels. */
-#include "tests/support/symbol_kernels.h"
+#include "tests/support/kernels/symbol_kernels.h"
 
 #include "case_graph.h"
 

@@ -8,7 +8,7 @@
 #include "examples/llama/text/pretokenize.h"
 #include "examples/llama/text/tokenizer.h"
 #include "examples/llama/text/unicode.h"
-#include "tests/support/gguf_writer.h"
+#include "tests/support/llama/gguf_writer.h"
 
 enum { LINES = 256, UNKNOWN = 1, BEGIN = 2, SMOLLM = 4, TYPED = 8 };
 

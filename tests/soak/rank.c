@@ -3,7 +3,7 @@
 #ifdef SOAK_NCCL
 #include <nccl.h>
 
-#include "tests/support/fork_ranks.h"
+#include "tests/support/ranks/fork_ranks.h"
 #include "kernels/model/kernels.h"
 
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "rank.h"
 
 #ifdef SOAK_NCCL
-#include "tests/support/fork_ranks.h"
+#include "tests/support/ranks/fork_ranks.h"
 #include "tests/support/growth.h"
 
 #include <stdio.h>

@@ -145,7 +145,7 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
 }
 
 /* By 0, quotient and remainder have all bits set, or the lower 32 of a number of 64 bits that needs no more: so an H200
- * answers (tests/unit/test_kernel_division.c prints it). Else the quotient is the most negative number over -1, which
+ * answers (tests/unit/hostcuda/kernel/test_kernel_division.c prints it). Else the quotient is the most negative number over -1, which
  * stays as it is, and nothing remains. */
 static void give_result(ucontext_t *context, const struct division *division)
 {

@@ -1,6 +1,6 @@
 /* bench_ranks: the benchmarks of ranks, in one run. Forks one process a GPU before it touches any; the first rank
  * prints. */
-#include "tests/support/fork_ranks.h"
+#include "tests/support/ranks/fork_ranks.h"
 #include "ranks.h"
 
 #include <nccl.h>

@@ -1,0 +1,321 @@
+/* Passes inside of captures, captures and passes inside of passes, and what crosses between them. */
+#include "tests/support/test.h"
+#include "tests/support/runner/pool_support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Only the host device has it. */
+void hostcuda_seed(unsigned long long seed);
+#pragma weak hostcuda_seed
+
+enum { SEEDS = 12, SLOW = 24 };
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+typedef struct subject {
+    fixture *f;
+    bg_runner *runner; /* NULL: bg_forward_run */
+    bg_graph *graph;
+    bg_capture *capture;
+    cudaEvent_t in, out;
+    bg_status nested;
+} subject;
+
+static subject *current;
+
+/* z = 5 x, after `in`; `out` tells of it. */
+static bg_status inner(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    if (s->in != NULL)
+        NEXT(bg_stream_wait_event(stream, s->in));
+    for (int i = 0; i < SLOW; i++)
+        NEXT(from_cuda(bgk_fill(s->f->z.data, -1, N, stream)));
+    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 5));
+    return s->out != NULL ? bg_event_record(s->out, stream) : BG_OK;
+}
+
+static bg_status inner_of_runner(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    (void)context;
+    return inner(user, stream);
+}
+
+BG_EAGER_OP(runs_a_pass, BG_INOUT(z))
+{
+    bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
+    (void)args;
+    if (current->runner != NULL)
+        return bg_runner_run(current->runner, &batch, NULL, NULL, NULL);
+    return bg_forward_run(inner, current, stream, NULL);
+}
+
+/* y = 15 x: 3 z, z by the pass in the body. */
+static bg_status around(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->y, .factor = 2));
+    if (s->in != NULL)
+        NEXT(bg_event_record(s->in, stream));
+    NEXT(BG_CALL(runs_a_pass, stream, .z = s->f->z));
+    if (s->out != NULL)
+        NEXT(bg_stream_wait_event(stream, s->out));
+    return BG_CALL(scale, stream, .x = s->f->z, .y = s->f->y, .factor = 3);
+}
+
+static void make_runner(subject *s)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    config.mode = BG_MODE_NONE;
+    EXPECT_OK(bg_runner_create(&s->runner, &config, inner_of_runner, s, s->f->stream));
+}
+
+static void expect_replays(subject *s, const char *shadow)
+{
+    put(&s->f->x, 1);
+    put(&s->f->y, 0);
+    if (shadow != NULL)
+        assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
+    EXPECT_OK(bg_capture_forward(&s->graph, around, s, s->f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (int i = 0; i < 3; i++) {
+        put(&s->f->y, 0);
+        EXPECT_OK(bg_replay(s->graph, s->f->stream));
+        assert_true(get(&s->f->y) == 15);
+    }
+    bg_graph_destroy(s->graph);
+}
+
+/* An event of a segment is waited for in the pass of a body, one of that pass in the next segment. */
+FIXTURE_TEST(test_events_of_a_pass_in_a_body)
+{
+    for (int how = 0; how < 8; how++) {
+        subject s = {.f = f};
+        current = &s;
+        if (how & 1)
+            EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming));
+        if (how & 2)
+            EXPECT_CUDA(cudaEventCreateWithFlags(&s.out, cudaEventDisableTiming));
+        if (how & 4)
+            make_runner(&s);
+        expect_replays(&s, NULL);
+        bg_runner_destroy(s.runner);
+        if (s.in != NULL)
+            EXPECT_CUDA(cudaEventDestroy(s.in));
+        if (s.out != NULL)
+            EXPECT_CUDA(cudaEventDestroy(s.out));
+    }
+}
+
+/* The shadow of the outer pass has nothing to do with the calls of the inner one, which are gone with it. */
+FIXTURE_TEST(test_passes_in_a_shadowed_pass)
+{
+    for (int how = 0; how < 4; how++) {
+        subject s = {.f = f};
+        bg_report *report = NULL;
+        current = &s;
+        if (how & 1)
+            make_runner(&s);
+        expect_replays(&s, how & 2 ? "calls" : "1");
+        EXPECT_OK(bg_shadow(around, &s, s.f->stream, NULL, &report));
+        assert_int_equal(bg_report_count(report), 0);
+        bg_report_destroy(report);
+        bg_runner_destroy(s.runner);
+    }
+}
+
+/* ---- captures in a pass ---- */
+
+static bg_status captures(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
+    bg_capture *capture;
+    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 7));
+    NEXT(bg_capture_begin(&capture, s->f->other, NULL));
+    NEXT(BG_CALL_ARGS(scale, s->f->other, &bridged));
+    NEXT(bg_break(s->f->other));
+    NEXT(BG_CALL(scale, s->f->other, .x = bridged.y, .y = s->f->y, .factor = 3));
+    NEXT(bg_capture_end(capture, &s->graph));
+    return BG_CALL(scale, stream, .x = s->f->z, .y = s->f->z, .factor = 2);
+}
+
+FIXTURE_TEST(test_a_capture_in_a_pass)
+{
+    subject s = {.f = f};
+    put(&s.f->x, 1);
+    EXPECT_OK(bg_forward_run(captures, &s, s.f->stream, NULL));
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    assert_true(get(&s.f->z) == 14);
+    assert_int_equal(info_of(s.graph).calls, 2);
+    assert_int_equal(info_of(s.graph).bridge_bytes, N * sizeof(float));
+    put(&s.f->y, 0);
+    EXPECT_OK(bg_replay(s.graph, s.f->other));
+    assert_true(get(&s.f->y) == 6);
+    bg_graph_destroy(s.graph);
+}
+
+/* A lazy runner that captures its bucket in the pass. */
+static bg_status runs_a_lazy_runner(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
+    (void)stream;
+    return bg_runner_run(s->runner, &batch, NULL, NULL, NULL);
+}
+
+FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
+{
+    subject s = {.f = f};
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+
+    config.lazy = true;
+    config.schedule = "1";
+    put(&s.f->x, 1);
+    EXPECT_OK(bg_runner_create(&s.runner, &config, inner_of_runner, &s, s.f->other));
+    for (int i = 0; i < 3; i++) {
+        put(&s.f->z, 0);
+        EXPECT_OK(i == 0 ? bg_forward_run(runs_a_lazy_runner, &s, s.f->stream, NULL)
+                         : runs_a_lazy_runner(&s, s.f->stream));
+        assert_true(get(&s.f->z) == 5);
+    }
+    bg_runner_destroy(s.runner);
+}
+
+static bg_status leaves_a_capture(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    NEXT(bg_stream_wait_stream(s->f->other, stream));
+    NEXT(from_cuda(cudaStreamBeginCapture(s->f->other, cudaStreamCaptureModeRelaxed)));
+    return s->nested == BG_OK ? BG_OK : bg_break(stream);
+}
+
+/* It would take the stream of the pass in, where that joins the fork. */
+FIXTURE_TEST(test_a_capture_left_on_a_fork)
+{
+    subject s = {.f = f};
+    for (int breaks = 0; breaks < 2; breaks++) {
+        enum cudaStreamCaptureStatus capturing;
+        cudaGraph_t left = NULL;
+        s.nested = breaks ? BG_ERROR_BUSY : BG_OK;
+        EXPECT_STATUS(bg_forward_run(leaves_a_capture, &s, s.f->stream, NULL),
+                      breaks ? BG_ERROR_FOREIGN_CAPTURE : BG_ERROR_BUSY);
+        EXPECT_CUDA(cudaStreamIsCapturing(s.f->stream, &capturing));
+        assert_int_equal(capturing, cudaStreamCaptureStatusNone);
+        EXPECT_CUDA(cudaStreamEndCapture(s.f->other, &left));
+        EXPECT_CUDA(cudaGraphDestroy(left));
+        expect_usable(s.f, s.f->stream);
+    }
+}
+
+/* ---- beside a capture ---- */
+
+static bg_status destroys_an_event(void *user, cudaStream_t stream)
+{
+    subject *s = user;
+    (void)stream;
+    return bg_event_destroy(s->in);
+}
+
+static bg_status waits_for_the_capture(void *user, cudaStream_t stream)
+{
+    const subject *s = user;
+    return bg_stream_wait_event(stream, s->in);
+}
+
+BG_EAGER_OP(waits, BG_INOUT(z))
+{
+    (void)args;
+    return bg_stream_wait_event(stream, current->in);
+}
+
+FIXTURE_TEST(test_events_beside_a_capture)
+{
+    subject s = {.f = f};
+
+    current = &s;
+    put(&s.f->x, 1);
+    EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming));
+    EXPECT_OK(bg_capture_begin(&s.capture, s.f->other, NULL));
+    EXPECT_OK(BG_CALL(scale, s.f->other, .x = s.f->x, .y = s.f->y, .factor = 4));
+    EXPECT_OK(bg_event_record(s.in, s.f->other));
+    EXPECT_STATUS(bg_forward_run(waits_for_the_capture, &s, s.f->stream, NULL), BG_ERROR_ISOLATION);
+    EXPECT_ERROR("another capture of this thread");
+    EXPECT_OK(BG_CALL(waits, s.f->other, .z = s.f->z));
+    EXPECT_OK(bg_forward_run(destroys_an_event, &s, s.f->stream, NULL));
+    EXPECT_OK(bg_capture_end(s.capture, &s.graph));
+    put(&s.f->y, 0);
+    s.in = NULL;
+    EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming)); /* of which the body now hears */
+    EXPECT_OK(bg_replay(s.graph, s.f->other));
+    assert_true(get(&s.f->y) == 4);
+    bg_graph_destroy(s.graph);
+    EXPECT_CUDA(cudaEventDestroy(s.in));
+}
+
+/* ---- threads ---- */
+
+static bg_status reads_a_bridge(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    const subject *s = user;
+    scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
+    (void)context;
+    NEXT(BG_CALL_ARGS(scale, stream, &bridged));
+    for (int i = 0; i < SLOW; i++)
+        NEXT(from_cuda(bgk_scale(bridged.y.data, bridged.y.data, 1, N, stream)));
+    return BG_CALL(scale, stream, .x = bridged.y, .y = s->f->y, .factor = 3);
+}
+
+static bg_status writes_a_bridge(void *user, cudaStream_t stream)
+{
+    const subject *s = user;
+    scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 99};
+    return BG_CALL_ARGS(scale, stream, &bridged);
+}
+
+static void *run_in_thread(void *user)
+{
+    subject *s = user;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.pool = bg_runner_pool(s->runner);
+    s->nested = bg_forward_run(writes_a_bridge, s, cudaStreamPerThread, &options);
+    if (s->nested == BG_OK)
+        s->nested = from_cuda(cudaStreamSynchronize(cudaStreamPerThread));
+    return NULL;
+}
+
+/* cudaStreamPerThread is another stream there, under the same name. */
+FIXTURE_TEST(test_a_pool_goes_to_another_thread)
+{
+    subject s = {.f = f};
+    put(&s.f->x, 1);
+    for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
+        bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+        bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
+        pthread_t thread;
+        if (hostcuda_seed != NULL)
+            hostcuda_seed((unsigned)seed);
+        config.mode = BG_MODE_NONE;
+        put(&s.f->y, 0);
+        EXPECT_OK(bg_runner_create(&s.runner, &config, reads_a_bridge, &s, cudaStreamPerThread));
+        EXPECT_OK(bg_runner_run(s.runner, &batch, NULL, NULL, NULL));
+        assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &s), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(s.nested, BG_OK);
+        assert_true(get(&s.f->y) == 6);
+        bg_runner_destroy(s.runner);
+    }
+    if (hostcuda_seed != NULL)
+        hostcuda_seed(0);
+}

@@ -1,0 +1,146 @@
+/* Compile levels of ranks, as threads of one process: what one drops none uses, and the bodies run as often on each. */
+#include "tests/support/test.h"
+#include "tests/support/ranks/thread_ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the last rank does beside the others. */
+typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH } way;
+
+static struct {
+    way way;
+    const void *odd; /* the last rank's x */
+    _Atomic int bodies[THREAD_RANKS_MAX];
+    bg_fusion_state state[THREAD_RANKS_MAX];
+    char why[THREAD_RANKS_MAX][200];
+    const void *x[THREAD_RANKS_MAX];
+} now;
+
+static bool is_odd(const bg_tensor *x)
+{
+    return x->data == now.odd;
+}
+
+static void count_body(const bg_tensor *x)
+{
+    for (int i = 0; i < THREAD_RANKS_MAX; i++)
+        now.bodies[i] += now.x[i] == x->data;
+}
+
+BG_OP(rank_times, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    count_body(&args->x);
+    if (now.way == FAILING_CALLS && is_odd(&args->x) && bg_current_phase() == BG_PHASE_EAGER)
+        return BG_ERROR_OP;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(rank_both, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, first), BG_VALUE(float, second))
+{
+    bool wrong = now.way == WRONG_OP && is_odd(&args->x);
+    count_body(&args->x);
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->second + (wrong ? 1 : 0), N, stream));
+}
+
+BG_RULE(rank_both, rank_times, rank_times)
+{
+    if (now.way == NO_MATCH && is_odd(&a0->x))
+        return false;
+    *args = (rank_both_args){.x = a0->x, .y = a0->y, .first = a0->factor, .second = a1->factor};
+    return true;
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    thread_rank *rank = user;
+    bg_status status = BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = 2);
+    return status != BG_OK ? status : BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = 3);
+}
+
+static void note_tensors(thread_rank *rank)
+{
+    now.x[rank->rank] = rank->x.data;
+    if (rank->rank == rank->size - 1)
+        now.odd = rank->x.data;
+}
+
+static void capture_on(thread_rank *rank)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_fusion fusion = BG_FUSION_INIT;
+    bg_graph *graph = NULL;
+
+    note_tensors(rank);
+    thread_rank_put(rank, &rank->x, 5);
+    options.level = BG_LEVEL_ONCE;
+    options.ranks = &rank->table;
+    thread_rank_keep(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
+    if (rank->status != BG_OK)
+        return;
+    RANK_OK(rank, bg_graph_get_fusion(graph, 0, &fusion));
+    now.state[rank->rank] = fusion.state;
+    snprintf(now.why[rank->rank], sizeof now.why[0], "%s", fusion.why);
+    RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 15);
+    RANK_OK(rank, bg_replay(graph, rank->stream));
+    RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 15);
+    bg_graph_destroy(graph);
+}
+
+static void run(way way, int size, thread_rank *ranks)
+{
+    memset(&now, 0, sizeof now);
+    now.way = way;
+    assert_int_equal(setenv("BG_COMPILE_PROVE", "always", 1), 0);
+    thread_ranks_run(size, 20, capture_on, NULL, ranks);
+    assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
+}
+
+static void expect_dropped(way way, bg_fusion_state own, const char *why)
+{
+    for (int size = 2; size <= THREAD_RANKS_MAX; size++) {
+        thread_rank ranks[THREAD_RANKS_MAX];
+        run(way, size, ranks);
+        for (int i = 0; i < size; i++) {
+            bool odd = i == size - 1;
+            assert_int_equal(ranks[i].status, BG_OK);
+            assert_int_equal(now.state[i], odd ? own : BG_FUSION_UNPROVEN);
+            if (strstr(now.why[i], odd ? why : "another rank does not use it") == NULL)
+                fail_msg("rank %d: %s", i, now.why[i]);
+            if (way != FAILING_CALLS) /* whose first body ends the proof */
+                assert_int_equal(now.bodies[i], now.bodies[0]);
+        }
+    }
+}
+
+TEST(test_alike)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    run(ALIKE, THREAD_RANKS_MAX, ranks);
+    for (int i = 0; i < THREAD_RANKS_MAX; i++) {
+        assert_int_equal(now.state[i], BG_FUSION_APPLIED);
+        assert_int_equal(now.bodies[i], now.bodies[0]);
+    }
+}
+
+TEST(test_wrong_op)
+{
+    expect_dropped(WRONG_OP, BG_FUSION_DIFFERS, "y of rank_times#1 differs");
+}
+
+TEST(test_failing_calls)
+{
+    expect_dropped(FAILING_CALLS, BG_FUSION_UNPROVEN, "the calls cannot run again");
+}
+
+/* Ranks whose graphs compute differently would drift apart. */
+TEST(test_no_match)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    run(NO_MATCH, 2, ranks);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
+        assert_non_null(strstr(ranks[i].error, "the runs of calls that rules stand for"));
+    }
+}

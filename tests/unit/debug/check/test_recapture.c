@@ -1,0 +1,590 @@
+/* One pass captured twice: what differs is frozen in a graph. */
+#include "tests/support/test.h"
+#include "tests/support/tools/finding_support.h"
+
+#include <breakgraph/cublas.h>
+#include <breakgraph/check.h>
+#include <string.h>
+
+/* ---- ops ---- */
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+BG_EAGER_OP(pick, BG_INOUT(x), BG_VALUE(int, k))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->k, N, stream));
+}
+
+/* The value is made in the body. */
+BG_OP(halve, BG_INOUT(x), BG_VALUE(int, steps))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 1.0f / (float)(1 << args->steps), N, stream));
+}
+
+/* The kernel's size follows the tensor's. */
+BG_OP(zero, BG_OUT(x))
+{
+    return from_cuda(bgk_fill(args->x.data, 0, (size_t)args->x.dim[0], stream));
+}
+
+/* What the argument does not show. */
+static struct hidden {
+    bool often;
+    float value;
+    float *memory;
+} hidden;
+BG_OP(secret, BG_INOUT(x))
+{
+    bg_status status = from_cuda(bgk_scale(args->x.data, args->x.data, hidden.value, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream));
+    if (status == BG_OK && hidden.often)
+        status = from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream));
+    return status;
+}
+
+BG_OP(with_scratch, BG_INOUT(x))
+{
+    void *scratch;
+    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(scratch, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_add(args->x.data, args->x.data, scratch, N, stream));
+}
+
+BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+BG_EAGER_OP(produce_two, BG_IN(x), BG_OUTS(parts, 2))
+{
+    bg_status status = from_cuda(bgk_scale(args->parts[0].data, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->parts[1].data, args->x.data, 3, N, stream));
+}
+
+/* The body must run at capture, to give z a shape, and leaves y elsewhere. */
+BG_EAGER_OP(produce_open, BG_IN(x), BG_OUT(y), BG_OUT(z))
+{
+    void *scratch;
+    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
+    if (status != BG_OK)
+        return status;
+    args->y.data = hidden.memory;
+    args->z = bg_tensor_1d(scratch, BG_F32, N);
+    status = from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(scratch, args->x.data, 3, N, stream));
+}
+
+BG_OP(around, BG_IN(x), BG_INOUT(y))
+{
+    bg_status status = BG_CALL(sum, stream, .x = args->x, .y = args->y);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = args->y, .y = args->y, .factor = 2);
+}
+
+/* Its size is 12, with padding after first and last. */
+typedef struct padded {
+    char first;
+    int middle;
+    char last;
+} padded;
+
+BG_EAGER_OP(pick_padded, BG_INOUT(x), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
+/* Without padding: its size tells that the first byte of each int is none. */
+typedef struct three {
+    int of[3];
+} three;
+
+BG_EAGER_OP(pick_three, BG_INOUT(x), BG_VALUE(three, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.of[2], N, stream));
+}
+
+BG_EAGER_OP(pick_named, BG_INOUT(x), BG_VALUE(const char *, name))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)strlen(args->name), N, stream));
+}
+
+BG_OP(scale_padded, BG_INOUT(x), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
+/* ---- passes ---- */
+
+static char names[2][2][4] = {{"abc", "abc"}, {"abc", "abd"}};
+
+typedef struct model {
+    fixture *f;
+    int kind, turn; /* what the pass does; turn changes */
+    int line;       /* of the call that is at fault */
+    bg_status fails;
+    cublasHandle_t cublas;
+    float alpha;
+} model;
+
+enum {
+    CLEAN,
+    VALUE,
+    DERIVED,
+    SHAPE,
+    EAGER_VALUE,
+    PADDING,
+    PADDED_VALUE,
+    THREE,
+    STRINGS,
+    EQUAL_STRINGS,
+    BRANCH,
+    EXTRA,
+    BREAK,
+    BESIDE,
+    AROUND,
+    POINTER,
+    ARRAY,
+    COPY,
+    FILL,
+    HIDDEN,
+    MEMORY,
+    CUBLAS,
+    FAILS
+};
+
+static bg_status memory_pass(const fixture *f, cudaStream_t stream)
+{
+    bg_tensor y = {.dtype = BG_F32, .rank = 1, .dim = {N}};
+    produce_args produced = {.x = f->x, .y = y};
+    void *own = NULL;
+    bg_status status = BG_CALL_ARGS(produce, stream, &produced);
+    if (status == BG_OK)
+        status = BG_CALL(sum, stream, .x = produced.y, .y = f->y);
+    if (status == BG_OK)
+        status = BG_CALL(with_scratch, stream, .x = f->y);
+    if (status == BG_OK)
+        status = from_cuda(cudaMallocAsync(&own, N * sizeof(float), stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(own, f->x.data, 2, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaFreeAsync(own, stream));
+    return status;
+}
+
+static bg_status matrix_product(const model *m, cudaStream_t stream)
+{
+    const float zero = 0;
+    bg_status status = bg_cublas_bind(m->cublas, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    return cublasSgemm(m->cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &m->alpha, m->f->x.data, 8, m->f->x.data, 8, &zero,
+                       m->f->y.data, 8) == CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
+/* Its padding holds something else in each turn. An assignment need not copy padding. */
+static void fill_padded(padded *p, const model *m, int middle)
+{
+    char bytes[sizeof *p];
+    memset(bytes, 17 * (m->turn + 1), sizeof bytes);
+    bytes[offsetof(padded, first)] = 1;
+    memcpy(bytes + offsetof(padded, middle), &middle, sizeof middle);
+    bytes[offsetof(padded, last)] = 3;
+    memcpy(p, bytes, sizeof bytes);
+}
+
+static bg_status call_padded(model *m, cudaStream_t stream)
+{
+    pick_padded_args args = {.x = m->f->x};
+    fill_padded(&args.p, m, 2);
+    m->line = __LINE__ + 1;
+    return BG_CALL_ARGS(pick_padded, stream, &args);
+}
+
+static bg_status call_scale_padded(model *m, cudaStream_t stream)
+{
+    scale_padded_args args = {.x = m->f->x};
+    fill_padded(&args.p, m, m->turn + 1);
+    m->line = __LINE__ + 1;
+    return BG_CALL_ARGS(scale_padded, stream, &args);
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    bg_tensor part = bg_tensor_1d(f->x.data, BG_F32, m->turn == 0 ? N : N / 2);
+
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    switch (m->kind) {
+    case VALUE:
+        m->line = __LINE__ + 1;
+        BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->turn == 0 ? 0.5f : 0.25f);
+        break;
+    case DERIVED:
+        m->line = __LINE__ + 1;
+        BG_CALL(halve, stream, .x = f->x, .steps = m->turn);
+        break;
+    case SHAPE:
+        m->line = __LINE__ + 1;
+        BG_CALL(zero, stream, .x = part);
+        break;
+    case EAGER_VALUE:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick, stream, .x = f->x, .k = m->turn);
+        break;
+    case PADDING: call_padded(m, stream); break;
+    case PADDED_VALUE: call_scale_padded(m, stream); break;
+    case THREE:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick_three, stream, .x = f->x, .p = {{1, 2, m->turn}});
+        break;
+    case STRINGS:
+    case EQUAL_STRINGS:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick_named, stream, .x = f->x, .name = names[m->kind == STRINGS][m->turn]);
+        break;
+    case BRANCH:
+        m->line = __LINE__ + 2;
+        if (m->turn == 0)
+            BG_CALL(sum, stream, .x = f->x, .y = f->y);
+        else
+            BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+        break;
+    case EXTRA:
+        m->line = __LINE__ + 2;
+        if (m->turn == 1)
+            BG_CALL(sum, stream, .x = f->x, .y = f->y);
+        break;
+    case BREAK:
+        if (m->turn == 1)
+            bg_break(stream);
+        break;
+    case BESIDE:
+        BG_CALL(produce_open, stream, .x = f->x, .y = f->z, .z = {.dtype = BG_F32});
+        m->line = __LINE__ + 2;
+        if (m->turn == 1)
+            BG_CALL(pick, stream, .x = f->y, .k = 2);
+        break;
+    case AROUND:
+        m->line = __LINE__ + 2;
+        if (m->turn == 0)
+            BG_CALL(around, stream, .x = f->x, .y = f->y);
+        BG_CALL(around, stream, .x = f->y, .y = f->z);
+        break;
+    case ARRAY: {
+        bg_tensor own = f->y;
+        own.data = hidden.memory;
+        m->line = __LINE__ + 1;
+        BG_CALL(produce_two, stream, .x = f->x, .parts = {f->y, m->turn == 0 ? f->z : own});
+        break;
+    }
+    case POINTER:
+        m->line = __LINE__ + 1;
+        BG_CALL(sum, stream, .x = m->turn == 0 ? f->x : f->z, .y = f->y);
+        break;
+    case COPY:
+        (void)cudaMemcpyAsync(f->y.data, m->turn == 0 ? f->x.data : f->z.data, 16, cudaMemcpyDeviceToDevice, stream);
+        break;
+    case FILL: (void)cudaMemsetAsync(f->y.data, m->turn, 16, stream); break;
+    case HIDDEN:
+        m->line = __LINE__ + 1;
+        BG_CALL(secret, stream, .x = f->y);
+        break;
+    case MEMORY: memory_pass(f, stream); break;
+    case CUBLAS: matrix_product(m, stream); break;
+    case FAILS: return m->turn == 0 ? BG_OK : m->fails;
+    default: break;
+    }
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
+}
+
+static void turn(void *user)
+{
+    model *m = user;
+    m->turn++;
+}
+
+static bg_report *recapture(model *m)
+{
+    bg_report *report = NULL;
+    EXPECT_OK(bg_check_recapture(forward, m, turn, m->f->stream, &report));
+    return report;
+}
+
+/* ---- tests ---- */
+
+FIXTURE_TEST(test_clean)
+{
+    model m = {.f = f, .kind = CLEAN};
+    put(&f->x, 3);
+    put(&f->y, 4);
+    EXPECT_NO_FINDING(recapture(&m));
+    assert_true(get(&f->x) == 3 && get(&f->y) == 4); /* nothing ran */
+}
+
+FIXTURE_TEST(test_value)
+{
+    model m = {.f = f, .kind = VALUE};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-value", "scale#1", m.line,
+                   "field factor differs between two captures: 0.5 in the first, 0.25 in the second");
+    m.turn = 1; /* and is 0.25 ever after */
+    EXPECT_NO_FINDING(recapture(&m));
+}
+
+FIXTURE_TEST(test_derived_value)
+{
+    model m = {.f = f, .kind = DERIVED};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-value", "halve#0", m.line, "; field steps of the call differs, too");
+}
+
+FIXTURE_TEST(test_shape)
+{
+    model m = {.f = f, .kind = SHAPE};
+    bg_report *report = recapture(&m);
+    bg_finding finding = BG_FINDING_INIT;
+    assert_true(bg_report_count(report) > 0);
+    for (int i = 0; i < bg_report_count(report); i++) {
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        assert_string_equal(finding.kind, "frozen-value");
+        assert_string_equal(finding.call, "zero#0");
+        assert_int_equal(finding.line, m.line);
+        assert_non_null(strstr(finding.message, "; field x of the call differs, too"));
+    }
+    bg_report_destroy(report);
+}
+
+FIXTURE_TEST(test_eager_value)
+{
+    model m = {.f = f, .kind = EAGER_VALUE};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-value", "pick#0", m.line,
+                   "field k differs between two captures: 0 in the first, 1 in the second");
+}
+
+static void expect_severity(bg_report *report, bg_severity severity)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    assert_int_equal(bg_report_count(report), 1);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_int_equal(finding.severity, severity);
+}
+
+/* Padding is no fault; an int of a struct is one, and its value is told, not that of the first bytes. */
+FIXTURE_TEST(test_struct)
+{
+    model m = {.f = f, .kind = PADDING};
+    bg_report *report = recapture(&m);
+
+    expect_severity(report, BG_NOTE);
+    EXPECT_FINDING(report, "frozen-value", "pick_padded#0", m.line,
+                   "field p (12 bytes) at offset 0 differs between two captures: ");
+    m = (model){.f = f, .kind = THREE};
+    report = recapture(&m);
+    expect_severity(report, BG_FAULT);
+    EXPECT_FINDING(report, "frozen-value", "pick_three#0", m.line,
+                   "field p (12 bytes) at offset 8 differs between two captures: 0 in the first, 1 in the second; a "
+                   "replay uses the captured value");
+    m = (model){.f = f, .kind = PADDED_VALUE};
+    report = recapture(&m);
+    expect_severity(report, BG_FAULT);
+    EXPECT_FINDING(report, "frozen-value", "scale_padded#0", m.line, "; field p of the call differs, too");
+}
+
+/* Another address in host memory is no fault, and nothing where the same string is there. */
+FIXTURE_TEST(test_string)
+{
+    model m = {.f = f, .kind = EQUAL_STRINGS};
+    bg_report *report = recapture(&m);
+
+    EXPECT_NO_FINDING(report);
+    m = (model){.f = f, .kind = STRINGS};
+    report = recapture(&m);
+    expect_severity(report, BG_NOTE);
+    EXPECT_FINDING(report, "unstable-pointer", "pick_named#0", m.line, "field name differs between two captures: 0x");
+}
+
+static void expect_two(bg_report *report, const char *first, int at, const char *second, int also_at)
+{
+    bg_finding a = BG_FINDING_INIT, b = BG_FINDING_INIT;
+    assert_int_equal(bg_report_count(report), 2);
+    EXPECT_OK(bg_report_get(report, 0, &a));
+    EXPECT_OK(bg_report_get(report, 1, &b));
+    assert_string_equal(a.kind, "frozen-control-flow");
+    assert_string_equal(b.kind, "frozen-control-flow");
+    assert_string_equal(a.call, first);
+    assert_string_equal(b.call, second);
+    assert_int_equal(a.line, at);
+    assert_int_equal(b.line, also_at);
+    bg_report_destroy(report);
+}
+
+FIXTURE_TEST(test_branch)
+{
+    model m = {.f = f, .kind = BRANCH};
+    bg_report *report = recapture(&m);
+    expect_two(report, "sum#0", m.line, "scale#1", m.line + 2);
+    EXPECT_NO_FINDING(recapture(&m)); /* both after the turn */
+}
+
+/* One more call renumbers those after it, which are the same calls all the same. */
+FIXTURE_TEST(test_extra_call)
+{
+    model m = {.f = f, .kind = EXTRA};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called only in the second capture");
+}
+
+/* The write-back of the eager call before it is a node only where no other eager call follows. */
+FIXTURE_TEST(test_branch_beside_an_eager_call)
+{
+    model m = {.f = f, .kind = BESIDE};
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
+    report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "pick#0", m.line, "pick#0 is called only in the second capture");
+    EXPECT_CUDA(cudaFree(hidden.memory));
+    hidden.memory = NULL;
+}
+
+/* The next call of the same op has inner calls of the same lines. */
+FIXTURE_TEST(test_branch_around_calls)
+{
+    model m = {.f = f, .kind = AROUND};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called only in the first capture");
+}
+
+FIXTURE_TEST(test_break)
+{
+    model m = {.f = f, .kind = BREAK};
+    EXPECT_FINDING(recapture(&m), "frozen-control-flow", "", 0,
+                   "1 segment and 0 breaks in the first capture, 2 and 1 in the second");
+}
+
+FIXTURE_TEST(test_pointer)
+{
+    model m = {.f = f, .kind = POINTER};
+    bg_report *report = recapture(&m);
+    EXPECT_FINDING(report, "unstable-pointer", "sum#0", m.line, "field x differs between two captures: 0x");
+}
+
+FIXTURE_TEST(test_pointer_in_an_array)
+{
+    model m = {.f = f, .kind = ARRAY};
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
+    report = recapture(&m);
+    EXPECT_FINDING(report, "unstable-pointer", "produce_two#0", m.line,
+                   "field parts[1] differs between two captures: at 0x");
+    EXPECT_CUDA(cudaFree(hidden.memory));
+    hidden.memory = NULL;
+}
+
+FIXTURE_TEST(test_copy)
+{
+    model m = {.f = f, .kind = COPY};
+    EXPECT_FINDING(recapture(&m), "unstable-pointer", "", 0, "the node's source differs between two captures: 0x");
+}
+
+FIXTURE_TEST(test_fill)
+{
+    model m = {.f = f, .kind = FILL};
+    EXPECT_FINDING(recapture(&m), "frozen-value", "", 0,
+                   "the node's value differs between two captures: 0 in the first, ");
+}
+
+/* ---- what no argument shows ---- */
+
+static void change_hidden_value(void *user)
+{
+    (void)user;
+    hidden.value = 3;
+}
+
+static void change_hidden_memory(void *user)
+{
+    const model *m = user;
+    hidden.memory = m->f->z.data;
+}
+
+static void change_hidden_flow(void *user)
+{
+    (void)user;
+    hidden.often = true;
+}
+
+FIXTURE_TEST(test_hidden)
+{
+    static void (*const changes[])(void *user) = {change_hidden_value, change_hidden_memory, change_hidden_flow};
+    static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow"};
+    static const char *const texts[] = {
+        "kernel parameter ", "kernel parameter 2 differs between two captures: 0x",
+        "secret#0 makes different nodes in two captures: 2 in the first, 3 in the second"};
+    model m = {.f = f, .kind = HIDDEN};
+    bg_report *report;
+
+    for (int i = 0; i < 3; i++) {
+        hidden = (struct hidden){false, 2, f->x.data};
+        EXPECT_OK(bg_check_recapture(forward, &m, changes[i], f->stream, &report));
+        EXPECT_FINDING(report, kinds[i], "secret#0", m.line, texts[i]);
+        EXPECT_OK(bg_check_recapture(forward, &m, NULL, f->stream, &report));
+        EXPECT_NO_FINDING(report);
+    }
+}
+
+/* Bridge buffers, scratch and the stream's memory are other addresses in each capture, and nothing to tell of. */
+FIXTURE_TEST(test_own_memory)
+{
+    model m = {.f = f, .kind = MEMORY};
+    EXPECT_NO_FINDING(recapture(&m));
+}
+
+static void change_alpha(void *user)
+{
+    model *m = user;
+    m->alpha = 3;
+}
+
+FIXTURE_TEST(test_cublas)
+{
+    model m = {.f = f, .kind = CUBLAS, .alpha = 2};
+    bg_report *report = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+
+    assert_int_equal(cublasCreate(&m.cublas), CUBLAS_STATUS_SUCCESS);
+    EXPECT_NO_FINDING(recapture(&m));
+    EXPECT_OK(bg_check_recapture(forward, &m, change_alpha, f->stream, &report));
+    assert_true(bg_report_count(report) > 0);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "frozen-value");
+    assert_non_null(strstr(finding.message, "kernel"));
+    bg_report_destroy(report);
+    bg_workspace_release(m.cublas);
+    assert_int_equal(cublasDestroy(m.cublas), CUBLAS_STATUS_SUCCESS);
+}
+
+FIXTURE_TEST(test_failures)
+{
+    model m = {.f = f, .kind = FAILS, .fails = BG_ERROR_OP};
+    bg_report *report = NULL;
+
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, f->stream, &report), BG_ERROR_OP);
+    EXPECT_ERROR("the forward pass returned BG_ERROR_OP");
+    assert_null(report);
+    EXPECT_STATUS(bg_check_recapture(NULL, &m, turn, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+}

@@ -1,0 +1,348 @@
+/* Bisect: passes whose captured calls compute something else than eager ones, in every way that the search tells apart.
+ */
+#include "tests/support/test.h"
+#include "tests/support/tools/finding_support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS = 37, FAULTS_MAX = 3 };
+
+typedef struct model {
+    fixture *f;
+    int calls;              /* of turn */
+    int faulty[FAULTS_MAX]; /* numbers of calls, from 0; -1: none */
+    bool inner;             /* the fault is in the op inside */
+    bool shy;               /* a fault hides while the next one is eager */
+    int passes, bodies;
+    int varies;   /* a call whose result changes from run to run; -1: none */
+    bool always;  /* also in eager runs */
+    bool frozen;  /* a value changes from pass to pass */
+    bool outside; /* work outside op calls does */
+    int first_line;
+} model;
+
+static model *current;
+
+static bg_status captured(cudaStream_t stream, bool *is)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    bg_status result = from_cuda(cudaStreamIsCapturing(stream, &status));
+    *is = status != cudaStreamCaptureStatusNone;
+    return result;
+}
+
+static bool is_faulty(int number)
+{
+    for (int i = 0; i < FAULTS_MAX; i++)
+        if (current->faulty[i] == number)
+            return true;
+    return false;
+}
+
+BG_OP(inner, BG_INOUT(x), BG_VALUE(float, factor), BG_VALUE(int, number))
+{
+    bool is;
+    bg_status status = captured(stream, &is);
+    float factor = args->factor;
+    if (is && current->inner && is_faulty(args->number))
+        factor *= 1 + (float)(args->number + 1) / 64;
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->x.data, args->x.data, factor, N, stream));
+}
+
+BG_OP(turn, BG_INOUT(x), BG_VALUE(float, factor), BG_VALUE(int, number))
+{
+    bool is;
+    bg_status status = captured(stream, &is);
+    float factor = args->factor;
+    current->bodies++;
+    if (is && !current->inner && is_faulty(args->number))
+        factor *= 1 + (float)(args->number + 1) / 64;
+    if (current->varies == args->number && (current->always || !is))
+        factor *= 1 + (float)current->bodies / 64;
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(args->x.data, args->x.data, factor, N, stream));
+    return status != BG_OK ? status : BG_CALL(inner, stream, .x = args->x, .factor = 1, .number = args->number);
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    bg_status status = BG_OK;
+
+    current = m;
+    m->passes++;
+    m->first_line = __LINE__ + 2;
+    for (int i = 0; i < m->calls && status == BG_OK; i++)
+        status = BG_CALL(turn, stream, .x = m->f->x, .factor = i % 2 ? 0.5f : 2, .number = i);
+    if (status == BG_OK && m->frozen)
+        status = BG_CALL(inner, stream, .x = m->f->x, .factor = (float)m->passes, .number = m->calls);
+    if (status == BG_OK && m->outside)
+        status = from_cuda(bgk_scale(m->f->x.data, m->f->x.data, (float)m->passes, N, stream));
+    return status;
+}
+
+static bg_report *bisect(model *m, const bg_compare_options *options)
+{
+    bg_report *report = NULL;
+    put(&m->f->x, 3);
+    m->passes = m->bodies = 0;
+    EXPECT_OK(bg_bisect(forward, m, m->f->stream, options, &report));
+    assert_true(get(&m->f->x) == 3);
+    return report;
+}
+
+static model no_fault(fixture *f)
+{
+    return (model){.f = f, .calls = CALLS, .faulty = {-1, -1, -1}, .varies = -1};
+}
+
+static void expect_culprits(const model *m, bg_report *report, const char *const *names, int count)
+{
+    bg_finding finding = BG_FINDING_INIT;
+
+    for (int i = 0; i < bg_report_count(report); i++) {
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        if (i >= count || strcmp(finding.kind, "culprit") != 0 || strcmp(finding.call, names[i]) != 0)
+            fail_msg("finding %d of %d: [%s] %s: %s", i, count, finding.kind, finding.call, finding.message);
+        assert_string_equal(finding.file, __FILE__);
+        assert_non_null(strstr(finding.message, "; confirmed: it remains with all other calls eager"));
+        if (!m->inner)
+            assert_int_equal(finding.line, m->first_line);
+    }
+    assert_int_equal(bg_report_count(report), count);
+    bg_report_destroy(report);
+}
+
+/* log2(CALLS), rounded up. */
+enum { LOG2_CALLS = 6 };
+
+FIXTURE_TEST(test_single)
+{
+    for (int i = 0; i < CALLS; i++) {
+        model m = no_fault(f);
+        char name[32];
+        const char *names[] = {name};
+        m.faulty[0] = i;
+        snprintf(name, sizeof name, "turn#%d", i);
+        expect_culprits(&m, bisect(&m, NULL), names, 1);
+        if (m.passes > LOG2_CALLS + 8)
+            fail_msg("turn#%d took %d passes", i, m.passes);
+    }
+}
+
+/* All passes count: the eager ones, those that are captured, and the confirmation. */
+FIXTURE_TEST(test_many_calls)
+{
+    enum { MANY = 1000, LOG2_MANY = 11 }; /* each with one inside */
+    static const int sets[][FAULTS_MAX] = {{0, -1, -1}, {MANY / 2, -1, -1}, {MANY - 1, -1, -1}, {3, MANY - 2, -1}};
+
+    for (size_t k = 0; k < 2 * (sizeof sets / sizeof *sets); k++) {
+        model m = no_fault(f);
+        char text[FAULTS_MAX][32];
+        const char *names[FAULTS_MAX];
+        int count = 0;
+        m.calls = MANY;
+        m.inner = k % 2 == 1;
+        for (; sets[k / 2][count] >= 0; count++) {
+            m.faulty[count] = sets[k / 2][count];
+            snprintf(text[count], sizeof *text, m.inner ? "turn#%d/inner#0" : "turn#%d", m.faulty[count]);
+            names[count] = text[count];
+        }
+        expect_culprits(&m, bisect(&m, NULL), names, count);
+        if (m.passes > 2 * LOG2_MANY + 10)
+            fail_msg("set %zu took %d passes", k, m.passes);
+    }
+}
+
+FIXTURE_TEST(test_sets)
+{
+    static const int sets[][FAULTS_MAX] = {{0, 1, -1}, {3, 36, -1}, {5, 6, 7}, {0, 18, 36}};
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        model m = no_fault(f);
+        char text[FAULTS_MAX][32];
+        const char *names[FAULTS_MAX];
+        int count = 0;
+        for (; count < FAULTS_MAX && sets[k][count] >= 0; count++) {
+            m.faulty[count] = sets[k][count];
+            snprintf(text[count], sizeof text[count], "turn#%d", sets[k][count]);
+            names[count] = text[count];
+        }
+        expect_culprits(&m, bisect(&m, NULL), names, count);
+    }
+}
+
+/* The op inside is named, not the one around it. */
+FIXTURE_TEST(test_inner)
+{
+    model m = no_fault(f);
+    const char *names[] = {"turn#20/inner#0"};
+    m.faulty[0] = 20;
+    m.inner = true;
+    expect_culprits(&m, bisect(&m, NULL), names, 1);
+}
+
+FIXTURE_TEST(test_no_difference)
+{
+    model m = no_fault(f);
+    EXPECT_NO_FINDING(bisect(&m, NULL));
+    assert_int_equal(m.passes, 3);
+}
+
+/* What is let pass is no mismatch. */
+FIXTURE_TEST(test_tolerance)
+{
+    model m = no_fault(f);
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    const char *names[] = {"turn#0"};
+    m.faulty[0] = 0;
+    options.tolerances = "f32:rel=0.02";
+    EXPECT_NO_FINDING(bisect(&m, &options));
+    options.tolerances = "f32:rel=0.02; turn:rel=0.01";
+    expect_culprits(&m, bisect(&m, &options), names, 1);
+    options.tolerances = "rel=2%";
+    EXPECT_STATUS(bg_bisect(forward, &m, m.f->stream, &options, &(bg_report *){NULL}), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("rel=2%");
+}
+
+FIXTURE_TEST(test_nondeterministic)
+{
+    model m = no_fault(f);
+    m.varies = 11;
+    m.always = true;
+    m.faulty[0] = 30;
+    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "turn#11", 0, "the eager pass is nondeterministic");
+}
+
+FIXTURE_TEST(test_outside)
+{
+    model m = no_fault(f);
+    m.outside = true;
+    m.frozen = false;
+    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "but no op call differs");
+}
+
+static bg_status forward_branching(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    bool is;
+    bg_status status = captured(stream, &is);
+    if (status == BG_OK)
+        status = forward(user, stream);
+    return status != BG_OK ? status : from_cuda(bgk_scale(m->f->x.data, m->f->x.data, is ? 3 : 2, N, stream));
+}
+
+/* A kernel that no op holds: it is in a segment also when all ops are eager. */
+FIXTURE_TEST(test_between_ops)
+{
+    model m = no_fault(f);
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_report *report = NULL;
+    options.outputs = &m.f->x;
+    options.outputs_count = 1;
+    put(&m.f->x, 3);
+    EXPECT_OK(bg_bisect(forward_branching, &m, m.f->stream, &options, &report));
+    assert_true(get(&m.f->x) == 3);
+    EXPECT_FINDING(report, "outside-of-ops", "", 0, "even with all 74 op calls eager");
+}
+
+/* BG_BREAKABLE=0 and patterns of the program's do not keep the search from making calls eager. */
+FIXTURE_TEST(test_overrides)
+{
+    model m = no_fault(f);
+    const char *names[] = {"turn#9"};
+    m.faulty[0] = 9;
+    assert_int_equal(setenv("BG_BREAKABLE", "0", 1), 0);
+    expect_culprits(&m, bisect(&m, NULL), names, 1);
+    assert_int_equal(unsetenv("BG_BREAKABLE"), 0);
+    EXPECT_OK(bg_override_eager("!*"));
+    expect_culprits(&m, bisect(&m, NULL), names, 1);
+    EXPECT_OK(bg_override_eager(NULL));
+}
+
+/* Three calls that a break may not come between: sets with some of them eager tell nothing, and the culprits before and
+ * after them are found. */
+static bg_status forward_fragile(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    cudaEvent_t event = NULL;
+    bg_status status;
+
+    current = m;
+    m->passes++;
+    status = from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    for (int i = 0; i < 8 && status == BG_OK; i++) {
+        if (i == 2)
+            status = from_cuda(cudaEventRecord(event, stream));
+        if (i == 5 && status == BG_OK)
+            status = from_cuda(cudaStreamWaitEvent(stream, event, 0));
+        if (status == BG_OK)
+            status = BG_CALL(turn, stream, .x = m->f->x, .factor = i % 2 ? 0.5f : 2, .number = i);
+    }
+    if (event != NULL && cudaEventDestroy(event) != cudaSuccess && status == BG_OK)
+        status = BG_ERROR_CUDA;
+    if (status != BG_OK)
+        (void)cudaGetLastError(); /* its own: the wait after a break */
+    return status;
+}
+
+static void expect_culprit(const bg_report *report, int index, const char *name)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    EXPECT_OK(bg_report_get(report, index, &finding));
+    assert_string_equal(finding.kind, "culprit");
+    assert_string_equal(finding.call, name);
+    assert_non_null(strstr(finding.message, "the mismatch disappears when"));
+}
+
+FIXTURE_TEST(test_fragile)
+{
+    static const int places[][2] = {{0, -1}, {1, -1}, {5, -1}, {6, -1}, {7, -1}, {5, 7}, {0, 6}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        model m = no_fault(f);
+        bg_report *report = NULL;
+        char name[32];
+        m.faulty[0] = places[i][0];
+        m.faulty[1] = places[i][1];
+        put(&m.f->x, 3);
+        EXPECT_OK(bg_bisect(forward_fragile, &m, m.f->stream, NULL, &report));
+        assert_true(get(&m.f->x) == 3);
+        assert_int_equal(bg_report_count(report), places[i][1] < 0 ? 1 : 2);
+        for (int k = 0; k < 2 && places[i][k] >= 0; k++) {
+            snprintf(name, sizeof name, "turn#%d", places[i][k]);
+            expect_culprit(report, k, name);
+        }
+        bg_report_destroy(report);
+    }
+    for (int i = 2; i < 5; i++) { /* every set that has it fails */
+        model m = no_fault(f);
+        bg_report *report = NULL;
+        m.faulty[0] = i;
+        put(&m.f->x, 3);
+        EXPECT_OK(bg_bisect(forward_fragile, &m, m.f->stream, NULL, &report));
+        EXPECT_FINDING(report, "not-searched", "", 0, "the pass fails");
+    }
+    expect_usable(f, f->stream);
+}
+
+static bg_status refuse_third(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    bg_status status = forward(user, stream);
+    return m->passes == 3 ? BG_ERROR_OP : status;
+}
+
+FIXTURE_TEST(test_errors)
+{
+    model m = no_fault(f);
+    bg_report *report;
+    EXPECT_STATUS(bg_bisect(forward, &m, m.f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_bisect(NULL, &m, m.f->stream, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_bisect(forward, &m, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    put(&m.f->x, 3);
+    m.faulty[0] = 2;
+    EXPECT_STATUS(bg_bisect(refuse_third, &m, m.f->stream, NULL, &report), BG_ERROR_OP);
+    assert_null(report);
+    assert_true(get(&m.f->x) == 3);
+    expect_usable(m.f, m.f->stream);
+}

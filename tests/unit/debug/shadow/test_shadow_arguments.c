@@ -1,0 +1,468 @@
+/* Shadow: what it tells of a call at fault. Its arguments, its nodes in a new capture, or what came before it. */
+#include "tests/support/test.h"
+#include "tests/support/tools/finding_support.h"
+
+#include <breakgraph/shadow.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+/* y = x * rows * factor * bytes, and twice that if it is doubled; unused is read by nobody. */
+BG_OP(typed, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows), BG_VALUE(double, factor), BG_VALUE(size_t, bytes),
+      BG_VALUE(bool, doubled), BG_VALUE(int, unused))
+{
+    double factor = args->rows * args->factor * (double)args->bytes * (args->doubled ? 2 : 1);
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)factor, N, stream));
+}
+
+typedef struct setting {
+    float factor;
+} setting;
+
+BG_OP(configured, BG_IN(x), BG_OUT(y), BG_VALUE(const setting *, config))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->config->factor, N, stream));
+}
+
+/* As many rows as x has. */
+BG_OP(copy_rows, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 1, (size_t)args->x.dim[0], stream));
+}
+
+/* What forward sets, and the body reads: no argument has it. */
+static struct {
+    float factor;
+    bool again;
+} hidden;
+
+BG_OP(secret, BG_IN(x), BG_OUT(y))
+{
+    cudaError_t error = bgk_scale(args->y.data, args->x.data, hidden.factor, N, stream);
+    if (error == cudaSuccess && hidden.again)
+        error = bgk_add(args->y.data, args->y.data, args->x.data, N, stream);
+    return from_cuda(error);
+}
+
+/* Does something else where it is captured. */
+BG_OP(two_faced, BG_IN(x), BG_OUT(y))
+{
+    enum cudaStreamCaptureStatus capturing;
+    cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
+    if (error != cudaSuccess)
+        return from_cuda(error);
+    return from_cuda(
+        bgk_scale(args->y.data, args->x.data, capturing == cudaStreamCaptureStatusNone ? 2 : 3, N, stream));
+}
+
+BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = args->factor);
+}
+
+/* Its padding holds something else in each pass. An assignment need not copy padding. */
+typedef struct padded {
+    char first;
+    int middle;
+} padded;
+
+static void fill_padded(padded *p, int pass, int middle)
+{
+    char bytes[sizeof *p];
+    memset(bytes, 17 * (pass + 1), sizeof bytes);
+    bytes[offsetof(padded, first)] = 1;
+    memcpy(bytes + offsetof(padded, middle), &middle, sizeof middle);
+    memcpy(p, bytes, sizeof bytes);
+}
+
+BG_OP(around_secret, BG_IN(x), BG_OUT(y), BG_VALUE(padded, p))
+{
+    return BG_CALL(secret, stream, .x = args->x, .y = args->y);
+}
+
+BG_EAGER_OP(eager_padded, BG_IN(x), BG_OUT(y), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
+typedef struct three {
+    int of[3];
+} three;
+
+BG_EAGER_OP(eager_three, BG_IN(x), BG_OUT(y), BG_VALUE(three, p))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)args->p.of[2], N, stream));
+}
+
+BG_EAGER_OP(eager_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+enum {
+    VALUES,
+    UNUSED,
+    POINTER,
+    SAME_CONTENTS,
+    SHAPE,
+    HIDDEN_VALUE,
+    HIDDEN_BRANCH,
+    HOST_POINTER,
+    CAPTURED_ONLY,
+    HANDED_ON,
+    OTHER_CALLS,
+    OUTSIDE,
+    MOVED_OUTPUT,
+    WHOLE_SEGMENT,
+    PADDING,
+    EAGER_PADDED,
+    EAGER_THREE,
+    EAGER_SCALE
+};
+
+typedef struct model {
+    fixture *f;
+    int kind;
+    int passes, line;
+    bool clean;
+    bg_tensor spare;
+    setting settings[8]; /* of each pass */
+} model;
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+/* The call in question; its output is y, and its line m->line. */
+static bg_status call_in_question(model *m, cudaStream_t stream)
+{
+    const fixture *f = m->f;
+    int pass = m->clean ? 0 : m->passes;
+    bg_tensor x = f->x, y = f->y;
+    typed_args typed;
+    around_secret_args around = {.x = x, .y = y};
+    eager_padded_args eager = {.x = x, .y = y};
+    void *temporary = NULL;
+
+    hidden.again = pass > 0;
+    switch (m->kind) {
+    case VALUES:
+        typed = (typed_args){.x = x, .y = y, .rows = pass - 7, .factor = pass + 0.1, .bytes = (size_t)pass + 1};
+        typed.doubled = pass > 0;
+        m->line = __LINE__ + 1;
+        return BG_CALL_ARGS(typed, stream, &typed);
+    case UNUSED:
+        m->line = __LINE__ + 1;
+        return BG_CALL(typed, stream, .x = x, .y = y, .rows = 1, .factor = 1, .bytes = 1, .unused = pass);
+    case POINTER:
+    case SAME_CONTENTS:
+        m->line = __LINE__ + 1;
+        return BG_CALL(scale, stream, .x = pass > 0 ? m->spare : x, .y = y, .factor = 2);
+    case SHAPE:
+        x.dim[0] = pass > 0 ? N / 2 : N;
+        m->line = __LINE__ + 1;
+        return BG_CALL(copy_rows, stream, .x = x, .y = y);
+    case HIDDEN_VALUE:
+    case WHOLE_SEGMENT:
+        if (m->kind == WHOLE_SEGMENT) {
+            TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
+            TRY(from_cuda(cudaFreeAsync(temporary, stream)));
+        }
+        hidden.factor = (float)pass + 0.5f;
+        hidden.again = false;
+        m->line = __LINE__ + 1;
+        return BG_CALL(secret, stream, .x = x, .y = y);
+    case HIDDEN_BRANCH:
+        hidden.factor = 2;
+        m->line = __LINE__ + 1;
+        return BG_CALL(secret, stream, .x = x, .y = y);
+    case HOST_POINTER:
+        m->line = __LINE__ + 1;
+        return BG_CALL(configured, stream, .x = x, .y = y, .config = &m->settings[pass]);
+    case CAPTURED_ONLY:
+        if (m->clean)
+            return BG_CALL(scale, stream, .x = x, .y = y, .factor = 2);
+        m->line = __LINE__ + 1;
+        return BG_CALL(two_faced, stream, .x = x, .y = y);
+    case HANDED_ON: /* to a call inside */
+        m->line = __LINE__ + 1;
+        return BG_CALL(outer, stream, .x = x, .y = y, .factor = (float)pass + 1);
+    case OTHER_CALLS:
+        m->line = __LINE__ + 1;
+        return pass > 0 ? BG_CALL(scale, stream, .x = x, .y = y, .factor = 4)
+                        : BG_CALL(copy_rows, stream, .x = x, .y = y);
+    case OUTSIDE: return from_cuda(bgk_fill(y.data, (float)pass, N, stream));
+    case MOVED_OUTPUT:
+        m->line = __LINE__ + 1;
+        return BG_CALL(scale, stream, .x = x, .y = pass > 0 ? m->spare : y, .factor = 2);
+    case PADDING:
+        fill_padded(&around.p, pass, 3);
+        hidden.factor = (float)pass + 0.5f;
+        hidden.again = false;
+        return BG_CALL_ARGS(around_secret, stream, &around);
+    case EAGER_PADDED:
+        fill_padded(&eager.p, pass, pass + 1);
+        m->line = __LINE__ + 1;
+        return BG_CALL_ARGS(eager_padded, stream, &eager);
+    case EAGER_THREE: m->line = __LINE__; return BG_CALL(eager_three, stream, .x = x, .y = y, .p = {{1, 2, pass}});
+    case EAGER_SCALE: m->line = __LINE__; return BG_CALL(eager_scale, stream, .x = x, .y = y, .factor = 2);
+    default: return BG_ERROR_OP;
+    }
+}
+
+/* Two innocent calls follow. */
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    TRY(call_in_question(m, stream));
+    m->passes++;
+    TRY(BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 3));
+    return BG_CALL(sum, stream, .x = m->f->y, .y = m->f->z);
+}
+
+static bg_report *shadow(fixture *f, int kind, bool clean, model *m)
+{
+    bg_report *report = NULL;
+
+    *m = (model){.f = f, .kind = kind, .clean = clean, .spare = f->x, .settings = {{1}, {2}, {3}, {4}, {5}}};
+    put(&f->x, 3);
+    put(&f->y, 7);
+    put(&f->z, 11);
+    EXPECT_CUDA(cudaMalloc(&m->spare.data, N * sizeof(float)));
+    put(&m->spare, kind == SAME_CONTENTS ? 3 : 5);
+    hidden.factor = 2;
+    EXPECT_OK(bg_shadow(forward, m, f->stream, NULL, &report));
+    assert_true(get(&f->x) == 3 && get(&f->z) == 11);
+    assert_true(get(&f->y) == 7 || kind == OUTSIDE); /* which no op call writes */
+    EXPECT_CUDA(cudaFree(m->spare.data));
+    return report;
+}
+
+/* One fault with these words, at that call in that line, and a note that the output differs because of it. */
+static void expect_fault(fixture *f, int kind, const char *name, const char *call, const char *const *words, int passes)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    char because[80];
+    model m;
+    bg_report *report = shadow(f, kind, false, &m);
+    bool good = bg_report_count(report) == 2 && bg_report_get(report, 0, &finding) == BG_OK &&
+                strcmp(finding.kind, name) == 0 && strcmp(finding.call, call) == 0 && finding.severity == BG_FAULT &&
+                finding.line == m.line;
+
+    for (int i = 0; words[i] != NULL; i++)
+        good = good && strstr(finding.message, words[i]) != NULL;
+    snprintf(because, sizeof because, "y of sum#0 differs from the eager pass, because of %s: ", call);
+    good = good && bg_report_get(report, 1, &finding) == BG_OK && strcmp(finding.kind, "mismatch") == 0 &&
+           finding.severity == BG_NOTE && strstr(finding.message, because) != NULL;
+    if (!good) {
+        EXPECT_OK(bg_report_write(report, BG_TEXT, "-"));
+        fail_msg("kind %d: not as expected: [%s] %s", kind, name, words[0]);
+    }
+    bg_report_destroy(report);
+    assert_int_equal(m.passes, passes);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* The pass runs eagerly, is captured, and runs eagerly once more, to see whether it repeats; that explains it. */
+FIXTURE_TEST(test_arguments)
+{
+    expect_fault(
+        f, VALUES, "frozen-value", "typed#0",
+        WORDS("rows is -6 in the graph, -7 in the eager pass; factor is 1.1 in the graph, 0.1 in the eager pass; "
+              "bytes is 2 in the graph, 1 in the eager pass; doubled is true in the graph, false in the eager "
+              "pass",
+              ", and so y of typed#0 differs: 64 of 64 elements (f32)"),
+        3);
+    expect_fault(f, POINTER, "unstable-pointer", "scale#0",
+                 WORDS("x is at 0x", " in the eager pass, and so y of scale#0 differs: "), 3);
+    expect_fault(
+        f, SHAPE, "frozen-value", "copy_rows#0",
+        WORDS("x is f32 [32] in the graph, f32 [64] in the eager pass, and so y of copy_rows#0 differs: 32 of"), 3);
+    expect_fault(f, HANDED_ON, "frozen-value", "outer#0", WORDS("factor is 2 in the graph, 1 in the eager pass"), 3);
+}
+
+/* The pass is captured once more. */
+FIXTURE_TEST(test_nodes)
+{
+    expect_fault(f, HIDDEN_VALUE, "frozen-value", "secret#0",
+                 WORDS("kernel parameter 3 differs between the graph and a new capture: ",
+                       "1.5 (as integer 1069547520) in the graph", " in the new capture; segment 0, node 0",
+                       ", and so y of secret#0 differs: 64 of"),
+                 4);
+    expect_fault(f, HOST_POINTER, "frozen-value", "configured#0",
+                 WORDS("kernel parameter 3 differs between the graph and a new capture", ", and so y of configured#0"),
+                 4);
+    expect_fault(f, WHOLE_SEGMENT, "frozen-value", "secret#0",
+                 WORDS("kernel parameter 3 differs", ", and so y of secret#0 differs: 64 of"), 4);
+}
+
+/* Padding is no cause: what a new capture tells is. */
+FIXTURE_TEST(test_padding)
+{
+    model m;
+    bg_report *report = shadow(f, PADDING, false, &m);
+    bg_finding finding = BG_FINDING_INIT;
+
+    assert_int_equal(bg_report_count(report), 2);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "frozen-value");
+    assert_string_equal(finding.call, "around_secret#0/secret#0");
+    assert_non_null(strstr(finding.message, "kernel parameter 3 differs between the graph and a new capture"));
+    bg_report_destroy(report);
+}
+
+FIXTURE_TEST(test_eager_struct)
+{
+    model m;
+    bg_report *report = shadow(f, EAGER_PADDED, false, &m);
+    bg_finding finding = BG_FINDING_INIT;
+
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "mismatch-origin");
+    assert_non_null(strstr(finding.message, "p (8 bytes) at offset "));
+    assert_non_null(strstr(finding.message, "; those bytes may be padding; y of eager_padded#0 differs from the eager "
+                                            "pass on the same inputs: 64 of"));
+    bg_report_destroy(report);
+    expect_fault(f, EAGER_THREE, "frozen-value", "eager_three#0",
+                 WORDS("p (12 bytes) at offset 8 is 1 in the graph, 0 in the eager pass, and so y of eager_three#0"),
+                 3);
+}
+
+FIXTURE_TEST(test_unexplained)
+{
+    expect_fault(f, CAPTURED_ONLY, "mismatch-origin", "two_faced#0",
+                 WORDS("y of two_faced#0 differs from the eager pass on the same inputs, with the same arguments and "
+                       "nodes: 64 of"),
+                 4);
+}
+
+/* In the eager pass the body launches one kernel, when captured two. The new capture makes two as well: so that it
+ * tells of the branch, forward goes back to one in its third run. */
+static bg_status branch(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    hidden.factor = 2;
+    hidden.again = m->passes++ == 1;
+    m->line = __LINE__ + 1;
+    return BG_CALL(secret, stream, .x = m->f->x, .y = m->f->y);
+}
+
+FIXTURE_TEST(test_branch)
+{
+    model m = {.f = f};
+    bg_report *report = NULL;
+
+    put(&f->x, 3);
+    put(&f->y, 7);
+    EXPECT_OK(bg_shadow(branch, &m, f->stream, NULL, &report));
+    EXPECT_FINDING(
+        report, "frozen-control-flow", "secret#0", m.line,
+        "secret#0 makes different nodes in the graph and a new capture: 2 in the graph, 1 in the new capture");
+}
+
+/* A call that comes after others than in the eager pass gets its inputs, and is innocent. */
+FIXTURE_TEST(test_after_other_calls)
+{
+    model m;
+    bg_report *report = shadow(f, OTHER_CALLS, false, &m);
+    bg_finding finding = BG_FINDING_INIT;
+
+    for (int i = 0; i < bg_report_count(report); i++) {
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        assert_string_equal(finding.kind, finding.severity == BG_FAULT ? "frozen-control-flow" : "mismatch");
+        assert_true(strcmp(finding.call, "sum#0") != 0 || finding.severity == BG_NOTE);
+    }
+    assert_non_null(strstr(finding.message, "because of "));
+    bg_report_destroy(report);
+}
+
+/* No call is at fault where work between the calls is; what is known is said. */
+FIXTURE_TEST(test_outside)
+{
+    model m;
+    bg_report *report = shadow(f, OUTSIDE, false, &m);
+    EXPECT_FINDING(report, "mismatch", "sum#0", 0,
+                   "y of sum#0 differs from the eager pass; the first input that differs is x of scale#0, and no op "
+                   "call has made the difference: 64 of 64");
+}
+
+/* The eager pass leaves it where the next call reads it, and the graph elsewhere. */
+FIXTURE_TEST(test_moved_output)
+{
+    expect_fault(f, MOVED_OUTPUT, "unstable-pointer", "scale#0",
+                 WORDS("y is at 0x", " in the eager pass, where it is read as x of scale#1"), 3);
+}
+
+FIXTURE_TEST(test_clean)
+{
+    model m;
+    for (int kind = VALUES; kind <= EAGER_SCALE; kind++)
+        EXPECT_NO_FINDING(shadow(f, kind, true, &m));
+    EXPECT_NO_FINDING(shadow(f, UNUSED, false, &m));
+    EXPECT_NO_FINDING(shadow(f, SAME_CONTENTS, false, &m));
+}
+
+/* A replay that is explained by one more capture leaves what it leaves without a tool; there is one such capture for
+ * each graph. */
+FIXTURE_TEST(test_replay)
+{
+    model m = {.f = f, .kind = HIDDEN_VALUE, .settings = {{1}, {2}, {3}, {4}, {5}}};
+    bg_graph *graph = NULL;
+
+    put(&f->x, 3);
+    put(&f->z, 0);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, forward, &m, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.passes, 4);
+    assert_true(get(&f->y) == 1.5f && get(&f->z) == 6);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.passes, 5);
+    assert_true(get(&f->y) == 1.5f && get(&f->z) == 6);
+    bg_graph_destroy(graph);
+}
+
+/* What the program changes by bg_graph_args is no fault, and told once. */
+FIXTURE_TEST(test_changed_arguments)
+{
+    model m = {.f = f, .kind = EAGER_SCALE};
+    eager_scale_args *args;
+    bg_graph *graph = NULL;
+    char text[8192];
+    FILE *file;
+
+    put(&f->x, 3);
+    put(&f->z, 0);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, forward, &m, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    args = bg_graph_args(graph, "eager_scale#0", sizeof *args);
+    assert_non_null(args);
+    args->factor = 5;
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, f->stream));
+    kept_errors(file, text, sizeof text);
+    assert_true(get(&f->y) == 15);
+    assert_non_null(strstr(text, "note [frozen-value] eager_scale#0"));
+    assert_non_null(strstr(text, "factor is 5 in the graph"));
+    assert_non_null(strstr(text, "note [mismatch] sum#0"));
+    assert_null(strstr(text, "fault ["));
+    assert_null(strstr(text, "nondeterministic"));
+    bg_graph_destroy(graph);
+}

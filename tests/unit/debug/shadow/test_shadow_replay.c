@@ -1,0 +1,561 @@
+/* BG_SHADOW: every replay beside the pass itself, and what the program sees of it. Ops beside their references. */
+#include "tests/support/test.h"
+#include "tests/support/tools/finding_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hostcuda/hostcuda.h>
+
+#pragma weak hostcuda_seed
+#pragma weak hostcuda_count_live
+
+enum { SEEDS = 20 };
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* y += x, in place of what is there. */
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+/* The result in memory of its own. */
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static bg_status scale_reference(void *user, cudaStream_t stream)
+{
+    const scale_args *args = user;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor * 2, N, stream));
+}
+
+static bg_status sum_reference(void *user, cudaStream_t stream)
+{
+    const sum_args *args = user;
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+typedef struct model {
+    fixture *f;
+    float factor; /* that forward gives by value */
+    bool fails;   /* where it runs again */
+    bool allocates;
+    int passes, line;
+} model;
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    void *temporary = NULL;
+
+    if (m->passes++ > 0 && m->fails)
+        return BG_ERROR_OP;
+    if (m->allocates)
+        TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
+    m->line = __LINE__ + 1;
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
+    if (m->allocates) {
+        TRY(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
+        TRY(from_cuda(cudaFreeAsync(temporary, stream)));
+    }
+    TRY(BG_CALL(move, stream, .x = f->y, .y = f->y, .factor = 2));
+    return BG_CALL(sum, stream, .x = f->y, .y = f->z);
+}
+
+/* ---- what a program sees ---- */
+
+static bg_graph *capture(model *m, const char *shadow)
+{
+    bg_graph *graph = NULL;
+    assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
+    m->passes = 0;
+    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    assert_int_equal(m->passes, 1);
+    return graph;
+}
+
+/* z += 2 * factor * x, at capture and in each replay: what the program finds is one replay's, not what the shadow did.
+ */
+FIXTURE_TEST(test_state_is_kept)
+{
+    static const char *const modes[] = {"0", "1", "calls"};
+    for (int k = 0; k < 3; k++) {
+        model m = {.f = f, .factor = 2};
+        bg_graph *graph;
+        char text[4096];
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        graph = capture(&m, modes[k]);
+        file = keep_errors();
+        for (int i = 1; i <= 4; i++) {
+            EXPECT_OK(bg_replay(graph, m.f->stream));
+            assert_true(get(&m.f->z) == 12 * (float)(i + 1));
+        }
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
+        assert_int_equal(m.passes, k == 0 ? 1 : 5);
+        assert_int_equal(info_of(graph).replays, 4);
+        bg_graph_destroy(graph);
+    }
+}
+
+static bg_status count_in_no_op(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+}
+
+/* A tensor that no op call has, but options.state of the capture. */
+FIXTURE_TEST(test_options_state)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    put(&f->x, 3);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    {
+        const bg_tensor kept[] = {f->z};
+        options.state = kept;
+        options.state_count = 1;
+        EXPECT_OK(bg_capture_forward(&graph, count_in_no_op, f, f->stream, &options));
+    }
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (int i = 1; i <= 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 3 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
+typedef struct releasing {
+    fixture *f;
+    bg_pool *pool;
+} releasing;
+
+/* The block is dead when the pass ends: scratch of the pass that runs eagerly lies in its place, none of the replay's.
+ */
+static bg_status release_a_block(void *user, cudaStream_t stream)
+{
+    const releasing *p = user;
+    bg_tensor block = p->f->x;
+    TRY(bg_pool_alloc(p->pool, N * sizeof(float), &block.data));
+    TRY(BG_CALL(scale, stream, .x = p->f->x, .y = block, .factor = 5));
+    bg_pool_release(p->pool, block.data);
+    return BG_CALL(move, stream, .x = p->f->x, .y = p->f->y, .factor = 2);
+}
+
+FIXTURE_TEST(test_released_blocks_are_nobodys)
+{
+    static const char *const modes[] = {"1", "calls"};
+    releasing p = {.f = f};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    EXPECT_OK(bg_pool_create(&p.pool, NULL));
+    options.pool = p.pool;
+    options.launch_segments = false;
+    put(&p.f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        char text[4096];
+        FILE *file;
+        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, release_a_block, &p, p.f->stream, &options));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        file = keep_errors();
+        EXPECT_OK(bg_replay(graph, p.f->stream));
+        assert_true(get(&p.f->y) == 6);
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
+        bg_graph_destroy(graph);
+    }
+    bg_pool_destroy(p.pool);
+}
+
+BG_EAGER_OP(count, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+static bg_status count_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(count, stream, .x = f->x, .y = f->y);
+}
+
+/* What a replay is told to write elsewhere is written once, too; it differs from what the pass does, which is no fault.
+ */
+FIXTURE_TEST(test_changed_arguments)
+{
+    static const char *const modes[] = {"1", "calls"};
+
+    put(&f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        count_args *args;
+        char text[8192];
+        FILE *file;
+
+        put(&f->y, 0);
+        put(&f->z, 0);
+        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, count_alone, f, f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        args = bg_graph_args(graph, "count#0", sizeof *args);
+        assert_non_null(args);
+        args->y = f->z;
+        file = keep_errors();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_non_null(strstr(kept_errors(file, text, sizeof text), "note [unstable-pointer] count#0"));
+        assert_null(strstr(text, "fault "));
+        assert_true(get(&f->y) == 6 && get(&f->z) == 6);
+        bg_graph_destroy(graph);
+    }
+}
+
+/* What forward gives by value now, and gave at capture. */
+FIXTURE_TEST(test_frozen)
+{
+    model m = {.f = f, .factor = 2};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    graph = capture(&m, "1");
+    m.factor = 5;
+    put(&m.f->z, 0);
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    kept_errors(file, text, sizeof text);
+    assert_true(get(&m.f->z) == 24); /* the replays' results */
+    assert_non_null(strstr(text, "fault [frozen-value] scale#0"));
+    assert_non_null(strstr(text, "factor is 2 in the graph, 5 in the"));
+    assert_null(strstr(strstr(text, "fault") + 1, "fault")); /* the cause alone */
+    assert_non_null(strstr(text, "note [mismatch] sum#0"));
+    assert_null(strstr(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0")); /* once */
+    bg_graph_destroy(graph);
+}
+
+/* A tolerance of the environment's, for the op that is at fault. */
+FIXTURE_TEST(test_tolerance)
+{
+    model m = {.f = f, .factor = 2};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    assert_int_equal(setenv("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0", 1), 0);
+    graph = capture(&m, "1");
+    assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    m.factor = 2.01f;
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_string_equal(kept_errors(file, text, sizeof text), "");
+    m.factor = 2.1f;
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
+    bg_graph_destroy(graph);
+}
+
+/* A segment that cannot be taken apart is compared where it ends. */
+FIXTURE_TEST(test_memory_nodes)
+{
+    model m = {.f = f, .factor = 2, .allocates = true};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 0);
+    graph = capture(&m, "calls");
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_string_equal(kept_errors(file, text, sizeof text), "");
+    assert_true(get(&m.f->z) == 24);
+    m.factor = 4;
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
+    assert_true(get(&m.f->z) == 36);
+    bg_graph_destroy(graph);
+}
+
+/* A pass that cannot run again is told of, and the replay is as good as any. */
+FIXTURE_TEST(test_failing_pass)
+{
+    model m = {.f = f, .factor = 2, .fails = true};
+    char text[4096];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 0);
+    graph = capture(&m, "1");
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "could not be compared with the pass"));
+    assert_true(get(&m.f->z) == 24);
+    bg_graph_destroy(graph);
+    expect_usable(m.f, m.f->stream);
+}
+
+/* While someone captures in the mode that forbids what waits and allocates in any thread. */
+FIXTURE_TEST(test_beside_a_capture)
+{
+    static const char *const modes[] = {"1", "calls"};
+    for (int k = 0; k < 2; k++) {
+        model m = {.f = f, .factor = 2};
+        cudaGraph_t captured = NULL;
+        char text[4096];
+        bg_graph *graph;
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        graph = capture(&m, modes[k]);
+        EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
+        file = keep_errors();
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
+        EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
+        EXPECT_CUDA(cudaGraphDestroy(captured));
+        assert_true(get(&m.f->z) == 24);
+        assert_int_equal(m.passes, 2);
+        bg_graph_destroy(graph);
+    }
+}
+
+static bg_status fork_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
+}
+
+static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    options.join_at_end = true;
+    put(&f->x, 3);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        bg_graph *graph = NULL;
+        char text[4096];
+        FILE *file;
+
+        hostcuda_seed(seed);
+        assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        file = keep_errors();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
+        assert_true(get(&f->y) == y && get(&f->z) == z);
+        bg_graph_destroy(graph);
+    }
+    hostcuda_seed(0);
+}
+
+/* Plain work on a fork that nothing joins but the break. */
+static bg_status join_by_a_break(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    for (int i = 1; i <= 20; i++)
+        TRY(from_cuda(bgk_fill(f->y.data, (float)i, N, f->other)));
+    TRY(bg_break(stream));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+/* What the end of the capture joins, or a break, the eager pass joins, too. */
+FIXTURE_TEST(test_joins)
+{
+    if (hostcuda_seed == NULL) {
+        print_message("skipped: only the host device has schedules by seed\n");
+        skip();
+    }
+    shadow_silently(f, fork_alone, 12, 9);
+    shadow_silently(f, join_by_a_break, 20, 60);
+}
+
+FIXTURE_TEST(test_bad_values)
+{
+    static const char *const tolerances[] = {"rel",
+                                             "rel=",
+                                             "rel=-1",
+                                             "abs=x",
+                                             "f32=1",
+                                             ":abs=1",
+                                             "!scale:abs=1",
+                                             "sca le:ulp=1",
+                                             "ulp=1.5",
+                                             "rel=1e-3;;f99:q=1",
+                                             "rel=nan",
+                                             "rel=.nan",
+                                             "abs=1e400",
+                                             "abs=0x1",
+                                             "rel=1e3e3",
+                                             "abs=.",
+                                             "ulp=99999999999999999999"};
+    model m = {.f = f, .factor = 2};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_report *report = NULL;
+
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        options.tolerances = tolerances[i];
+        EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("options.tolerances");
+        assert_null(report);
+        EXPECT_STATUS(bg_tolerances_check(tolerances[i]), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("tolerances: ");
+    }
+    EXPECT_STATUS(bg_tolerances_check(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_OK(bg_tolerances_check(""));
+    EXPECT_OK(bg_tolerances_check(" ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;"));
+    options.tolerances = " ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;";
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, &options, &report));
+    bg_report_destroy(report);
+    expect_usable(m.f, m.f->stream);
+}
+
+/* ---- references ---- */
+
+FIXTURE_TEST(test_references)
+{
+    model m = {.f = f, .factor = 2};
+    bg_report *report = NULL;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 1);
+    EXPECT_OK(bg_op_set_attributes("sum", ATTRIBUTES(.reference = sum_reference)));
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
+    EXPECT_NO_FINDING(report);
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = scale_reference)));
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
+    EXPECT_OK(bg_op_set_attributes("sum", NULL));
+    EXPECT_FINDING(report, "differs-from-reference", "scale#0", m.line, "64 of 64 elements (f32) differ");
+    assert_true(get(&m.f->x) == 3 && get(&m.f->z) == 1);
+}
+
+static bg_status failing_reference(void *user, cudaStream_t stream)
+{
+    (void)user;
+    (void)stream;
+    return BG_ERROR_UNSUPPORTED;
+}
+
+FIXTURE_TEST(test_failing_reference)
+{
+    model m = {.f = f, .factor = 2};
+    bg_report *report = NULL;
+
+    put(&m.f->z, 1);
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
+    EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, NULL, &report), BG_ERROR_UNSUPPORTED);
+    EXPECT_ERROR("the reference of scale, for call scale#0");
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
+    assert_null(report);
+    assert_true(get(&m.f->z) == 1);
+    expect_usable(m.f, m.f->stream);
+}
+
+BG_OP(around, BG_IN(x), BG_OUT(y))
+{
+    return BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 2);
+}
+
+static bg_status around_reference(void *user, cudaStream_t stream)
+{
+    const around_args *args = user;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+static bg_status around_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(around, stream, .x = f->x, .y = f->y);
+}
+
+/* Inside a call that has one, too: nothing of it stays from replay to replay. */
+FIXTURE_TEST(test_failing_inner_reference)
+{
+    bg_graph *graph = NULL;
+    size_t blocks = 0;
+    char text[4096];
+    FILE *file;
+
+    if (hostcuda_count_live == NULL) {
+        print_message("skipped: only the host device counts what a program holds\n");
+        skip();
+    }
+    EXPECT_OK(bg_op_set_attributes("around", ATTRIBUTES(.reference = around_reference)));
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    file = keep_errors();
+    for (int i = 0; i < 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
+    }
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "the reference of scale"));
+    assert_int_equal(hostcuda_count_live().blocks, blocks);
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
+    EXPECT_OK(bg_op_set_attributes("around", NULL));
+    bg_graph_destroy(graph);
+}
+
+/* A malformed variable fails the beginning of a capture, before the pass runs and anything is written. */
+FIXTURE_TEST(test_bad_environment)
+{
+    static const struct {
+        const char *shadow, *tolerance, *named;
+    } cases[] = {{"2", "", "BG_SHADOW"}, {"1", "rel", "BG_TOLERANCE"}, {"calls", "f32=1", "BG_TOLERANCE"}};
+    model m = {.f = f, .factor = 2};
+
+    put(&m.f->z, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bg_graph *graph = NULL;
+        bg_capture *begun = NULL;
+        assert_int_equal(setenv("BG_SHADOW", cases[i].shadow, 1), 0);
+        assert_int_equal(setenv("BG_TOLERANCE", cases[i].tolerance, 1), 0);
+        EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR(cases[i].named);
+        assert_null(graph);
+        EXPECT_STATUS(bg_capture_begin(&begun, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR(cases[i].named);
+        assert_null(begun);
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    }
+    assert_int_equal(m.passes, 0);
+    assert_true(get(&m.f->z) == 7);
+    expect_usable(m.f, m.f->stream);
+}

@@ -1,0 +1,201 @@
+/* bg_step names the call that NaN and infinities are born in. */
+#include "tests/support/test.h"
+#include "tests/support/scale.h"
+#include "tests/support/tools/step_support.h"
+
+#include <math.h>
+#include <string.h>
+
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 1.1f, N, stream));
+}
+
+/* 0 / 0 in one element of y, and 1 / 0 in another, where poison is set. */
+BG_OP(spoil, BG_IN(x), BG_OUT(y), BG_VALUE(int, poison))
+{
+    static const unsigned bits[] = {0x7fc00000, 0x7f800000};
+    float *y = args->y.data;
+    bg_status status = from_cuda(bgk_scale(y, args->x.data, 1, N, stream));
+    for (int i = 0; i < 2 && status == BG_OK; i++)
+        if (args->poison & 1 << i)
+            status = from_cuda(cudaMemcpyAsync(y + 5 + i, &bits[i], sizeof bits[i], cudaMemcpyHostToDevice, stream));
+    return status;
+}
+
+static int poison;
+
+static bg_status spoiled(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    for (int i = 0; i < 10; i++)
+        BG_CALL(spoil, stream, .x = i % 2 ? f->y : f->x, .y = i % 2 ? f->x : f->y, .poison = i == 6 ? poison : 0);
+    return BG_OK;
+}
+
+FIXTURE_TEST(test_nan_is_named_where_it_is_born)
+{
+    bg_finding finding;
+    bg_report *report;
+    for (poison = 0; poison < 4; poison++) {
+        bg_graph *graph = capture_pass(f, spoiled);
+        for (int round = 0; round < 2; round++) { /* the second over what the first has left */
+            put(&f->x, 1);
+            report = step_noting(f, graph);
+            assert_int_equal(count_findings(report, "nan-origin"), poison & 1);
+            assert_int_equal(count_findings(report, "inf-origin"), poison >> 1);
+            assert_int_equal(bg_report_count(report), (poison & 1) + (poison >> 1));
+            for (int i = 0, calls = 0; i < step_seen.count; i++) {
+                bool last = i + 1 == step_seen.count || strcmp(step_seen.calls[i], step_seen.calls[i + 1]) != 0;
+                calls += last;
+                assert_int_equal(step_seen.nan[i], last && calls > 6 ? poison & 1 : 0);
+                assert_int_equal(step_seen.inf[i], last && calls > 6 ? poison >> 1 : 0);
+            }
+            if (poison & 1) {
+                finding = the_finding(report, "nan-origin");
+                assert_int_equal(finding.severity, BG_WARNING);
+                assert_string_equal(finding.call, "spoil#6");
+                expect_in(finding.file, "test_step_nan.c");
+                expect_in(finding.message, "y of spoil#6 holds 1 NaN (of 64 elements), the first at index 5");
+            }
+            if (poison & 2)
+                expect_in(the_finding(report, "inf-origin").message,
+                          "holds 1 infinities (of 64 elements), the first at "
+                          "index 6");
+            bg_report_destroy(report);
+        }
+        bg_graph_destroy(graph);
+    }
+    put(&f->x, 1);
+    put(&f->y, 1);
+}
+
+/* The NaN comes after the break. */
+BG_OP(spoil_behind_a_break, BG_IN(x), BG_INOUT(y), BG_VALUE(int, poison))
+{
+    bg_status status = BG_CALL(move, stream, .x = args->x, .y = args->y);
+    return status != BG_OK ? status
+                           : from_cuda(bgk_scale(args->y.data, args->y.data, args->poison ? NAN : 1, N, stream));
+}
+
+static bg_status spoiled_behind_a_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(spoil_behind_a_break, stream, .x = f->x, .y = f->y, .poison = poison == 0);
+    BG_CALL(spoil_behind_a_break, stream, .x = f->y, .y = f->z, .poison = poison == 1);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 1);
+}
+
+FIXTURE_TEST(test_nan_behind_a_break)
+{
+    static const char *const calls[] = {"spoil_behind_a_break#0", "spoil_behind_a_break#1"};
+    for (poison = 0; poison < 3; poison++) {
+        bg_report *report;
+        bg_graph *graph;
+        put(&f->x, 1);
+        put(&f->y, 1);
+        put(&f->z, 1);
+        graph = capture_pass(f, spoiled_behind_a_break);
+        put(&f->y, 1);
+        put(&f->z, 1);
+        report = step_noting(f, graph);
+        assert_int_equal(bg_report_count(report), poison < 2);
+        if (poison < 2)
+            assert_string_equal(the_finding(report, "nan-origin").call, calls[poison]);
+        bg_report_destroy(report);
+        bg_graph_destroy(graph);
+    }
+    put(&f->y, 1);
+    put(&f->z, 1);
+}
+
+static int count_nan_from(fixture *f, bg_graph *graph, const char *from)
+{
+    bg_report *report;
+    int count;
+    put(&f->x, 1);
+    put(&f->y, 1);
+    put(&f->z, 1);
+    EXPECT_OK(bg_step_from(graph, f->stream, from, NULL, NULL, &report));
+    count = count_findings(report, "nan-origin");
+    bg_report_destroy(report);
+    return count;
+}
+
+/* Of a call that began before, the inputs are unknown. */
+FIXTURE_TEST(test_nan_from)
+{
+    bg_graph *graph;
+    poison = 1;
+    put(&f->x, 1);
+    graph = capture_pass(f, spoiled_behind_a_break);
+    assert_int_equal(count_nan_from(f, graph, "0"), 1);
+    assert_int_equal(count_nan_from(f, graph, "spoil_behind_a_break#1/move#0"), 1); /* where it begins */
+    assert_int_equal(count_nan_from(f, graph, "3"), 0);                             /* the node behind its break */
+    assert_int_equal(count_nan_from(f, graph, "scale#0"), 0);                       /* which reads the NaN */
+    bg_graph_destroy(graph);
+    put(&f->y, 1);
+    put(&f->z, 1);
+}
+
+static void *elsewhere; /* where the next leaves its result */
+
+BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
+{
+    static const unsigned bits = 0x7fc00000;
+    float *y = elsewhere;
+    args->y.data = y;
+    bg_status status = from_cuda(bgk_scale(y, args->x.data, 1, N, stream));
+    return status != BG_OK ? status
+                           : from_cuda(cudaMemcpyAsync(y + 9, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
+}
+
+static bg_status spoiled_eagerly(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
+    BG_CALL(spoil_eagerly, stream, .x = f->y, .y = f->z);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 1);
+}
+
+FIXTURE_TEST(test_nan_of_an_eager_call)
+{
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
+    put(&f->x, 1);
+    bg_graph *graph = capture_pass(f, spoiled_eagerly);
+    report = step_noting(f, graph);
+    assert_string_equal(the_finding(report, "nan-origin").call, "spoil_eagerly#0");
+    assert_int_equal(bg_report_count(report), 1);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(elsewhere));
+    elsewhere = NULL;
+    put(&f->z, 1);
+    put(&f->y, 1);
+}
+
+/* A tensor of the host's is not read by the device. */
+static float host_table[N];
+
+BG_OP(from_table, BG_IN(table), BG_OUT(y))
+{
+    return from_cuda(bgk_fill(args->y.data, ((const float *)args->table.data)[0], N, stream));
+}
+
+static bg_status with_host_tensor(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(from_table, stream, .table = bg_tensor_1d(host_table, BG_F32, N), .y = f->y);
+}
+
+FIXTURE_TEST(test_host_tensor)
+{
+    bg_graph *graph = capture_pass(f, with_host_tensor);
+    bg_report *report = step_noting(f, graph);
+    expect_in(the_finding(report, "not-counted").message,
+              "table of from_table#0 is in memory that the device cannot access");
+    assert_int_equal(bg_report_count(report), 1);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}

@@ -1,0 +1,169 @@
+/* What the driver says of pointers: buffer ids, ranges, attributes, registered host memory. */
+#include "tests/support/test.h"
+#include "tests/support/cuda_support.h"
+
+#include <cudaTypedefs.h>
+
+#include "tests/support/kernels/graph_kernels.h"
+
+static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+static PFN_cuPointerGetAttributes_v7000 pointer_attributes;
+static PFN_cuMemGetAddressRange_v3020 address_range;
+
+static cudaStream_t stream;
+
+static int setup(void **state)
+{
+    (void)state;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    driver_entry("cuPointerGetAttribute", 4000, &pointer_attribute);
+    driver_entry("cuPointerGetAttributes", 7000, &pointer_attributes);
+    driver_entry("cuMemGetAddressRange", 3020, &address_range);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    return 0;
+}
+
+static unsigned long long id_of(const void *pointer)
+{
+    unsigned long long id = 0;
+    CU_OK(pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)pointer));
+    assert_true(id != 0);
+    return id;
+}
+
+static CUresult try_id(const void *pointer)
+{
+    unsigned long long id = 0;
+    return pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)pointer);
+}
+
+TEST(test_buffer_ids)
+{
+    char *first = device_memory(1000), *second = device_memory(1000), *ordered = NULL, *pinned = NULL, pageable = 0;
+    unsigned long long id = id_of(first);
+    assert_true(id_of(first + 999) == id);
+    assert_true(id_of(second) != id);
+    OK(cudaMallocAsync((void **)&ordered, 1000, stream));
+    assert_true(id_of(ordered) != id);
+    OK(cudaFreeAsync(ordered, stream));
+    OK(cudaMallocHost((void **)&pinned, 1000));
+    assert_true(id_of(pinned + 5) == id_of(pinned));
+    CU_EXPECT(try_id(&pageable), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(first));
+    CU_EXPECT(try_id(first), CUDA_ERROR_INVALID_VALUE);
+    first = device_memory(1000);
+    assert_true(id_of(first) != id);
+    OK(cudaFree(first));
+    OK(cudaFree(second));
+    OK(cudaStreamSynchronize(stream));
+}
+
+TEST(test_ranges)
+{
+    char *memory = device_memory(4096), on_stack = 0;
+    CUdeviceptr inside = (CUdeviceptr)(uintptr_t)(memory + 1234), base = 0;
+    size_t bytes = 0;
+    void *start = NULL;
+    unsigned type = 0;
+    int device = -1;
+    CU_OK(address_range(&base, &bytes, inside));
+    assert_true(base == (CUdeviceptr)(uintptr_t)memory);
+    assert_true(bytes >= 4096);
+    CU_OK(address_range(&base, NULL, inside));
+    CU_OK(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, inside));
+    assert_ptr_equal(start, memory);
+    CU_OK(pointer_attribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, inside));
+    assert_true(bytes >= 4096);
+    CU_OK(pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside));
+    assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+    CU_OK(pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, inside));
+    assert_int_equal(device, 0);
+    CU_EXPECT(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_HOST_POINTER, inside), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(address_range(&base, &bytes, (CUdeviceptr)(uintptr_t)&on_stack), CUDA_ERROR_NOT_FOUND);
+    CU_EXPECT(pointer_attribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaFree(memory));
+}
+
+TEST(test_many_attributes)
+{
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    unsigned type = 99;
+    unsigned long long id = 99;
+    void *start = &type, *memory = device_memory(64), *pinned = NULL, *on_host = NULL;
+    size_t bytes = 99;
+    void *data[] = {&type, &id, &start, &bytes, &on_host};
+    int pageable = 0;
+    CU_OK(pointer_attributes(5, names, data, (CUdeviceptr)(uintptr_t)&pageable));
+    assert_int_equal(type, 0);
+    assert_true(id == 0);
+    assert_ptr_equal(start, &type); /* of a range that there is not, nothing is written */
+    assert_int_equal(bytes, 99);
+    assert_ptr_equal(on_host, &pageable);
+    CU_OK(pointer_attributes(5, names, data, (CUdeviceptr)(uintptr_t)memory));
+    assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+    assert_null(on_host);
+    OK(cudaFree(memory));
+    OK(cudaMallocHost(&pinned, 64));
+    CU_OK(pointer_attributes(5, names, data, (CUdeviceptr)(uintptr_t)pinned));
+    assert_int_equal(type, CU_MEMORYTYPE_HOST);
+    assert_true(id == id_of(pinned));
+    assert_ptr_equal(start, pinned);
+    assert_ptr_equal(on_host, pinned);
+    OK(cudaFreeHost(pinned));
+}
+
+/* ---- host memory that is registered ----------------------------------------------------------------------------- */
+
+static _Alignas(4096) char buffer[8192];
+
+static enum cudaMemoryType type_of(const void *pointer)
+{
+    struct cudaPointerAttributes attributes;
+    OK(cudaPointerGetAttributes(&attributes, pointer));
+    return attributes.type;
+}
+
+TEST(test_registered_memory)
+{
+    void *device = NULL;
+    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
+    assert_int_equal(type_of(buffer + 4095), cudaMemoryTypeHost);
+    unsigned long long id = id_of(buffer);
+    OK(cudaHostGetDevicePointer(&device, buffer, 0));
+    OK(gk_add(device, 11, stream)); /* the device reads and writes it */
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(*(int *)(void *)buffer, 11);
+    EXPECT_CODE(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
+    EXPECT_CODE(cudaFreeHost(buffer), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostUnregister(buffer + 16), cudaErrorInvalidValue); /* not where it begins */
+    OK(cudaHostUnregister(buffer));
+    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    EXPECT_CODE(cudaHostUnregister(buffer), cudaErrorHostMemoryNotRegistered);
+    OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
+    assert_true(id_of(buffer) != id);
+    OK(cudaHostUnregister(buffer));
+    EXPECT_CODE(cudaHostRegister(NULL, 4096, cudaHostRegisterDefault), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostRegister(buffer, 0, cudaHostRegisterDefault), cudaErrorInvalidValue);
+}
+
+/* What CUDA allocated can be neither registered nor unregistered. */
+TEST(test_pinned_memory_is_not_registered)
+{
+    void *pinned = NULL;
+    OK(cudaMallocHost(&pinned, 8192));
+    EXPECT_CODE(cudaHostRegister(pinned, 4096, cudaHostRegisterDefault), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostUnregister(pinned), cudaErrorInvalidValue);
+    OK(cudaFreeHost(pinned));
+}
+
+TEST_GROUP(setup, teardown);

@@ -1,0 +1,246 @@
+/* Variables of kernels: copied to and from by their symbol, at once, on streams, in captures and by nodes of graphs. */
+#include "tests/support/test.h"
+#include "tests/support/cuda_support.h"
+
+#include <string.h>
+
+#include "tests/support/kernels/symbol_kernels.h"
+
+enum { TABLE_BYTES = SK_COUNT * sizeof(int) };
+
+static const int VALUES[SK_COUNT] = {1, 2, 3, 4, 5, 6};
+static cudaStream_t stream;
+static int *out;
+
+static int setup(void **state)
+{
+    (void)state;
+    out = device_memory(TABLE_BYTES);
+    OK(cudaStreamCreate(&stream));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(out));
+    return 0;
+}
+
+static void set_scalar(int value)
+{
+    OK(cudaMemcpyToSymbol(sk_scalar(), &value, sizeof value, 0, cudaMemcpyHostToDevice));
+}
+
+static int get_scalar(void)
+{
+    int value = -1;
+    OK(cudaMemcpyFromSymbol(&value, sk_scalar(), sizeof value, 0, cudaMemcpyDeviceToHost));
+    return value;
+}
+
+static void expect_out(int factor)
+{
+    int host[SK_COUNT];
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < SK_COUNT; i++)
+        assert_int_equal(host[i], VALUES[i] * factor);
+}
+
+/* ---- at once, and on a stream ------------------------------------------------------------------------------------ */
+
+TEST(test_copies)
+{
+    int back = 0, host[SK_COUNT] = {0};
+    set_scalar(3);
+    OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyDefault));
+    OK(sk_scale(out, stream));
+    expect_out(3);
+    assert_int_equal(get_scalar(), 4);
+    OK(cudaMemcpyFromSymbol(host, sk_table(), 2 * sizeof(int), sizeof(int), cudaMemcpyDeviceToHost));
+    assert_int_equal(host[0], 2);
+    assert_int_equal(host[1], 3);
+    OK(cudaMemcpyFromSymbol(out, sk_table(), TABLE_BYTES, 0, cudaMemcpyDeviceToDevice));
+    expect_out(1);
+    OK(sk_set_and_get(11, &back));
+    assert_int_equal(back, 11);
+}
+
+TEST(test_copies_on_a_stream)
+{
+    int one = 1, two[] = {7, 8}, host[SK_COUNT];
+    OK(cudaMemcpyToSymbolAsync(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice, stream));
+    OK(cudaMemcpyToSymbolAsync(sk_scalar(), &one, sizeof one, 0, cudaMemcpyHostToDevice, stream));
+    OK(sk_scale(out, stream));
+    OK(cudaMemcpyToSymbolAsync(sk_table(), two, sizeof two, 2 * sizeof(int), cudaMemcpyHostToDevice, stream));
+    OK(cudaMemcpyFromSymbolAsync(host, sk_table(), sizeof host, 0, cudaMemcpyDeviceToHost, stream));
+    expect_out(1);
+    assert_int_equal(host[1], 2);
+    assert_int_equal(host[2], 7);
+    assert_int_equal(host[3], 8);
+    assert_int_equal(host[4], 5);
+}
+
+TEST(test_addresses)
+{
+    int *address = NULL;
+    size_t bytes = 0;
+    struct cudaPointerAttributes attributes;
+    OK(cudaGetSymbolSize(&bytes, sk_table()));
+    assert_int_equal(bytes, TABLE_BYTES);
+    OK(cudaGetSymbolSize(&bytes, sk_scalar()));
+    assert_int_equal(bytes, sizeof(int));
+    OK(cudaGetSymbolAddress((void **)&address, sk_scalar()));
+    OK(cudaPointerGetAttributes(&attributes, address));
+    assert_int_equal(attributes.type, cudaMemoryTypeDevice);
+    OK(cudaMemset(address, 0, sizeof *address));
+    assert_int_equal(get_scalar(), 0);
+    EXPECT_CODE(cudaGetSymbolSize(&bytes, NULL), cudaErrorInvalidSymbol);
+    EXPECT_CODE(cudaGetSymbolSize(&bytes, &bytes), cudaErrorInvalidSymbol);
+    EXPECT_CODE(cudaGetSymbolAddress((void **)&address, NULL), cudaErrorInvalidSymbol);
+}
+
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
+
+/* Each call that copies, by the same arguments. */
+struct call {
+    const void *symbol;
+    void *other;
+    size_t count, offset;
+    enum cudaMemcpyKind kind;
+};
+static cudaGraph_t graph;
+
+static cudaError_t copy_to(const struct call *c)
+{
+    return cudaMemcpyToSymbol(c->symbol, c->other, c->count, c->offset, c->kind);
+}
+static cudaError_t copy_to_async(const struct call *c)
+{
+    return cudaMemcpyToSymbolAsync(c->symbol, c->other, c->count, c->offset, c->kind, stream);
+}
+static cudaError_t add_to(const struct call *c)
+{
+    cudaGraphNode_t node = NULL;
+    return cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, c->symbol, c->other, c->count, c->offset, c->kind);
+}
+static cudaError_t copy_from(const struct call *c)
+{
+    return cudaMemcpyFromSymbol(c->other, c->symbol, c->count, c->offset, c->kind);
+}
+static cudaError_t copy_from_async(const struct call *c)
+{
+    return cudaMemcpyFromSymbolAsync(c->other, c->symbol, c->count, c->offset, c->kind, stream);
+}
+static cudaError_t add_from(const struct call *c)
+{
+    cudaGraphNode_t node = NULL;
+    return cudaGraphAddMemcpyNodeFromSymbol(&node, graph, NULL, 0, c->other, c->symbol, c->count, c->offset, c->kind);
+}
+
+static void expect_refusals(cudaError_t (*copy)(const struct call *call), enum cudaMemcpyKind wrong_way)
+{
+    int host = 0, *stray = &host;
+    const enum cudaMemcpyKind any = cudaMemcpyDefault;
+    EXPECT_CODE(copy(&(struct call){NULL, &host, sizeof host, 0, any}), cudaErrorInvalidSymbol);
+    EXPECT_CODE(copy(&(struct call){stray, &host, sizeof host, 0, any}), cudaErrorInvalidSymbol);
+    EXPECT_CODE(copy(&(struct call){sk_scalar(), NULL, sizeof host, 0, any}), cudaErrorInvalidValue);
+    EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host + 1, 0, any}), cudaErrorInvalidValue);
+    EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host, 1, any}), cudaErrorInvalidValue);
+    EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host, 0, wrong_way}), cudaErrorInvalidMemcpyDirection);
+}
+
+TEST(test_refusals)
+{
+    int host = 0;
+    OK(cudaGraphCreate(&graph, 0));
+    expect_refusals(copy_to, cudaMemcpyDeviceToHost);
+    expect_refusals(copy_to_async, cudaMemcpyDeviceToHost);
+    expect_refusals(add_to, cudaMemcpyDeviceToHost);
+    expect_refusals(copy_from, cudaMemcpyHostToDevice);
+    expect_refusals(copy_from_async, cudaMemcpyHostToDevice);
+    expect_refusals(add_from, cudaMemcpyHostToDevice);
+    EXPECT_CODE(add_to(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}), cudaErrorInvalidValue);
+    EXPECT_CODE(add_from(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}), cudaErrorInvalidValue);
+    OK(cudaGraphDestroy(graph));
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+static cudaGraphExec_t instantiate(cudaGraph_t made)
+{
+    cudaGraphExec_t exec = NULL;
+    OK(cudaGraphInstantiate(&exec, made, 0));
+    return exec;
+}
+
+/* The node reads the host's variable at each launch. */
+TEST(test_capture)
+{
+    int *factor = NULL;
+    OK(cudaMallocHost((void **)&factor, sizeof *factor));
+    OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemcpyToSymbolAsync(sk_scalar(), factor, sizeof *factor, 0, cudaMemcpyHostToDevice, stream));
+    OK(sk_scale(out, stream));
+    OK(cudaMemcpyFromSymbolAsync(factor, sk_scalar(), sizeof *factor, 0, cudaMemcpyDeviceToHost, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t exec = instantiate(graph);
+    *factor = 3;
+    for (int i = 3; i < 6; i++) {
+        OK(cudaGraphLaunch(exec, stream));
+        expect_out(i);
+        assert_int_equal(*factor, i + 1);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeHost(factor));
+}
+
+TEST(test_nodes)
+{
+    static int values[2] = {21, 22}, back[2];
+    cudaGraphNode_t in = NULL, from = NULL;
+    enum cudaGraphNodeType type;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemcpyNodeToSymbol(&in, graph, NULL, 0, sk_scalar(), &values[0], sizeof(int), 0,
+                                      cudaMemcpyHostToDevice));
+    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &in, 1, &back[0], sk_scalar(), sizeof(int), 0,
+                                        cudaMemcpyDeviceToHost));
+    OK(cudaGraphNodeGetType(in, &type));
+    assert_int_equal(type, cudaGraphNodeTypeMemcpy);
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(back[0], 21);
+
+    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, in, sk_scalar(), &values[1], sizeof(int), 0,
+                                                cudaMemcpyHostToDevice));
+    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, &back[1], sk_scalar(), sizeof(int), 0,
+                                                  cudaMemcpyDeviceToHost));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(back[1], 22);
+    OK(cudaGraphExecDestroy(exec));
+
+    OK(cudaGraphMemcpyNodeSetParamsToSymbol(in, sk_table(), values, sizeof values, sizeof(int),
+                                            cudaMemcpyHostToDevice));
+    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, sizeof(int),
+                                              cudaMemcpyDeviceToHost));
+    exec = instantiate(graph);
+    memset(back, 0, sizeof back);
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    assert_memory_equal(back, values, sizeof back);
+    EXPECT_CODE(cudaGraphMemcpyNodeSetParamsToSymbol(NULL, sk_scalar(), values, sizeof(int), 0, cudaMemcpyHostToDevice),
+                cudaErrorInvalidValue);
+    EXPECT_CODE(
+        cudaGraphExecMemcpyNodeSetParamsToSymbol(NULL, in, sk_scalar(), values, sizeof(int), 0, cudaMemcpyHostToDevice),
+        cudaErrorInvalidValue);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+TEST_GROUP(setup, teardown);

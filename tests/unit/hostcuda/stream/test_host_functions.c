@@ -1,0 +1,295 @@
+/* Programs that wait for the device without a call of CUDA, and host functions that wait for the program. All are
+ * legal: on a GPU each of them ends. A test that hangs is killed by the runner of tests. */
+#include "tests/support/test.h"
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+#include <hostcuda/hostcuda.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "breakgraph/breakgraph.h"
+#include "tests/support/child.h"
+#include "tests/support/kernels/trap.h"
+
+#define STEP(call) assert_int_equal(call, cudaSuccess)
+#pragma weak hostcuda_seed
+#pragma weak hostcuda_fail
+
+enum { BYTES = 64, SEEDS = 3 };
+
+static cudaStream_t a, b;
+static unsigned char *pinned;
+static atomic_int flag, gate;
+
+static void raise_flag(void *user)
+{
+    (void)user;
+    atomic_fetch_add(&flag, 1);
+}
+
+static void wait_for_gate(void *user)
+{
+    (void)user;
+    while (!atomic_load(&gate))
+        sched_yield();
+    atomic_fetch_add(&flag, 1);
+}
+
+static void wait_for_ever(void *user)
+{
+    (void)user;
+    for (;;)
+        (void)pause();
+}
+
+static int end_while_a_function_waits(void)
+{
+    EXPECT(cudaLaunchHostFunc(cudaStreamPerThread, wait_for_ever, NULL) == cudaSuccess);
+    EXPECT(cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady);
+    return 0;
+}
+
+/* The error of another stream comes through, though the function has not returned. */
+static int fail_while_a_function_waits(void)
+{
+    EXPECT(cudaStreamCreate(&a) == cudaSuccess);
+    EXPECT(cudaLaunchHostFunc(cudaStreamPerThread, wait_for_gate, NULL) == cudaSuccess);
+    EXPECT(cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady);
+    EXPECT(hostcuda_fail("cudaMemsetAsync@1~cudaErrorIllegalAddress") == 0);
+    EXPECT(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault) == cudaSuccess);
+    EXPECT(cudaMemsetAsync(pinned, 1, BYTES, a) == cudaSuccess);
+    EXPECT(cudaStreamSynchronize(a) == cudaErrorIllegalAddress);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    atomic_store(&gate, 1);
+    return 0;
+}
+
+static void CUDART_CB keep_error(cudaStream_t stream, cudaError_t error, void *user)
+{
+    (void)stream;
+    *(cudaError_t *)user = error;
+}
+
+/* What cudaStreamAddCallback queues is called and told of the error; what cudaLaunchHostFunc queues is not called. */
+static int call_back_after_an_error(void)
+{
+    cudaError_t told[2] = {cudaErrorUnknown, cudaErrorUnknown};
+    float *armed;
+
+    EXPECT(cudaStreamCreate(&a) == cudaSuccess);
+    EXPECT(cudaMalloc((void **)&armed, sizeof *armed) == cudaSuccess);
+    EXPECT(cudaMemset(armed, 1, sizeof *armed) == cudaSuccess);
+    EXPECT(cudaStreamAddCallback(a, keep_error, &told[0], 0) == cudaSuccess);
+    EXPECT(trap_if(armed, a) == cudaSuccess);
+    EXPECT(cudaLaunchHostFunc(a, raise_flag, NULL) == cudaSuccess);
+    EXPECT(cudaStreamAddCallback(a, keep_error, &told[1], 0) == cudaSuccess);
+    EXPECT(cudaStreamSynchronize(a) == cudaErrorLaunchFailure);
+    EXPECT(told[0] == cudaSuccess);
+    EXPECT(told[1] == cudaErrorLaunchFailure);
+    EXPECT(atomic_load(&flag) == 0);
+    return 0;
+}
+
+/* The threads of the host device are not in a child; it gets its own. */
+static int poll_in_a_child(void)
+{
+    int status;
+    pid_t child;
+
+    EXPECT(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault) == cudaSuccess);
+    EXPECT(cudaLaunchHostFunc(cudaStreamPerThread, raise_flag, NULL) == cudaSuccess);
+    while (!atomic_load(&flag))
+        sched_yield();
+    child = fork();
+    if (child == 0) {
+        atomic_store(&flag, 0);
+        if (cudaLaunchHostFunc(cudaStreamPerThread, raise_flag, NULL) != cudaSuccess)
+            _exit(1);
+        while (!atomic_load(&flag))
+            sched_yield();
+        _exit(cudaDeviceSynchronize() == cudaSuccess ? 0 : 2);
+    }
+    EXPECT(child > 0 && waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 0;
+}
+
+static int call_once(void)
+{
+    return cudaFree(NULL) == cudaErrorInitializationError ? 0 : 1;
+}
+
+TEST(test_processes)
+{
+    static const struct child children[] = {
+        {"", end_while_a_function_waits, 0, NULL},
+        {"20", end_while_a_function_waits, 0, NULL},
+        {"", fail_while_a_function_waits, 0, NULL},
+        {"", call_back_after_an_error, 0, "called __trap"},
+        {"", poll_in_a_child, 0, NULL},
+        {"fast", call_once, 0, "HOSTCUDA_PROGRESS is \"fast\"; allowed are 0 (off) to 60000 milliseconds"},
+    };
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++)
+        expect_child("HOSTCUDA_PROGRESS", &children[i]);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    STEP(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+    memset(pinned, 0, BYTES);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (hostcuda_seed)
+        hostcuda_seed(0);
+    STEP(cudaStreamDestroy(a));
+    STEP(cudaStreamDestroy(b));
+    STEP(cudaFreeHost(pinned));
+    return 0;
+}
+
+/* Each test under some seeds; on a GPU once. */
+static void under_seeds(void (*test)(void))
+{
+    test();
+    for (unsigned long long seed = 1; hostcuda_seed && seed <= SEEDS; seed++) {
+        hostcuda_seed(seed);
+        test();
+    }
+}
+
+static void poll_flag(void)
+{
+    atomic_store(&flag, 0);
+    STEP(cudaLaunchHostFunc(a, raise_flag, NULL));
+    while (!atomic_load(&flag))
+        sched_yield();
+    STEP(cudaStreamSynchronize(a));
+    assert_int_equal(atomic_load(&flag), 1);
+}
+
+TEST_F(test_poll_a_flag_that_a_host_function_sets, setup, teardown, void *state)
+{
+    under_seeds(poll_flag);
+}
+
+static void poll_memory(void)
+{
+    volatile const unsigned char *last = &pinned[BYTES - 1];
+    memset(pinned, 0, BYTES);
+    STEP(cudaMemsetAsync(pinned, 7, BYTES, a));
+    while (*last != 7)
+        sched_yield();
+    STEP(cudaStreamSynchronize(a));
+}
+
+TEST_F(test_poll_memory_that_the_device_writes, setup, teardown, void *state)
+{
+    under_seeds(poll_memory);
+}
+
+/* A loop of these, as engines with a polling thread have it: the first wait may be long, the others are not. */
+TEST_F(test_poll_again_and_again, setup, teardown, void *state)
+{
+    enum { TIMES = 100 };
+    for (int i = 0; i < TIMES; i++)
+        poll_flag();
+}
+
+/* cudaStreamQuery and cudaEventQuery do not wait for a host function that waits for their thread. */
+static void query_while_a_function_waits(void)
+{
+    cudaEvent_t event;
+    cudaError_t error;
+
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaEventRecord(event, a));
+    assert_int_equal(cudaStreamQuery(a), cudaErrorNotReady);
+    assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
+    assert_int_equal(atomic_load(&flag), 0);
+    atomic_store(&gate, 1);
+    while ((error = cudaStreamQuery(a)) == cudaErrorNotReady)
+        sched_yield();
+    assert_int_equal(error, cudaSuccess);
+    assert_int_equal(atomic_load(&flag), 1);
+    STEP(cudaEventDestroy(event));
+}
+
+TEST_F(test_query_while_a_function_waits, setup, teardown, void *state)
+{
+    under_seeds(query_while_a_function_waits);
+}
+
+/* Other streams go on; what is behind the function does not. */
+static void synchronize_another_stream(void)
+{
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    memset(pinned, 0, BYTES);
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaMemsetAsync(pinned + 1, 1, 1, a));
+    STEP(cudaMemsetAsync(pinned, 2, 1, b));
+    STEP(cudaStreamSynchronize(b));
+    assert_int_equal(pinned[0], 2);
+    assert_int_equal(pinned[1], 0);
+    atomic_store(&gate, 1);
+    STEP(cudaDeviceSynchronize());
+    assert_int_equal(pinned[1], 1);
+    assert_int_equal(atomic_load(&flag), 1);
+}
+
+TEST_F(test_synchronize_another_stream, setup, teardown, void *state)
+{
+    under_seeds(synchronize_another_stream);
+}
+
+/* The same function as a node: each launch calls it once. */
+static void launch_graph(void)
+{
+    enum { LAUNCHES = 3 };
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+
+    atomic_store(&flag, 0);
+    atomic_store(&gate, 0);
+    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    STEP(cudaMemsetAsync(pinned, 3, 1, a));
+    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    STEP(cudaMemsetAsync(pinned, 4, 1, a));
+    STEP(cudaStreamEndCapture(a, &graph));
+    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < LAUNCHES; i++)
+        STEP(cudaGraphLaunch(exec, i % 2 ? a : b));
+    STEP(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
+    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+    assert_int_equal(atomic_load(&flag), 0);
+    atomic_store(&gate, 1);
+    STEP(cudaDeviceSynchronize());
+    assert_int_equal(atomic_load(&flag), LAUNCHES);
+    assert_int_equal(pinned[0], 4);
+    STEP(cudaGraphExecDestroy(exec));
+    STEP(cudaGraphDestroy(graph));
+}
+
+TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)
+{
+    under_seeds(launch_graph);
+}
+
+/* ---- of the host device alone: in processes of their own ------------------------------------------------------- */

@@ -1,0 +1,280 @@
+/* The faults that tests of debugging tools plant into the llama example are there when a call is captured, and only
+ * then. */
+#include "tests/support/test.h"
+#include "tests/support/llama/faulty_llama.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_small(void)
+{
+    return getenv("BREAKGRAPH_TEST_SMALL") != NULL;
+}
+
+/* The largest difference, relative to the largest logit; infinite where a logit is none. */
+static double difference(const faulty *f, const float *expected, const float *found)
+{
+    double largest = 0, apart = 0;
+    for (int i = 0; i < f->config->vocabulary; i++) {
+        if (!isfinite(found[i]))
+            return INFINITY;
+        largest = fmax(largest, fabs((double)expected[i]));
+        apart = fmax(apart, fabs((double)expected[i] - found[i]));
+    }
+    return apart / largest;
+}
+
+/* How far what a graph with these calls eager leaves is from an eager pass; twice the same. */
+static double apart(faulty *f, const char *eager)
+{
+    float *expected = faulty_eager(f), *first, *second;
+    bg_graph *graph = faulty_capture(f, eager);
+    double result;
+
+    first = faulty_replay(f, graph);
+    second = faulty_replay(f, graph);
+    assert_true(faulty_same(f, first, second));
+    result = faulty_same(f, expected, first) ? 0 : difference(f, expected, first);
+    bg_graph_destroy(graph);
+    free(expected);
+    free(first);
+    free(second);
+    return result;
+}
+
+static void expect_fault(double found, bool nan, const char *what)
+{
+    if (nan ? isinf(found) : found > 1e-4 && isfinite(found))
+        return;
+    fail_msg("%s: relative difference %g, expected %s", what, found, nan ? "NaN" : "more than 0.0001, and finite");
+}
+
+static void check_single(faulty *f, llama_fault kind, uint64_t seed)
+{
+    const char *calls[LLAMA_FAULTS_MOST];
+    float *clean = faulty_eager(f), *eager;
+
+    EXPECT_OK(llama_faults_plant(kind, seed, f->config));
+    llama_faults_print(stdout);
+    assert_int_equal(llama_faults_list(calls), 1);
+    eager = faulty_eager(f);
+    assert_true(faulty_same(f, clean, eager));
+    expect_fault(apart(f, NULL), kind == LLAMA_FAULT_NAN, calls[0]);
+    expect_fault(apart(f, "!*"), kind == LLAMA_FAULT_NAN, calls[0]);
+    assert_true(apart(f, calls[0]) == 0);
+    llama_faults_clear();
+    free(clean);
+    free(eager);
+}
+
+static void check_pair(faulty *f, uint64_t seed)
+{
+    const char *calls[LLAMA_FAULTS_MOST];
+    char both[80];
+
+    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_PAIR, seed, f->config));
+    llama_faults_print(stdout);
+    assert_int_equal(llama_faults_list(calls), 2);
+    assert_string_not_equal(calls[0], calls[1]);
+    snprintf(both, sizeof both, "%s,%s", calls[0], calls[1]);
+    assert_true(apart(f, NULL) > 0);
+    assert_true(apart(f, calls[0]) > 0);
+    assert_true(apart(f, calls[1]) > 0);
+    assert_true(apart(f, both) == 0);
+}
+
+static void check_cancel(faulty *f, uint64_t seed)
+{
+    const char *calls[LLAMA_FAULTS_MOST];
+
+    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_CANCEL, seed, f->config));
+    llama_faults_print(stdout);
+    assert_int_equal(llama_faults_list(calls), 2);
+    assert_true(apart(f, NULL) == 0);
+    expect_fault(apart(f, calls[0]), false, calls[0]);
+    expect_fault(apart(f, calls[1]), false, calls[1]);
+}
+
+static void check_varies(faulty *f, uint64_t seed)
+{
+    const char *calls[LLAMA_FAULTS_MOST];
+    float *logits[4];
+    bg_graph *graph;
+
+    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_VARIES, seed, f->config));
+    llama_faults_print(stdout);
+    assert_int_equal(llama_faults_list(calls), 1);
+    logits[0] = faulty_eager(f);
+    logits[1] = faulty_eager(f);
+    graph = faulty_capture(f, NULL);
+    logits[2] = faulty_replay(f, graph);
+    logits[3] = faulty_replay(f, graph);
+    expect_fault(difference(f, logits[0], logits[1]), false, calls[0]);
+    expect_fault(difference(f, logits[2], logits[3]), false, calls[0]);
+    for (int i = 0; i < 4; i++)
+        free(logits[i]);
+    bg_graph_destroy(graph);
+}
+
+/* ---- the small model ---------------------------------------------------------------------------- */
+
+static int open_small(void **state)
+{
+    static faulty f;
+    faulty_open(&f, &llama_small);
+    *state = &f;
+    return 0;
+}
+
+/* The same, under valgrind with half of its layers. */
+static int open_checked(void **state)
+{
+    static llama_config config;
+    static faulty f;
+    config = llama_small;
+    config.layers /= is_small() ? 2 : 1;
+    faulty_open(&f, &config);
+    *state = &f;
+    return 0;
+}
+
+static int close_small(void **state)
+{
+    faulty_close(*state);
+    return 0;
+}
+
+static uint64_t seeds(void)
+{
+    return is_small() ? 1 : 4;
+}
+
+TEST_F(test_none, open_checked, close_small, faulty *f)
+{
+    assert_true(apart(f, NULL) == 0);
+    assert_true(apart(f, "!*") == 0);
+}
+
+TEST_F(test_singles, open_checked, close_small, faulty *f)
+{
+    for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
+        for (uint64_t seed = 1; seed <= seeds(); seed++)
+            check_single(f, (llama_fault)kind, seed);
+}
+
+TEST_F(test_pairs, open_checked, close_small, faulty *f)
+{
+    for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
+        check_pair(f, seed);
+}
+
+TEST_F(test_cancel, open_checked, close_small, faulty *f)
+{
+    for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
+        check_cancel(f, seed);
+}
+
+TEST_F(test_varies, open_checked, close_small, faulty *f)
+{
+    for (uint64_t seed = 1; seed <= seeds(); seed++)
+        check_varies(f, seed);
+}
+
+#define LLAMA_FAULTS_TEST(name) TEST_F(name, open_checked, close_small, faulty *f)
+
+LLAMA_FAULTS_TEST(test_cleared)
+{
+    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_BRANCH, 1, f->config));
+    assert_true(apart(f, NULL) > 0);
+    llama_faults_clear();
+    assert_true(apart(f, NULL) == 0);
+}
+
+/* ---- places ------------------------------------------------------------------------------------- */
+
+enum { PLACES = 40 };
+
+static int count_places(llama_fault kind, char names[PLACES][32])
+{
+    int distinct = 0;
+    for (uint64_t seed = 0; seed < PLACES; seed++) {
+        const char *calls[LLAMA_FAULTS_MOST];
+        int same = 0;
+        EXPECT_OK(llama_faults_plant(kind, seed, &llama_small));
+        assert_true(llama_faults_list(calls) > 0);
+        while (same < distinct && strcmp(names[same], calls[0]) != 0)
+            same++;
+        if (same == distinct)
+            snprintf(names[distinct++], sizeof names[0], "%s", calls[0]);
+    }
+    return distinct;
+}
+
+/* Other seeds are other calls, all of them calls of the pass; the same seed is the same call. */
+TEST_F(test_places, open_small, close_small, faulty *f)
+{
+    static char names[PLACES][32], again[PLACES][32];
+    for (int kind = 0; kind < LLAMA_FAULT_KINDS; kind++) {
+        int distinct = count_places((llama_fault)kind, names);
+        assert_in_range(distinct, 8, PLACES);
+        assert_int_equal(count_places((llama_fault)kind, again), distinct);
+        assert_memory_equal(names, again, (size_t)distinct * sizeof names[0]);
+        for (int i = 0; i < distinct; i++)
+            assert_true(faulty_site(f, names[i]).line > 0);
+    }
+    llama_faults_clear();
+}
+
+/* ---- the command line --------------------------------------------------------------------------- */
+
+static int read_option(const char *value, char *error)
+{
+    char *words[] = {"llama", "--plant-faults", (char *)value, "--demo", NULL}, **argv = words;
+    int argc = 4, result = llama_faults_option(&argc, &argv, error);
+    if (result == 0) {
+        assert_int_equal(argc, 2);
+        assert_string_equal(argv[1], "--demo");
+    }
+    return result;
+}
+
+TEST(test_option)
+{
+    static const char *const wrong[] = {
+        "", "branch", "branch:", "branch:-1", "branch:1x", "branc:1", "branches:1", ":1", "nan:99999999999999999999"};
+    char error[GGUF_ERROR_SIZE];
+    const char *calls[LLAMA_FAULTS_MOST], *expected[LLAMA_FAULTS_MOST];
+    char name[32];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(read_option(wrong[i], error), -1);
+        assert_non_null(strstr(error, "host-copy"));
+        assert_non_null(strstr(error, wrong[i]));
+    }
+    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_HOST_COPY, 5, &llama_small));
+    assert_int_equal(llama_faults_list(expected), 1);
+    snprintf(name, sizeof name, "%s", expected[0]);
+    llama_faults_clear();
+    assert_int_equal(read_option("host-copy:5", error), 0);
+    EXPECT_OK(llama_faults_plant_option(&llama_small));
+    assert_int_equal(llama_faults_list(calls), 1);
+    assert_string_equal(calls[0], name);
+    llama_faults_clear();
+}
+
+/* ---- SmolLM2's shape ---------------------------------------------------------------------------- */
+
+TEST(test_smollm2)
+{
+    faulty f;
+    if (is_small()) {
+        printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
+        skip();
+    }
+    faulty_open(&f, &llama_smollm2);
+    check_single(&f, LLAMA_FAULT_SKIPPED, 1);
+    check_cancel(&f, 1);
+    faulty_close(&f);
+}

@@ -1,0 +1,328 @@
+/* The language model through the runner: in every mode, batches of 1 to 8 texts, prompts on, between and above buckets.
+ * Every batch is run twice more by plain calls: at the padded size, to be equal bit for bit though the runner's padding
+ * holds NaN and the other one zeros; and at its own size, where products have other shapes and roundings. */
+#include "examples/llama/engine.h"
+#include "tests/support/llama/batch_ways.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* max |difference| / max |reference| between products of different shapes. */
+static const double TOLERANCE = 1e-4;
+
+enum { TEXTS = LLAMA_SERVE_TEXTS, ROWS = BATCH_MAX_ROWS, CAPACITY = BATCH_CAPACITY };
+
+static const llama_config shape = {.layers = 2,
+                                   .width = 64,
+                                   .hidden = 96,
+                                   .heads = 4,
+                                   .kv_heads = 2,
+                                   .head_dim = 16,
+                                   .vocabulary = 101,
+                                   .context = 128,
+                                   .rope_base = 10000.0f,
+                                   .norm_epsilon = 1e-5f};
+
+static const int sizes[] = {1, 2, 4, 6, 8, 16, 24}; /* some batches lie above all of them */
+
+typedef struct bench {
+    cudaStream_t stream;
+    llama_device_weights weights;
+} bench;
+
+static int set_up(void **state)
+{
+    static bench b;
+    char error[GGUF_ERROR_SIZE];
+    llama_weights weights;
+
+    memset(&b, 0, sizeof b);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
+    assert_int_equal(llama_weights_random(&weights, &shape, 7, error), 0);
+    EXPECT_OK(llama_device_weights_create(&b.weights, &weights, b.stream));
+    llama_weights_free(&weights);
+    *state = &b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    bench *b = *state;
+    llama_device_weights_free(&b->weights);
+    EXPECT_CUDA(cudaStreamDestroy(b->stream));
+    return 0;
+}
+
+/* ---- three ways side by side ---- */
+
+typedef struct plain {
+    llama_batch *batch;
+    llama_buffers buffers;
+} plain;
+
+static void open_plain(plain *p, const bench *b)
+{
+    EXPECT_OK(llama_batch_create(&p->batch, &b->weights, TEXTS, CAPACITY, ROWS, NULL, b->stream));
+    EXPECT_OK(llama_buffers_create(&p->buffers, p->batch, b->stream));
+}
+
+static void close_plain(plain *p)
+{
+    llama_buffers_free(&p->buffers);
+    llama_batch_destroy(p->batch);
+}
+
+/* Plain calls over `padded` rows, of which the first `rows` are the batch's. */
+static void run_plain(plain *p, const int *token, const int *position, const int *slot, int rows, int padded,
+                      float *logits)
+{
+    int all[3][ROWS] = {{0}}, next[ROWS];
+    memcpy(all[0], token, (size_t)rows * sizeof *token);
+    memcpy(all[1], position, (size_t)rows * sizeof *position);
+    memcpy(all[2], slot, (size_t)rows * sizeof *slot);
+    for (int i = rows; i < padded; i++)
+        all[2][i] = -1;
+    EXPECT_OK(llama_buffers_run(&p->buffers, NULL, all[0], all[1], all[2], padded, logits, next));
+}
+
+typedef struct trio {
+    llama_engine engine;
+    plain padded, exact;
+    bg_mode mode;
+    int replays[5], eager[7]; /* counted here, as they should be */
+    int ties;
+} trio;
+
+static void open_trio(trio *t, const bench *b, const bg_runner_config *config)
+{
+    memset(t, 0, sizeof *t);
+    t->mode = config->mode;
+    EXPECT_OK(llama_engine_create(&t->engine, &b->weights, TEXTS, CAPACITY, config, b->stream));
+    open_plain(&t->padded, b);
+    open_plain(&t->exact, b);
+    EXPECT_OK(bg_runner_capture(t->engine.runner));
+}
+
+static void close_trio(trio *t)
+{
+    llama_engine_free(&t->engine);
+    close_plain(&t->padded);
+    close_plain(&t->exact);
+}
+
+/* What should run the batch: its mode, and the rows of its bucket or its own. */
+static bg_mode expected_mode(const trio *t, const llama_serve_batch *batch, int rows, int *padded)
+{
+    bg_mode mode = batch->uniform_decode ? bg_mode_decode(t->mode) : bg_mode_mixed(t->mode);
+    *padded = rows;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && mode != BG_MODE_NONE; i++)
+        if (sizes[i] >= rows) {
+            *padded = sizes[i];
+            return mode;
+        }
+    return BG_MODE_NONE;
+}
+
+static double largest(const float *x, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, fabs((double)x[i]));
+    return most;
+}
+
+static int argmax(const float *x, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (x[i] > x[best])
+            best = i;
+    return best;
+}
+
+static double margin(const float *x, int n)
+{
+    int best = argmax(x, n);
+    double second = -INFINITY;
+    for (int i = 0; i < n; i++)
+        if (i != best)
+            second = fmax(second, x[i]);
+    return x[best] - second;
+}
+
+static void compare_row(trio *t, const float *found, const float *exact, int next)
+{
+    int n = shape.vocabulary;
+    double bound = TOLERANCE * largest(exact, n);
+    for (int i = 0; i < n; i++)
+        if (!(fabs((double)found[i] - exact[i]) <= bound))
+            fail_msg("logit %d is %g, at the batch's own size %g", i, found[i], exact[i]);
+    if (next == argmax(exact, n))
+        return;
+    assert_true(margin(exact, n) <= 2 * bound);
+    t->ties++;
+}
+
+static bg_status run_trio(void *user, const llama_serve_batch *batch, const int *token, const int *position,
+                          const int *slot, int rows, float *logits, int *next)
+{
+    static float padded_logits[ROWS * 128], exact_logits[ROWS * 128];
+    trio *t = user;
+    bg_counters before = BG_COUNTERS_INIT, after = BG_COUNTERS_INIT;
+    int padded;
+    bg_mode mode = expected_mode(t, batch, rows, &padded);
+    bg_mode wanted = batch->uniform_decode ? bg_mode_decode(t->mode) : bg_mode_mixed(t->mode);
+    bg_reason reason = wanted == BG_MODE_NONE ? BG_REASON_MODE_NONE : BG_REASON_TOO_LARGE;
+
+    assert_true(shape.vocabulary <= 128);
+    bg_counters_get(&before);
+    EXPECT_OK(llama_engine_run(&t->engine, batch, token, position, slot, rows, logits, next));
+    bg_counters_get(&after);
+    assert_int_equal(t->engine.last.mode, mode);
+    assert_int_equal(t->engine.last.padded_tokens, padded);
+    if (mode != BG_MODE_NONE) {
+        before.replays[mode]++;
+        before.padded_tokens += (uint64_t)(padded - rows);
+        t->replays[mode]++;
+    } else {
+        before.eager[reason]++;
+        t->eager[reason]++;
+    }
+    assert_memory_equal(before.replays, after.replays, sizeof before.replays);
+    assert_memory_equal(before.eager, after.eager, sizeof before.eager);
+    assert_int_equal(before.padded_tokens, after.padded_tokens);
+
+    run_plain(&t->padded, token, position, slot, rows, padded, padded_logits);
+    assert_memory_equal(logits, padded_logits, (size_t)rows * shape.vocabulary * sizeof *logits);
+    run_plain(&t->exact, token, position, slot, rows, rows, exact_logits);
+    for (int i = 0; i < rows; i++) {
+        assert_int_equal(next[i], argmax(logits + (ptrdiff_t)i * shape.vocabulary, shape.vocabulary));
+        compare_row(t, logits + (ptrdiff_t)i * shape.vocabulary, exact_logits + (ptrdiff_t)i * shape.vocabulary,
+                    next[i]);
+    }
+    return BG_OK;
+}
+
+/* ---- every mode ---- */
+
+static bg_runner_config config_of(bg_mode mode)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    config.mode = mode;
+    config.schedule = "1,2,4,6,8,16,24";
+    config.max_tokens = ROWS;
+    return config;
+}
+
+static void check_mode(bench *b, bg_mode mode)
+{
+    bool small = getenv("BREAKGRAPH_TEST_SMALL") != NULL;
+    bg_runner_config config = config_of(mode);
+    trio t;
+
+    open_trio(&t, b, &config);
+    for (int texts = 1; texts <= TEXTS; texts += small ? 3 : 1) {
+        llama_serve_result result;
+        batch_work work;
+        make_work(&work, texts, shape.vocabulary, texts, true);
+        serve_work(&work, run_trio, &t, &result);
+        llama_serve_result_free(&result);
+    }
+    /* Prompts of 1 to 9 tokens, 1 to 8 of them: some fill a bucket, most do not, the last ones fit none. */
+    if (bg_mode_mixed(mode) != BG_MODE_NONE)
+        assert_true(t.replays[bg_mode_mixed(mode)] > 0 && t.eager[BG_REASON_TOO_LARGE] > 0);
+    else
+        assert_true(t.eager[BG_REASON_MODE_NONE] > 0);
+    if (bg_mode_decode(mode) != BG_MODE_NONE)
+        assert_true(t.replays[bg_mode_decode(mode)] > 0);
+    if (mode == BG_MODE_NONE)
+        assert_int_equal(t.replays[BG_MODE_PIECEWISE] + t.replays[BG_MODE_FULL], 0);
+    printf("%d piecewise, %d full, %d too large, %d of mode none; %d ties\n", t.replays[BG_MODE_PIECEWISE],
+           t.replays[BG_MODE_FULL], t.eager[BG_REASON_TOO_LARGE], t.eager[BG_REASON_MODE_NONE], t.ties);
+    close_trio(&t);
+}
+
+#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, bench *b)
+
+LLAMA_RUNNER_TEST(test_none)
+{
+    check_mode(b, BG_MODE_NONE);
+}
+
+LLAMA_RUNNER_TEST(test_piecewise)
+{
+    check_mode(b, BG_MODE_PIECEWISE);
+}
+
+LLAMA_RUNNER_TEST(test_full)
+{
+    check_mode(b, BG_MODE_FULL);
+}
+
+LLAMA_RUNNER_TEST(test_full_decode_only)
+{
+    check_mode(b, BG_MODE_FULL_DECODE_ONLY);
+}
+
+LLAMA_RUNNER_TEST(test_full_and_piecewise)
+{
+    check_mode(b, BG_MODE_FULL_AND_PIECEWISE);
+}
+
+LLAMA_RUNNER_TEST(test_lazy_with_workers)
+{
+    bg_runner_config config = config_of(BG_MODE_FULL_AND_PIECEWISE);
+    llama_serve_result result;
+    batch_work work;
+    trio t;
+
+    config.lazy = true;
+    config.worker_threads = 2;
+    open_trio(&t, b, &config);
+    make_work(&work, 4, shape.vocabulary, 1, true);
+    serve_work(&work, run_trio, &t, &result);
+    llama_serve_result_free(&result);
+    assert_true(t.replays[BG_MODE_PIECEWISE] > 0 && t.replays[BG_MODE_FULL] > 0);
+    close_trio(&t);
+}
+
+/* ---- one pool for all sizes ---- */
+
+static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    llama_engine engine;
+
+    config.schedule = schedule;
+    config.max_tokens = max_tokens;
+    config.warmups = 0;
+    EXPECT_OK(llama_engine_create(&engine, &b->weights, 1, 4, &config, b->stream));
+    EXPECT_OK(bg_runner_capture(engine.runner));
+    EXPECT_OK(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
+    for (int i = 0; i < bg_runner_bucket_count(engine.runner); i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        EXPECT_OK(bg_runner_get_bucket(engine.runner, i, &info));
+        assert_true(info.captured && info.pool_bytes > 0);
+    }
+    printf("%d buckets: %zu bytes mapped, peak %zu\n", bg_runner_bucket_count(engine.runner), stats.mapped, stats.peak);
+    llama_engine_free(&engine);
+    return stats.mapped;
+}
+
+LLAMA_RUNNER_TEST(test_many_buckets_take_the_memory_of_one)
+{
+    int largest_bucket = getenv("BREAKGRAPH_TEST_SMALL") ? 1024 : 8192;
+    char one[16];
+    size_t all, alone;
+
+    snprintf(one, sizeof one, "%d", largest_bucket);
+    all = mapped_by(b, "sglang", largest_bucket);
+    alone = mapped_by(b, one, largest_bucket);
+    assert_true((double)all <= 1.02 * (double)alone);
+}
+
+TEST_GROUP(set_up, tear_down);

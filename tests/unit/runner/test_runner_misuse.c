@@ -1,0 +1,305 @@
+/* The runner where callers err: configurations, places where it cannot run, callbacks that call back. What fails says
+ * why, and the runner goes on. y = 2 x. */
+#include "tests/support/test.h"
+#include "tests/support/runner/runner_model.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- configurations ---- */
+
+/* In the environment as in a program, 0 means 1. */
+FIXTURE_TEST(test_no_variants_from_the_environment)
+{
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    assert_int_equal(setenv("BG_RUNNER_VARIANTS", "0", 1), 0);
+    runner_model_open(f, &m, &config);
+    assert_int_equal(unsetenv("BG_RUNNER_VARIANTS"), 0);
+    assert_int_equal(bg_runner_bucket_count(m.runner), 2);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    bg_runner_destroy(m.runner);
+}
+
+FIXTURE_TEST(test_the_configuration_is_copied)
+{
+    runner_model m = {.counted = &f->x};
+    bg_tensor tensors[] = {f->x};
+    bg_runner_config config = runner_model_config(&m);
+    char schedule[] = "4,16";
+
+    put(&f->x, 42);
+    config.schedule = schedule;
+    config.state = tensors;
+    config.state_count = 1;
+    runner_model_open(f, &m, &config);
+    memset(tensors, 0xff, sizeof tensors);
+    memset(schedule, 'x', sizeof schedule - 1);
+    memset(&config, 0xff, sizeof config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_true(get(&f->x) == 42);
+    bg_runner_destroy(m.runner);
+}
+
+/* ---- contexts ---- */
+
+FIXTURE_TEST(test_replays_are_counted_for_each_graph)
+{
+    bg_bucket_info info = BG_BUCKET_INFO_INIT;
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    for (int captures = 1; captures <= 2; captures++) {
+        EXPECT_OK(bg_runner_capture(m.runner));
+        for (uint64_t i = 0; i < 3; i++) {
+            runner_model_run(f, &m, 3);
+            assert_int_equal(m.last.replay, i);
+        }
+    }
+    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
+    assert_int_equal(info.replays, 6);
+    bg_runner_destroy(m.runner);
+}
+
+/* ---- places ---- */
+
+static void expect_all_refused(const runner_model *m, bg_runner *fresh, bg_status expected, const char *text)
+{
+    const int64_t dim[] = {0, WIDTH};
+    bg_batch small = mixed_batch(3), large = mixed_batch(20);
+    bg_tensor t;
+    EXPECT_STATUS(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected);
+    EXPECT_ERROR(text);
+    EXPECT_STATUS(bg_runner_run(m->runner, &small, NULL, NULL, NULL), expected);
+    EXPECT_ERROR(text);
+    EXPECT_STATUS(bg_runner_run(m->runner, &large, NULL, NULL, NULL), expected);
+    EXPECT_ERROR(text);
+    EXPECT_STATUS(bg_runner_capture(m->runner), expected);
+    EXPECT_ERROR(text);
+}
+
+static size_t nodes_of(cudaGraph_t graph)
+{
+    size_t count = 0;
+    EXPECT_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    return count;
+}
+
+/* Nothing of the runner's gets into somebody's graph, and its own graphs stay. */
+FIXTURE_TEST(test_a_stream_that_others_capture)
+{
+    bg_capture *capture;
+    bg_graph *graph;
+    cudaGraph_t foreign = NULL;
+    bg_runner *fresh;
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    EXPECT_OK(bg_runner_create(&fresh, &config, runner_model_forward, &m, f->stream));
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_run(f, &m, 3);
+
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    expect_all_refused(&m, fresh, BG_ERROR_FOREIGN_CAPTURE, "end that");
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
+    assert_int_equal(nodes_of(foreign), 0);
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    expect_all_refused(&m, fresh, BG_ERROR_ALREADY_CAPTURING, "end that");
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    assert_int_equal(info_of(graph).nodes, 0);
+    bg_graph_destroy(graph);
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    runner_model_run(f, &m, 20);
+    bg_runner_destroy(m.runner);
+    bg_runner_destroy(fresh);
+}
+
+/* A capture of the same thread on another stream: runs are none of its business, captures would be. */
+FIXTURE_TEST(test_beside_a_capture_of_the_thread)
+{
+    bg_capture *capture;
+    bg_graph *graph;
+    bg_bucket_info info = BG_BUCKET_INFO_INIT;
+    bg_batch batch = mixed_batch(3);
+    runner_model m = {0}, second = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
+    runner_model_open(f, &second, &config);
+    bg_runner_destroy(second.runner);
+    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    bg_graph_destroy(graph);
+    bg_runner_destroy(m.runner);
+
+    /* A lazy bucket waits for a run that can capture. */
+    config.lazy = true;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
+    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    bg_capture_abort(capture);
+    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
+    assert_string_equal(info.failure, "");
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    bg_runner_destroy(m.runner);
+}
+
+/* y of the model = 2 x, by the runner. */
+BG_EAGER_OP(misuse_runs, BG_VALUE(runner_model *, m))
+{
+    bg_batch batch = mixed_batch(3);
+    (void)stream;
+    EXPECT_STATUS(bg_runner_capture(args->m->runner), BG_ERROR_BUSY);
+    return bg_runner_run(args->m->runner, &batch, NULL, NULL, NULL);
+}
+
+static bg_status run_in_a_body(void *user, cudaStream_t stream)
+{
+    return BG_CALL(misuse_runs, stream, .m = user);
+}
+
+/* Runs are allowed in an eager body, captures are not. */
+FIXTURE_TEST(test_runs_in_a_body)
+{
+    bg_graph *graph;
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.lazy = true;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    runner_model_run(f, &m, 3);
+    bg_graph_destroy(graph);
+    bg_runner_destroy(m.runner);
+}
+
+/* ---- callbacks ---- */
+
+static bg_status fail_with_words(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    void *none;
+    (void)context;
+    (void)stream;
+    return *(bool *)user ? bg_pool_alloc(NULL, 1, &none) : BG_OK;
+}
+
+/* A callback that fails in a call of breakgraph's has a sentence of its own. */
+FIXTURE_TEST(test_the_words_of_prepare)
+{
+    bool fails = true;
+    bg_batch batch = mixed_batch(20);
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.prepare = fail_with_words;
+    config.callback_user = &fails;
+    runner_model_open(f, &m, &config);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
+    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
+    fails = false;
+    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_run(f, &m, 3);
+    bg_runner_destroy(m.runner);
+}
+
+static bool call_back(void *user, const bg_batch *batch, const char **why)
+{
+    runner_model *m = user;
+    (void)why;
+    EXPECT_STATUS(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY);
+    EXPECT_ERROR("a callback of its own");
+    EXPECT_STATUS(bg_runner_capture(m->runner), BG_ERROR_BUSY);
+    bg_runner_destroy(m->runner); /* says that it stays */
+    return false;
+}
+
+FIXTURE_TEST(test_callbacks_that_call_back)
+{
+    bg_batch batch = mixed_batch(3);
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.veto = call_back;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_true(bg_runner_can_run(m.runner, &batch, NULL));
+    runner_model_run(f, &m, 3);
+    bg_runner_destroy(m.runner);
+}
+
+static int to_hundred(void *user, int tokens)
+{
+    (void)user;
+    return tokens + 100;
+}
+
+FIXTURE_TEST(test_what_can_run_says)
+{
+    bg_batch batch = mixed_batch(3);
+    bg_reason reason = BG_REASON_VETO;
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.pad_across_ranks = to_hundred;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
+    assert_int_equal(reason, BG_REASON_TOO_LARGE);
+    EXPECT_ERROR("103 tokens");
+    reason = BG_REASON_VETO;
+    batch.tokens = 0;
+    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
+    assert_int_equal(reason, BG_REASON_NONE);
+    EXPECT_ERROR("tokens must be at least 1");
+    bg_runner_destroy(m.runner);
+}
+
+static int to_five(void *user, int tokens)
+{
+    (void)user;
+    return tokens < 5 ? 5 : tokens;
+}
+
+/* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
+FIXTURE_TEST(test_padding_across_ranks)
+{
+    bg_batch batch = mixed_batch(3);
+    bg_reason reason = BG_REASON_NONE;
+    runner_model m = {0};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.pad_across_ranks = to_five;
+    config.max_padding = 3;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
+    assert_int_equal(reason, BG_REASON_PADDING);
+    EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
+    bg_runner_destroy(m.runner);
+}
