@@ -2,7 +2,7 @@
 #ifndef BG_TESTS_FRAGILE_PASS_H
 #define BG_TESTS_FRAGILE_PASS_H
 
-#include "scale.h"
+#include "ops.h"
 
 #include <stdbool.h>
 

@@ -110,3 +110,52 @@ bg_graph_info info_of(const bg_graph *graph)
     EXPECT_OK(bg_graph_get_info(graph, &info));
     return info;
 }
+
+void destroy_owned_graph(bg_graph **graph)
+{
+    bg_graph_destroy(*graph);
+}
+
+void destroy_owned_report(bg_report **report)
+{
+    bg_report_destroy(*report);
+}
+
+void destroy_owned_runner(bg_runner **runner)
+{
+    bg_runner_destroy(*runner);
+}
+
+void destroy_owned_pool(bg_pool **pool)
+{
+    bg_pool_destroy(*pool);
+}
+
+void destroy_owned_stream(cudaStream_t *stream)
+{
+    if (*stream != NULL)
+        EXPECT_CUDA(cudaStreamDestroy(*stream));
+}
+
+void destroy_owned_event(cudaEvent_t *event)
+{
+    if (*event != NULL)
+        EXPECT_CUDA(cudaEventDestroy(*event));
+}
+
+void destroy_owned_cuda_graph(cudaGraph_t *graph)
+{
+    if (*graph != NULL)
+        EXPECT_CUDA(cudaGraphDestroy(*graph));
+}
+
+void destroy_owned_exec(cudaGraphExec_t *exec)
+{
+    if (*exec != NULL)
+        EXPECT_CUDA(cudaGraphExecDestroy(*exec));
+}
+
+void free_owned_memory(void *memory)
+{
+    EXPECT_CUDA(cudaFree(*(void **)memory));
+}

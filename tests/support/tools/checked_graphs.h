@@ -3,7 +3,7 @@
 #define BG_TESTS_CHECKED_GRAPHS_H
 
 #include "check_support.h"
-#include "tests/support/scale.h"
+#include "tests/support/ops.h"
 
 enum { BYTES = N * sizeof(float), ADDRESSES = BG_CHECK_ADDRESSES, OVERLAP = BG_CHECK_OVERLAP };
 

@@ -1,4 +1,5 @@
 #include "picture_support.h"
+#include "tests/support/ops.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -16,16 +17,6 @@ static cudaGraph_t child;
 static float *temporary;
 
 /* ---- ops ---- */
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
-{
-    return from_cuda(bgk_add(args->z.data, args->x.data, args->y.data, N, stream));
-}
 
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y))
 {
@@ -102,7 +93,7 @@ bg_status broken_pass(void *user, cudaStream_t stream)
     BG_CALL(move, stream, .x = f->y, .y = f->z);
     BG_CALL(outer, stream, .x = f->z, .y = f->y);
     bg_break(stream);
-    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
 bg_status ending_pass(void *user, cudaStream_t stream)
@@ -119,7 +110,7 @@ static void fork_and_join(fixture *f, cudaStream_t stream)
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
     BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 4);
     bg_stream_wait_stream(stream, f->other);
-    BG_CALL(add, stream, .x = f->y, .y = f->z, .z = f->z);
+    BG_CALL(plus, stream, .x = f->y, .y = f->z, .z = f->z);
 }
 
 bg_status forked_pass(void *user, cudaStream_t stream)

@@ -1,16 +1,10 @@
 /* Captures and replays: with no break, one, many; counts; inputs that change. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <stdlib.h>
 
-/* y = factor * x, captured; and the same, eager. */
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
 static int bodies; /* how often the eager body ran */
-BG_EAGER_OP(eager_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+BG_EAGER_OP(eager_scaled, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     bodies++;
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
@@ -68,7 +62,7 @@ static bg_status one_break(void *user, cudaStream_t stream)
 {
     fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
-    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 5);
+    BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 5);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
@@ -94,7 +88,7 @@ static bg_status many_breaks(void *user, cudaStream_t stream)
     fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
     for (int i = 0; i < 20; i++) {
-        BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 2);
+        BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 2);
         BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 0.5f);
     }
     return BG_OK;
@@ -114,9 +108,9 @@ FIXTURE_TEST(test_many_breaks)
 static bg_status break_at_both_ends(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    BG_CALL(eager_scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(eager_scaled, stream, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
-    return BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 4);
+    return BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 4);
 }
 
 FIXTURE_TEST(test_break_at_both_ends)
@@ -149,10 +143,10 @@ FIXTURE_TEST(test_expected_breaks)
     EXPECT_STATUS(bg_capture_forward(&graph, many_breaks, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
     assert_null(graph);
     EXPECT_ERROR(
-        "the pass has 20 breaks, but options.expect_breaks is 1: eager_scale#0 at tests/unit/capture/test_capture.c:");
+        "the pass has 20 breaks, but options.expect_breaks is 1: eager_scaled#0 at tests/unit/capture/test_capture.c:");
     EXPECT_ERROR(" and 12 more; declare as eager");
     EXPECT_STATUS(bg_capture_forward(&graph, break_at_both_ends, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("eager_scale#1 at tests/unit/capture/test_capture.c:");
+    EXPECT_ERROR("eager_scaled#1 at tests/unit/capture/test_capture.c:");
 
     options.state = &f->y;
     options.state_count = 1;
@@ -181,8 +175,8 @@ static bg_status doubled_breaks(void *user, cudaStream_t stream)
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
     bg_break(stream);
     bg_break(stream);
-    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 3);
-    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 5);
+    BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 3);
+    BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 5);
     bg_break(stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 7);
 }
@@ -237,7 +231,7 @@ FIXTURE_TEST(test_a_capture_is_one_pass)
 FIXTURE_TEST(test_without_launching)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = false;
     put(&f->x, 1);
     put(&f->y, 9);
@@ -247,7 +241,6 @@ FIXTURE_TEST(test_without_launching)
     assert_int_equal(bodies, 0);
     assert_true(replay(f, graph, 2) == 60);
     assert_int_equal(info_of(graph).steps, 3);
-    bg_graph_destroy(graph);
 }
 
 static bg_status append(void *user, cudaStream_t stream)
@@ -276,14 +269,13 @@ FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 FIXTURE_TEST(test_state_stays_after_a_pass_that_counts)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.state = &f->y;
     options.state_count = 1;
     put(&f->x, 1);
     put(&f->y, 5);
     EXPECT_OK(bg_capture_forward(&graph, accumulate, f, f->stream, &options));
     assert_true(get(&f->y) == 7);
-    bg_graph_destroy(graph);
 }
 
 static bg_status state_of_bodies(void *user, cudaStream_t stream)
@@ -302,7 +294,7 @@ static bg_status stub_that_writes(void *args, cudaStream_t stream)
 FIXTURE_TEST(test_state_is_put_back_without_launching)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.state = &f->y;
     options.state_count = 1;
     options.launch_segments = false;
@@ -315,12 +307,11 @@ FIXTURE_TEST(test_state_is_put_back_without_launching)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 6);
     EXPECT_OK(bg_op_set_attributes("add_to", NULL));
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_a_stub_runs_at_capture_only)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     put(&f->y, 5);
     EXPECT_OK(bg_override_eager("add_to"));
@@ -330,7 +321,6 @@ FIXTURE_TEST(test_a_stub_runs_at_capture_only)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 101);
     EXPECT_OK(bg_op_set_attributes("add_to", NULL));
-    bg_graph_destroy(graph);
 }
 
 static int barriers;
@@ -359,24 +349,23 @@ FIXTURE_TEST(test_barrier)
 FIXTURE_TEST(test_begin_and_end)
 {
     bg_capture *capture;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    EXPECT_OK(BG_CALL(eager_scale, f->stream, .x = f->y, .y = f->y, .factor = 2));
+    EXPECT_OK(BG_CALL(eager_scaled, f->stream, .x = f->y, .y = f->y, .factor = 2));
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     assert_true(replay(f, graph, 3) == 12);
     assert_non_null(bg_graph_segment(graph, 0));
     assert_null(bg_graph_segment(graph, 1));
     assert_null(bg_graph_segment(graph, -1));
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_replay_on_other_streams)
 {
     cudaStream_t gone;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_CUDA(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
     EXPECT_OK(bg_capture_forward(&graph, accumulate, f, gone, NULL));
     EXPECT_CUDA(cudaStreamDestroy(gone)); /* the capture's stream need not outlive it */
@@ -387,15 +376,13 @@ FIXTURE_TEST(test_replay_on_other_streams)
     assert_true(get(&f->y) == 20); /* in order, though on two streams */
     EXPECT_OK(bg_replay(graph, cudaStreamPerThread));
     assert_true(get(&f->y) == 22);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_capture_on_the_per_thread_stream)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_forward(&graph, one_break, f, cudaStreamPerThread, NULL));
     assert_true(replay(f, graph, 2) == 60);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_destroy_with_a_replay_in_flight)

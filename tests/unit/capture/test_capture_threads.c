@@ -1,18 +1,8 @@
 /* Captures, replays and failures in several threads. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <pthread.h>
 #include <string.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_EAGER_OP(twice, BG_INOUT(x))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
-}
 
 static bg_status pass(void *user, cudaStream_t stream)
 {
@@ -24,12 +14,11 @@ static bg_status pass(void *user, cudaStream_t stream)
 
 static void expect_works(fixture *f)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 30);
-    bg_graph_destroy(graph);
 }
 
 typedef struct elsewhere {

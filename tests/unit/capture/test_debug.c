@@ -1,12 +1,7 @@
 /* Debug modes: the same program, run eagerly through the same path. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <stdlib.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 BG_EAGER_OP(fresh, BG_IN(x), BG_OUT(y))
 {
@@ -102,13 +97,12 @@ FIXTURE_TEST(test_forward_between_begin_and_end)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *running;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.debug = BG_DEBUG_FORWARD;
     EXPECT_OK(bg_capture_begin(&running, f->stream, &options));
     EXPECT_OK(pass(f, f->stream));
     EXPECT_OK(bg_capture_end(running, &graph));
     assert_int_equal(info_of(graph).breaks, 3);
-    bg_graph_destroy(graph);
 }
 
 static bg_status fails(void *user, cudaStream_t stream)
@@ -127,7 +121,7 @@ static bg_status fails_at_replay(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_forward_fails)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     int runs = 0;
     options.debug = BG_DEBUG_FORWARD;
     EXPECT_STATUS(bg_capture_forward(&graph, fails, f, f->stream, &options), BG_ERROR_IO);
@@ -135,7 +129,6 @@ FIXTURE_TEST(test_forward_fails)
     EXPECT_OK(bg_capture_forward(&graph, fails_at_replay, &runs, f->stream, &options));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_IO);
     EXPECT_ERROR("the forward pass");
-    bg_graph_destroy(graph);
 }
 
 BG_OP(fragile, BG_VALUE(bool *, fails))
@@ -169,7 +162,7 @@ FIXTURE_TEST(test_errors_stick_under_forward)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     careless c = {true};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.debug = BG_DEBUG_FORWARD;
     after = 0;
     EXPECT_STATUS(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options), BG_ERROR_TIMEOUT);
@@ -184,5 +177,4 @@ FIXTURE_TEST(test_errors_stick_under_forward)
     c.fails = false;
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(after, 2);
-    bg_graph_destroy(graph);
 }

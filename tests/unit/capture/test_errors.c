@@ -57,7 +57,7 @@ ERRORS_TEST(test_body_fails_at_capture)
 
 ERRORS_TEST(test_body_fails_at_replay)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
     fragile_fails = true;
@@ -67,7 +67,6 @@ ERRORS_TEST(test_body_fails_at_replay)
     fragile_fails = false;
     EXPECT_OK(bg_replay(graph, f->stream)); /* the graph is reusable */
     assert_true(get(&f->y) == 30);
-    bg_graph_destroy(graph);
 }
 
 static bg_status captured_op_fails(void *user, cudaStream_t stream)
@@ -148,7 +147,7 @@ ERRORS_TEST(test_capture_invalidated_outside_ops)
 ERRORS_TEST(test_begin_twice)
 {
     bg_capture *first, *second = (bg_capture *)f;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 2);
     EXPECT_OK(bg_capture_begin(&first, f->stream, NULL));
     EXPECT_STATUS(bg_capture_begin(&second, f->stream, NULL), BG_ERROR_ALREADY_CAPTURING);
@@ -158,7 +157,6 @@ ERRORS_TEST(test_begin_twice)
     EXPECT_OK(bg_capture_end(first, &graph)); /* unharmed */
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 60);
-    bg_graph_destroy(graph);
 }
 
 ERRORS_TEST(test_end_without_begin)
@@ -359,7 +357,7 @@ ERRORS_TEST(test_stream_of_another_device)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
-    cudaStream_t stream;
+    OWNED_STREAM(stream);
     bg_capture *capture;
     int devices = 0;
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
@@ -390,7 +388,6 @@ ERRORS_TEST(test_stream_of_another_device)
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
 /* ---- calls of CUDA that fail ---- */

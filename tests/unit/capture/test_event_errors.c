@@ -1,15 +1,11 @@
 /* Waits that cannot be, and work that nothing waits for: errors that name it. */
 #include "tests/support/test.h"
 #include "tests/support/event_support.h"
+#include "tests/support/ops.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
 
@@ -179,7 +175,7 @@ static bg_status leaves_work(void *user, cudaStream_t stream)
 TEST_F(test_unjoined_work_is_named, event_setup, event_teardown, fixture *t)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     char stream[40];
     snprintf(stream, sizeof stream, "stream %p", (void *)t->other);
     expect_failure(t, leaves_work, BG_ERROR_UNJOINED_STREAM, stream);
@@ -189,7 +185,6 @@ TEST_F(test_unjoined_work_is_named, event_setup, event_teardown, fixture *t)
     options.join_at_end = true;
     EXPECT_OK(bg_capture_forward(&graph, leaves_work, t, t->stream, &options));
     assert_true(get(&t->z) == 30);
-    bg_graph_destroy(graph);
 }
 
 /* An event joins what came before its record. */
@@ -237,7 +232,7 @@ static bg_status with_another_thread(void *user, cudaStream_t stream)
 /* Refused there; the capture goes on. */
 TEST_F(test_an_event_used_by_another_thread, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, with_another_thread, t, t->stream, NULL));
     assert_int_equal(waited, BG_ERROR_WRONG_THREAD);
@@ -245,5 +240,4 @@ TEST_F(test_an_event_used_by_another_thread, event_setup, event_teardown, fixtur
     assert_non_null(strstr(said, "test_event_errors.c:"));
     assert_int_equal(recorded, BG_ERROR_WRONG_THREAD);
     assert_true(get(&t->z) == 6);
-    bg_graph_destroy(graph);
 }

@@ -1,23 +1,9 @@
 /* Events in a capture: forks and joins by them, and all the ways in which one crosses a break. */
 #include "tests/support/test.h"
 #include "tests/support/event_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/cublas.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(a), BG_IN(b), BG_OUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->a.data, args->b.data, N, stream));
-}
-
-BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, stream));
-}
 
 /* Does its work on a stream of its own, after the event e, and joins that to stream. */
 BG_EAGER_OP(scale_after_e, BG_INOUT(x), BG_VALUE(float, factor))
@@ -75,7 +61,7 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 3);
     bg_event_record(f, t->other);
     bg_stream_wait_event(stream, f);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 #define EVENTS_TEST(name) TEST_F(name, event_setup, event_teardown, fixture *f)
@@ -122,20 +108,19 @@ static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
     bg_stream_wait_event(stream, g);
     bg_event_record(e, t->other);
     bg_stream_wait_event(stream, e);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 /* third writes z while other writes y: apart only by f. */
 TEST_F(test_fork_of_a_fork, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&t->x, 3);
     EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, t, t->stream, NULL));
     assert_true(get(&t->z) == 30);
     put(&t->x, 5);
     EXPECT_OK(bg_replay(graph, t->other));
     assert_true(get(&t->z) == 50);
-    bg_graph_destroy(graph);
 }
 
 static bg_status fork_again(void *user, cudaStream_t stream)
@@ -200,7 +185,7 @@ static bg_status member_and_origin(void *user, cudaStream_t stream)
     bg_event_record(e, t->other);
     bg_stream_wait_event(stream, f);
     bg_stream_wait_event(stream, e);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 EVENTS_TEST(test_waited_on_by_a_member_and_the_origin)
@@ -221,7 +206,7 @@ static bg_status idle_stream(void *user, cudaStream_t stream)
     BG_CALL(scale, third, .x = t->y, .y = t->y, .factor = 5);
     bg_event_record(f, third);
     bg_stream_wait_event(stream, f);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 static size_t root_count(const bg_graph *graph, int segment)
@@ -233,12 +218,11 @@ static size_t root_count(const bg_graph *graph, int segment)
 
 TEST_F(test_waited_on_by_an_idle_stream, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     expect_pass(t, idle_stream, 13, 2);
     EXPECT_OK(bg_capture_forward(&graph, idle_stream, t, t->stream, NULL));
     assert_int_equal(root_count(graph, 1), 2); /* it waits for the break alone */
     assert_int_equal(info_of(graph).steps, 2); /* and nothing is added */
-    bg_graph_destroy(graph);
 }
 
 static bg_status forked_and_idle(void *user, cudaStream_t stream)
@@ -291,11 +275,10 @@ static bg_status waited_on_in_a_body(void *user, cudaStream_t stream)
 
 TEST_F(test_waited_on_in_a_body, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     expect_pass(t, waited_on_in_a_body, 30, 2);
     EXPECT_OK(bg_capture_forward(&graph, waited_on_in_a_body, t, t->stream, NULL));
     assert_int_equal(info_of(graph).steps, 5); /* two segments, two calls, one record */
-    bg_graph_destroy(graph);
 }
 
 /* An event of a body orders a segment after work that the body left on another stream. */
@@ -306,16 +289,15 @@ static bg_status recorded_in_a_body(void *user, cudaStream_t stream)
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 3);
     bg_stream_wait_event(stream, f);
     bg_stream_wait_event(stream, f);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 TEST_F(test_recorded_in_a_body, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     expect_pass(t, recorded_in_a_body, 5, 1);
     EXPECT_OK(bg_capture_forward(&graph, recorded_in_a_body, t, t->stream, NULL));
     assert_int_equal(info_of(graph).steps, 3); /* a call, a wait, a segment */
-    bg_graph_destroy(graph);
 }
 
 /* After the wait the event is used again, in the same segment and for another one. */
@@ -343,7 +325,7 @@ EVENTS_TEST(test_recorded_in_a_body_and_used_again)
 TEST_F(test_recorded_in_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = false;
     EXPECT_OK(bg_capture_forward(&graph, recorded_in_a_body, t, t->stream, &options));
     for (int i = 1; i < 4; i++) {
@@ -351,7 +333,6 @@ TEST_F(test_recorded_in_a_body_that_does_not_run, event_setup, event_teardown, f
         EXPECT_OK(bg_replay(graph, t->stream));
         assert_true(get(&t->z) == 5 * (float)i);
     }
-    bg_graph_destroy(graph);
 }
 
 /* So are its waits: e goes by the record of each replay, f was taken up before the body. */
@@ -371,7 +352,7 @@ static bg_status waited_on_unseen(void *user, cudaStream_t stream)
 TEST_F(test_waited_on_in_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = false;
     EXPECT_OK(bg_capture_forward(&graph, waited_on_unseen, t, t->stream, &options));
     assert_int_equal(info_of(graph).steps, 4); /* two segments, a call, a record */
@@ -380,7 +361,6 @@ TEST_F(test_waited_on_in_a_body_that_does_not_run, event_setup, event_teardown, 
         EXPECT_OK(bg_replay(graph, t->stream));
         assert_true(get(&t->z) == 6 * (float)i);
     }
-    bg_graph_destroy(graph);
 }
 
 /* An event destroyed in the pass is nobody's any more: replays do not touch it. */
@@ -399,7 +379,7 @@ static bg_status destroyed_after_a_body(void *user, cudaStream_t stream)
 TEST_F(test_destroyed_after_a_body_that_does_not_run, event_setup, event_teardown, fixture *t)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = false;
     options.debug = BG_DEBUG_SYNC;
     EXPECT_OK(bg_capture_forward(&graph, destroyed_after_a_body, t, t->stream, &options));
@@ -407,7 +387,6 @@ TEST_F(test_destroyed_after_a_body_that_does_not_run, event_setup, event_teardow
     put(&t->x, 5);
     EXPECT_OK(bg_replay(graph, t->stream));
     assert_true(get(&t->z) == 30);
-    bg_graph_destroy(graph);
 }
 
 /* side waits for the body's event: both are outside, and stay there. */
@@ -422,13 +401,12 @@ static bg_status outside_after_a_body(void *user, cudaStream_t stream)
 
 TEST_F(test_a_stream_outside_stays_there, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, outside_after_a_body, t, t->stream, NULL));
     assert_int_equal(info_of(graph).calls, 1);
     assert_int_equal(info_of(graph).segments, 0);
     assert_true(get(&t->z) == 6);
-    bg_graph_destroy(graph);
 }
 
 /* ---- after the end --------------------------------------------------------------------------------------------- */
@@ -456,14 +434,13 @@ static void expect_answers(fixture *t)
 
 TEST_F(test_asked_after_the_end, event_setup, event_teardown, fixture *t)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&t->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, timed, t, t->stream, NULL));
     expect_answers(t);
     assert_true(get(&t->y) == 6); /* side waited for the pass */
     EXPECT_OK(bg_replay(graph, t->stream));
     expect_answers(t);
-    bg_graph_destroy(graph);
 }
 
 static bg_status timed_and_failing(void *user, cudaStream_t stream)
@@ -510,7 +487,7 @@ static bg_status products(void *user, cudaStream_t stream)
     BG_CALL(eager_scale, stream, .x = t->y, .factor = 2);
     bg_stream_wait_event(stream, f);
     BG_CALL(square, stream, .x = t->x, .y = t->z);
-    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = t->y, .y = t->z, .z = t->z);
 }
 
 TEST_F(test_cublas_on_forked_streams, event_setup, event_teardown, fixture *t)
@@ -562,7 +539,7 @@ static bg_status beside(void *user, cudaStream_t stream)
     BG_CALL(eager_scale, stream, .x = t->z, .factor = 7);
     BG_CALL(scale, stream, .x = t->z, .y = t->z, .factor = 1);
     bg_stream_wait_event_at(stream, f, cudaEventWaitExternal, BG_SITE);
-    return BG_CALL(sum, stream, .a = w, .b = t->z, .y = t->z);
+    return BG_CALL(plus, stream, .x = w, .y = t->z, .z = t->z);
 }
 
 /* Queues AHEAD replays, or eager passes, as fast as the host can. */
@@ -586,7 +563,7 @@ static void expect_ahead(fixture *t, bg_graph *graph)
 
 static void expect_beside(fixture *t, const bg_capture_options *options, int segments, int nodes, int steps)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     put(&t->x, 1);
     put(&t->z, 0);
@@ -599,7 +576,6 @@ static void expect_beside(fixture *t, const bg_capture_options *options, int seg
         assert_int_equal(info_of(graph).steps, steps);
     }
     expect_ahead(t, graph);
-    bg_graph_destroy(graph);
 }
 
 /* The same results however the pass runs. In segments, node and body order themselves: there are no steps for it. In

@@ -1,7 +1,7 @@
 /* A process ends, by a return from main, while its other threads capture, replay and destroy: what they use is still
  * there, and the process ends as main says. Each round is a process of its own, this program with arguments. */
 #include "tests/support/test.h"
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <cublas_v2.h>
 #include <dirent.h>
@@ -30,16 +30,6 @@ typedef struct worker {
 
 static atomic_int working;
 static atomic_bool ending;
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_EAGER_OP(twice, BG_INOUT(x))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
-}
 
 /* The stream is the handle's. */
 BG_OP(square, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, blas))
@@ -85,7 +75,7 @@ static bg_status open_worker(worker *w)
 
 static bg_status one_round(worker *w)
 {
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg_status status = pass(w, w->stream); /* plain calls */
     if (status == BG_OK)
         status = bg_capture_forward(&graph, pass, w, w->stream, NULL);
@@ -93,7 +83,6 @@ static bg_status one_round(worker *w)
         status = bg_replay(graph, w->stream);
     if (status == BG_OK)
         status = from_cuda(cudaStreamSynchronize(w->stream));
-    bg_graph_destroy(graph);
     return status;
 }
 

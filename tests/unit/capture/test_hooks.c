@@ -1,16 +1,11 @@
 /* breakgraph/hooks.h: programs that fork by CUDA's own names, in C and C++. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include "tests/support/kernels/hooked.h"
 
 #include <stdio.h>
 
 #include <breakgraph/hooks.h>
-
-BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, stream));
-}
 
 static void break_here(void *user, cudaStream_t stream)
 {
@@ -25,7 +20,8 @@ static hooked_scene scene_of(fixture *f)
 
 static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stream)
 {
-    cudaEvent_t fork = NULL, join = NULL;
+    OWNED_EVENT(join);
+    OWNED_EVENT(fork);
     cudaError_t error = cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
     if (error == cudaSuccess)
         error = cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
@@ -42,8 +38,6 @@ static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stre
         error = cudaStreamWaitEvent(stream, join, 0);
     if (error == cudaSuccess)
         error = bgk_scale(scene->z, scene->y, 3, scene->count, stream);
-    EXPECT_CUDA(cudaEventDestroy(fork));
-    EXPECT_CUDA(cudaEventDestroy(join));
     return error;
 }
 
@@ -61,7 +55,7 @@ static bg_status in_cpp(void *user, cudaStream_t stream)
 
 static void expect_pass(fixture *f, bg_forward forward)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
     assert_true(get(&f->z) == 30);
@@ -71,7 +65,6 @@ static void expect_pass(fixture *f, bg_forward forward)
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->z) == 30 * (float)i);
     }
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_in_c)
@@ -87,7 +80,7 @@ FIXTURE_TEST(test_in_cpp)
 /* Outside captures the names are CUDA's, with its answers and its last error. */
 FIXTURE_TEST(test_outside_captures)
 {
-    cudaEvent_t event;
+    OWNED_EVENT(event);
     EXPECT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     put(&f->x, 2);
     EXPECT_CUDA(bgk_scale(f->y.data, f->x.data, 3, N, f->other));
@@ -99,7 +92,6 @@ FIXTURE_TEST(test_outside_captures)
     EXPECT_CUDA(cudaStreamWaitEvent(NULL, event, 0));
     assert_int_equal(cudaEventRecordWithFlags(event, f->stream, cudaEventRecordExternal), cudaErrorIllegalState);
     assert_int_equal(cudaGetLastError(), cudaErrorIllegalState);
-    EXPECT_CUDA(cudaEventDestroy(event));
 }
 
 static cudaEvent_t outside;

@@ -196,7 +196,7 @@ static bg_status triple_and_add(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_per_thread_stream_after_a_failure)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     fails = false;
     EXPECT_OK(bg_capture_forward(&graph, triple_and_add, f, f->stream, NULL));
     put(&f->x, 1);
@@ -205,7 +205,6 @@ FIXTURE_TEST(test_per_thread_stream_after_a_failure)
     EXPECT_STATUS(bg_replay(graph, cudaStreamPerThread), BG_ERROR_TIMEOUT);
     fails = false;
     expect_replay_by(replay_in_thread, f, graph, cudaStreamPerThread, 10); /* 3 * 3 + 1, not 3 * (3 + 1) */
-    bg_graph_destroy(graph);
 }
 
 /* ---- failures ---- */
@@ -251,7 +250,8 @@ static bg_status tried(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_a_body_fails_beside_a_capture)
 {
-    bg_graph *graph, *second;
+    OWNED_GRAPH(second);
+    OWNED_GRAPH(graph);
     bg_capture *capture;
     tries = false;
     aborted_by_body = NULL;
@@ -267,8 +267,6 @@ FIXTURE_TEST(test_a_body_fails_beside_a_capture)
     EXPECT_OK(bg_capture_end(capture, &second));
     assert_true(get(&f->y) == 6);
     assert_true(get(&f->z) == 9);
-    bg_graph_destroy(graph);
-    bg_graph_destroy(second);
 }
 
 /* No stream is none, while captures run too. */

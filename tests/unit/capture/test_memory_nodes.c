@@ -101,7 +101,7 @@ static bg_status never(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_never_freed)
 {
     size_t before, after, total;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     expect_replays(f, never, 2, 1, true);
     EXPECT_OK(bg_capture_forward(&graph, never, f, f->stream, NULL));
     EXPECT_OK(bg_replay(graph, f->stream));
@@ -113,7 +113,6 @@ FIXTURE_TEST(test_never_freed)
     EXPECT_CUDA(cudaMemGetInfo(&after, &total));
     assert_int_equal(before, after);
     EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
-    bg_graph_destroy(graph);
 }
 
 static bg_status by_body(void *user, cudaStream_t stream)

@@ -8,7 +8,8 @@
 
 OTHER_CAPTURES_TEST(test_last_stream_captures)
 {
-    bg_graph *graph, *other;
+    OWNED_GRAPH(other);
+    OWNED_GRAPH(graph);
     bg_capture *capture;
     cudaGraph_t foreign;
     put(&f->x, 1);
@@ -26,19 +27,16 @@ OTHER_CAPTURES_TEST(test_last_stream_captures)
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
     EXPECT_CUDA(cudaGraphDestroy(foreign));
     EXPECT_OK(bg_replay(graph, f->stream));
-    bg_graph_destroy(graph);
-    bg_graph_destroy(other);
 }
 
 OTHER_CAPTURES_TEST(test_capture_beside_a_foreign_one)
 {
     bg_graph *graph;
-    cudaGraph_t foreign;
+    OWNED_CUDA_GRAPH(foreign);
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
-    EXPECT_CUDA(cudaGraphDestroy(foreign));
 }
 
 static bg_graph *own_graph;
@@ -62,19 +60,19 @@ static bg_status replaying(void *user, cudaStream_t stream)
 
 OTHER_CAPTURES_TEST(test_capture_and_replay_in_a_body)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     own_graph = NULL;
     EXPECT_OK(bg_capture_forward(&graph, replaying, f, f->stream, NULL));
     assert_int_equal(answer_in_body, BG_ERROR_BUSY);
     own_graph = graph;
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(answer_in_body, BG_ERROR_BUSY);
-    bg_graph_destroy(graph);
 }
 
 OTHER_CAPTURES_TEST(test_replay_on_a_captured_stream)
 {
-    bg_graph *first, *second;
+    OWNED_GRAPH(second);
+    OWNED_GRAPH(first);
     bg_capture *capture;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&first, fragile_pass, f, f->stream, NULL));
@@ -89,8 +87,6 @@ OTHER_CAPTURES_TEST(test_replay_on_a_captured_stream)
     EXPECT_OK(bg_replay(second, f->stream));
     assert_true(get(&f->z) == 9);
     EXPECT_OK(bg_replay(first, f->other));
-    bg_graph_destroy(first);
-    bg_graph_destroy(second);
 }
 
 /* On the stream of the last replay it is looked for where a debug mode or a check is on. */

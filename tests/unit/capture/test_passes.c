@@ -115,17 +115,16 @@ static bg_capture_options options_of(const way *way, const subject *s)
 static bg_status capture(const way *way, subject *s, cudaStream_t stream)
 {
     const bg_capture_options options = options_of(way, s);
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg_status status = bg_capture_forward(&graph, forward, s, stream, &options);
     follow(s, stream);
-    bg_graph_destroy(graph);
     return status;
 }
 
 static bg_status replay(const way *way, subject *s, cudaStream_t stream)
 {
     const bg_capture_options options = options_of(way, s);
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bool fails = failing;
     bg_status status;
 
@@ -138,7 +137,6 @@ static bg_status replay(const way *way, subject *s, cudaStream_t stream)
         status = bg_replay(graph, stream);
     follow(s, stream);
     EXPECT_CUDA(cudaStreamSynchronize(stream));
-    bg_graph_destroy(graph);
     return status;
 }
 

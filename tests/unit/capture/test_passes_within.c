@@ -1,6 +1,7 @@
 /* Passes inside of captures, captures and passes inside of passes, and what crosses between them. */
 #include "tests/support/test.h"
 #include "tests/support/runner/pool_support.h"
+#include "tests/support/ops.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,11 +11,6 @@ void hostcuda_seed(unsigned long long seed);
 #pragma weak hostcuda_seed
 
 enum { SEEDS = 12, SLOW = 24 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 #define NEXT(expression)                                                                                               \
     do {                                                                                                               \

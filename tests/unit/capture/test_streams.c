@@ -1,21 +1,11 @@
 /* Streams forked from a capture, within a segment and across breaks. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(a), BG_IN(b), BG_OUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->a.data, args->b.data, N, stream));
-}
-
 static cudaStream_t body_stream;
-BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
+BG_EAGER_OP(recorded_scale, BG_INOUT(x), BG_VALUE(float, factor))
 {
     body_stream = stream;
     return from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, stream));
@@ -23,7 +13,7 @@ BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
 
 static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result, float factor, int segments)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
     assert_true(get(result) == factor);
@@ -33,7 +23,6 @@ static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result,
         assert_true(get(result) == factor * (float)i);
     }
     assert_int_equal(info_of(graph).segments, segments);
-    bg_graph_destroy(graph);
 }
 
 static bg_status fork_and_join(void *user, cudaStream_t stream)
@@ -43,7 +32,7 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
     bg_stream_wait_stream(stream, f->other);
-    return BG_CALL(sum, stream, .a = f->y, .b = f->z, .y = f->z);
+    return BG_CALL(plus, stream, .x = f->y, .y = f->z, .z = f->z);
 }
 
 FIXTURE_TEST(test_fork_and_join)
@@ -60,7 +49,7 @@ static bg_status used_after_a_break(void *user, cudaStream_t stream)
     fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
-    BG_CALL(eager_scale, stream, .x = f->y, .factor = 5); /* the break joins it */
+    BG_CALL(recorded_scale, stream, .x = f->y, .factor = 5); /* the break joins it */
     BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 3);
     bg_break(stream);
     bg_break(stream); /* idle in between */
@@ -88,14 +77,13 @@ static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_fork_of_a_fork)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 3);
     EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
     assert_true(get(&f->z) == 24);
     put(&f->x, 5);
     EXPECT_OK(bg_replay(graph, f->other));
     assert_true(get(&f->z) == 40);
-    bg_graph_destroy(graph);
 }
 
 /* An eager op called on a forked stream: its body gets the capture's stream, since a break joins all. */
@@ -104,13 +92,13 @@ static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
     fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
-    BG_CALL(eager_scale, f->other, .x = f->z, .factor = 3);
+    BG_CALL(recorded_scale, f->other, .x = f->z, .factor = 3);
     return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 4);
 }
 
 FIXTURE_TEST(test_eager_on_a_fork)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
     assert_ptr_equal(body_stream, f->stream);
@@ -118,7 +106,6 @@ FIXTURE_TEST(test_eager_on_a_fork)
     EXPECT_OK(bg_replay(graph, f->other));
     assert_ptr_equal(body_stream, f->other);
     assert_true(get(&f->z) == 24);
-    bg_graph_destroy(graph);
 }
 
 static bg_status unjoined(void *user, cudaStream_t stream)
@@ -131,7 +118,7 @@ static bg_status unjoined(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_unjoined_at_the_end)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_STATUS(bg_capture_forward(&graph, unjoined, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
     EXPECT_ERROR("bg_stream_wait_stream");
     expect_usable(f, f->stream);
@@ -140,7 +127,6 @@ FIXTURE_TEST(test_unjoined_at_the_end)
     put(&f->x, 4);
     EXPECT_OK(bg_capture_forward(&graph, unjoined, f, f->stream, &options));
     assert_true(get(&f->z) == 8);
-    bg_graph_destroy(graph);
 }
 
 /* The edges of so many nodes are listed otherwise (src/capture/edges.c). */
@@ -149,11 +135,10 @@ static enum { UNJOINED, JOINED, RACING } ending;
 
 static int count_findings(bg_graph *graph)
 {
-    bg_report *report;
+    OWNED_REPORT(report);
     int count;
     EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
     count = bg_report_count(report);
-    bg_report_destroy(report);
     return count;
 }
 
@@ -264,12 +249,11 @@ static bg_status op_outside(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_an_op_on_a_stream_outside)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
     assert_int_equal(info_of(graph).calls, 1);
     assert_true(get(&f->y) == 2);
-    bg_graph_destroy(graph);
 }
 
 /* What a library does that cannot be seen: it forks a stream of its own and joins it before it returns. Doubles x. */

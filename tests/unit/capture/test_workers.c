@@ -1,5 +1,5 @@
 /* Instantiation in worker threads, where a capture launches nothing. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <hostcuda/hostcuda.h>
 
@@ -8,16 +8,6 @@
 #pragma weak hostcuda_count_live
 
 enum { SEGMENTS = 12 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_EAGER_OP(twice, BG_INOUT(x))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
-}
 
 static float *elsewhere;
 
@@ -94,13 +84,12 @@ FIXTURE_TEST(test_modes_of_capture)
 FIXTURE_TEST(test_launching)
 {
     bg_capture_options options = options_for(3);
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = true;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
     assert_true(get(&f->y) != 0);
     expect_result(f, graph);
-    bg_graph_destroy(graph);
 }
 
 static bg_status with_unknown(void *user, cudaStream_t stream)

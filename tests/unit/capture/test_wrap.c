@@ -122,11 +122,11 @@ FIXTURE_TEST(test_check)
 FIXTURE_TEST(test_disabled_nodes)
 {
     int *x = (int *)f->memory, replayed;
-    cudaGraph_t source = NULL;
+    OWNED_CUDA_GRAPH(source);
+    OWNED_EXEC(exec);
+    OWNED_GRAPH(graph);
     cudaGraphNode_t nodes[3];
-    cudaGraphExec_t exec;
     bg_report *report = NULL;
-    bg_graph *graph = NULL;
     size_t count = 3;
 
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
@@ -151,9 +151,6 @@ FIXTURE_TEST(test_disabled_nodes)
         assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
         EXPECT_FINDING(report, "from-source", "", 0, "the nodes of theirs ran with the parameters of its source");
     }
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphExecDestroy(exec));
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 /* Without an executable graph of the program's there is nothing to note. */

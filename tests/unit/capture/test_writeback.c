@@ -1,5 +1,5 @@
 /* Write-backs as nodes of the segment that follows: what a body may do from one replay to the next. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <stdlib.h>
 
@@ -15,11 +15,6 @@ static bg_status produce_into(bg_tensor *y, const bg_tensor *x, float factor, in
     if (leave[which].data != NULL)
         y->data = leave[which].data;
     return from_cuda(bgk_scale(y->data, x->data, factor, N, stream));
-}
-
-BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
-{
-    return from_cuda(bgk_add(args->z.data, args->x.data, args->y.data, N, stream));
 }
 
 BG_EAGER_OP(one, BG_IN(x), BG_OUT(y))
@@ -129,7 +124,7 @@ static bg_status one_pass(void *user, cudaStream_t stream)
 {
     fixture *f = ((memory *)user)->f;
     BG_CALL(one, stream, .x = f->x, .y = f->y);
-    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
 #define WRITEBACK_TEST(name) TEST_F(name, setup, teardown, memory *m)
@@ -139,7 +134,7 @@ WRITEBACK_TEST(test_places_change)
 {
     void *a = m->other[0].data, *b = m->other[1].data;
     void *const places[] = {a, a, b, NULL, NULL, b, a, NULL, a, b};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = a;
     graph = capture(m, one_pass);
     assert_true(get(&m->f->z) == 3);
@@ -147,13 +142,12 @@ WRITEBACK_TEST(test_places_change)
     assert_int_equal(info_of(graph).nodes, 2);
     for (int i = 0; i < (int)(sizeof places / sizeof *places); i++)
         assert_true(replay(m, graph, (float)i, places[i], NULL) == 3 * (float)i);
-    bg_graph_destroy(graph);
 }
 
 /* The stored arguments' output is set elsewhere: the result goes there, and the segment reads what it read before. */
 WRITEBACK_TEST(test_target_changes)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     one_args *args;
     leave[0].data = m->other[0].data;
     graph = capture(m, one_pass);
@@ -165,20 +159,19 @@ WRITEBACK_TEST(test_target_changes)
     assert_true(get(&m->other[2]) == 10);
     args->y.data = m->f->y.data;
     assert_true(replay(m, graph, 5, m->other[1].data, NULL) == 15);
-    bg_graph_destroy(graph);
 }
 
 static bg_status two_pass(void *user, cudaStream_t stream)
 {
     memory *m = user;
     BG_CALL(two, stream, .x = m->f->x, .y = m->f->y, .z = m->other[2]);
-    return BG_CALL(add, stream, .x = m->f->y, .y = m->other[2], .z = m->f->z);
+    return BG_CALL(plus, stream, .x = m->f->y, .y = m->other[2], .z = m->f->z);
 }
 
 WRITEBACK_TEST(test_several_outputs)
 {
     void *a = m->other[0].data, *b = m->other[1].data;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = a;
     leave[1].data = b;
     graph = capture(m, two_pass);
@@ -190,7 +183,6 @@ WRITEBACK_TEST(test_several_outputs)
     assert_true(replay(m, graph, 5, a, NULL) == 25);
     assert_true(replay(m, graph, 6, NULL, NULL) == 30);
     assert_true(replay(m, graph, 7, a, b) == 35);
-    bg_graph_destroy(graph);
 }
 
 enum { MANY = 20 }; /* more than one node takes */
@@ -221,7 +213,7 @@ static bg_status many_pass(void *user, cudaStream_t stream)
     for (int i = 0; i < MANY; i++)
         args.y[i] = bg_tensor_1d(targets + (ptrdiff_t)i * N, BG_F32, N);
     BG_CALL_ARGS(many, stream, &args);
-    return BG_CALL(add, stream, .x = first, .y = first, .z = bg_tensor_1d(targets + (ptrdiff_t)MANY * N, BG_F32, N));
+    return BG_CALL(plus, stream, .x = first, .y = first, .z = bg_tensor_1d(targets + (ptrdiff_t)MANY * N, BG_F32, N));
 }
 
 WRITEBACK_TEST(test_many_outputs)
@@ -258,7 +250,7 @@ WRITEBACK_TEST(test_after_a_failed_replay)
 {
     void *a = m->other[0].data, *b = m->other[1].data;
     void *const firsts[] = {b, NULL};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = a;
     graph = capture(m, two_pass);
     for (int i = 0; i < 2; i++) {
@@ -269,7 +261,6 @@ WRITEBACK_TEST(test_after_a_failed_replay)
         misshapes = false;
         assert_true(replay(m, graph, 3, a, NULL) == 15);
     }
-    bg_graph_destroy(graph);
 }
 
 /* No segment follows, another call does, or a bare break: the copy is a step of its own. */
@@ -284,7 +275,7 @@ static bg_status without_segment(void *user, cudaStream_t stream)
 
 WRITEBACK_TEST(test_no_segment_follows)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = m->other[0].data;
     graph = capture(m, without_segment);
     assert_true(get(&m->f->z) == 8);
@@ -293,7 +284,6 @@ WRITEBACK_TEST(test_no_segment_follows)
     assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 16);
     assert_true(replay(m, graph, 3, NULL, NULL) == 24);
     assert_true(replay(m, graph, 4, m->other[1].data, NULL) == 32);
-    bg_graph_destroy(graph);
 }
 
 /* The copies come before the forks. */
@@ -303,27 +293,26 @@ static bg_status forked(void *user, cudaStream_t stream)
     fixture *f = m->f;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(one, stream, .x = f->x, .y = f->y);
-    BG_CALL(add, f->other, .x = f->y, .y = f->y, .z = m->other[2]);
+    BG_CALL(plus, f->other, .x = f->y, .y = f->y, .z = m->other[2]);
     bg_stream_wait_stream(stream, f->other);
-    return BG_CALL(add, stream, .x = f->y, .y = m->other[2], .z = f->z);
+    return BG_CALL(plus, stream, .x = f->y, .y = m->other[2], .z = f->z);
 }
 
 WRITEBACK_TEST(test_before_the_forks)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = m->other[0].data;
     graph = capture(m, forked);
     assert_true(get(&m->f->z) == 6);
     assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 12);
     assert_true(replay(m, graph, 3, m->other[1].data, NULL) == 18);
-    bg_graph_destroy(graph);
 }
 
 static bg_status host_pass(void *user, cudaStream_t stream)
 {
     fixture *f = ((memory *)user)->f;
     BG_CALL(from_host, stream, .y = f->y);
-    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
 static void expect_host_values(const memory *m, float first)
@@ -337,21 +326,20 @@ static void expect_host_values(const memory *m, float first)
 
 WRITEBACK_TEST(test_host_memory_at_capture)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     leave[0].data = leave;
     graph = capture(m, host_pass);
     expect_host_values(m, 1);
     assert_int_equal(info_of(graph).steps, 3); /* the copy stays a step */
     assert_true(replay(m, graph, 2, leave, NULL) == 2 + 2 * N + 1);
     assert_true(replay(m, graph, 2, NULL, NULL) == 6);
-    bg_graph_destroy(graph);
 }
 
 static bg_status either_pass(void *user, cudaStream_t stream)
 {
     fixture *f = ((memory *)user)->f;
     BG_CALL(one, stream, .x = f->x, .y = f->y);
-    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
 /* Pinned memory of the host in place of the device's: CUDA may refuse it for the node. */
@@ -375,7 +363,7 @@ static bg_status few_pass(void *user, cudaStream_t stream)
 {
     fixture *f = ((memory *)user)->f;
     BG_CALL(few, stream, .x = f->x, .y = f->y);
-    return BG_CALL(add, stream, .x = f->y, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->y, .y = f->y, .z = f->z);
 }
 
 static bg_status few_captured_pass(void *user, cudaStream_t stream)
@@ -455,7 +443,7 @@ WRITEBACK_TEST(test_fewer_rows_captured)
 
 WRITEBACK_TEST(test_fewer_rows_refused)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     rows = N;
     leave[0].data = m->other[0].data;
     graph = capture(m, few_pass);
@@ -471,5 +459,4 @@ WRITEBACK_TEST(test_fewer_rows_refused)
         EXPECT_OK(bg_op_set_attributes("few", NULL));
         EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
     }
-    bg_graph_destroy(graph);
 }

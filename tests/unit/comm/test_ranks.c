@@ -272,13 +272,12 @@ static void debug_alone_on(thread_rank *rank)
 {
     const plan *p = rank->argument;
     bg_capture_options options = options_of(rank);
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     options.debug = is_odd(rank) ? p->debug : BG_DEBUG_OFF;
     options.check = is_odd(rank) ? BG_REPLAY_CHECK_FROM_ENV : BG_REPLAY_CHECK_OFF;
     thread_rank_keep(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
     RANK_EXPECT(rank, graph == NULL);
-    bg_graph_destroy(graph);
 }
 
 static void check_debugged_alone(plan p, const char *plain, const char *how)

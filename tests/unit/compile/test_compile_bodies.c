@@ -319,14 +319,13 @@ FIXTURE_TEST(test_inputs_stay)
 
 FIXTURE_TEST(test_recapture)
 {
-    bg_report *report;
+    OWNED_REPORT(report);
 
     bg_graph_destroy(capture(f, forward, "with_scratch")); /* proven from now on */
     assert_int_equal(setenv("BG_COMPILE", "once", 1), 0);
     EXPECT_OK(bg_check_recapture(forward, f, NULL, f->stream, &report));
     assert_int_equal(unsetenv("BG_COMPILE"), 0);
     assert_int_equal(bg_report_count(report), 0);
-    bg_report_destroy(report);
 }
 
 /* ---- values ---- */
@@ -367,7 +366,7 @@ FIXTURE_TEST(test_bodies_unproven)
 {
     static const char *const ops[] = {"with_calls", "with_wait"};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -379,7 +378,6 @@ FIXTURE_TEST(test_bodies_unproven)
     assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
     graph = capture(f, forward, "plain");
     expect_replay(f, graph, 4, 12);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_host_nodes_stay)
@@ -413,14 +411,13 @@ static bg_status run_twice(void *user, bg_piece *piece)
 FIXTURE_TEST(test_rules_twice)
 {
     static const bg_compiler compiler = {sizeof compiler, "twice", run_twice, NULL};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     EXPECT_OK(bg_compiler_set(&compiler));
     graph = capture(f, forward, "plain");
     EXPECT_OK(bg_compiler_set(NULL));
     assert_int_equal(count_applied(graph), 1);
     expect_replay(f, graph, 4, 12);
-    bg_graph_destroy(graph);
 }
 
 static bool match_none(const void *const *calls, void *args, int rows)
@@ -437,7 +434,7 @@ FIXTURE_TEST(test_registration)
     const bg_rule right = {sizeof right,  &plain_bg_op_, {&times_bg_op_},        1, match_none,
                            {"here.c", 7}, NULL,          BG_RULE_ATTRIBUTES_INIT};
     bg_rule *rule = malloc(sizeof *rule), wrong = right;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     assert_non_null(rule);
     *rule = right;
@@ -453,7 +450,6 @@ FIXTURE_TEST(test_registration)
     memset(rule, 0xee, sizeof *rule);
     free(rule);
     assert_string_equal(find_fusion(graph, "plain").op, "plain");
-    bg_graph_destroy(graph);
 }
 
 /* Calls that vary cannot be compared with anything: the rule is not called wrong. */

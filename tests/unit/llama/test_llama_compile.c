@@ -103,7 +103,7 @@ static void close_row(const row_pass *p)
 static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t nodes)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     options.level = (int)level;
     options.inline_eager = !segments;
@@ -113,7 +113,6 @@ static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t node
     assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
     assert_int_equal(info_of(graph).nodes, nodes);
     assert_int_equal(count_eager(graph), segments ? 31 : 0);
-    bg_graph_destroy(graph);
 }
 
 /* Of SmolLM2-135M's 30 layers; the widths are the small model's, which changes no number. Eager calls are besides. */
@@ -144,7 +143,7 @@ static float *run_steps(const step *s, bg_level level, bool segments)
 {
     size_t vocabulary = (size_t)llama_get_config(s->model)->vocabulary;
     float *logits = calloc(STEPS * vocabulary, sizeof *logits);
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     assert_non_null(logits);
     EXPECT_OK(llama_reset(s->model));
@@ -156,7 +155,6 @@ static float *run_steps(const step *s, bg_level level, bool segments)
             EXPECT_OK(bg_replay(graph, s->stream));
         EXPECT_OK(llama_read_logits(s->model, logits + (size_t)i * vocabulary));
     }
-    bg_graph_destroy(graph);
     return logits;
 }
 

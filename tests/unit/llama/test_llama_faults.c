@@ -101,7 +101,7 @@ static void check_varies(faulty *f, uint64_t seed)
 {
     const char *calls[LLAMA_FAULTS_MOST];
     float *logits[4];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     EXPECT_OK(llama_faults_plant(LLAMA_FAULT_VARIES, seed, f->config));
     llama_faults_print(stdout);
@@ -115,7 +115,6 @@ static void check_varies(faulty *f, uint64_t seed)
     expect_fault(difference(f, logits[2], logits[3]), false, calls[0]);
     for (int i = 0; i < 4; i++)
         free(logits[i]);
-    bg_graph_destroy(graph);
 }
 
 /* ---- the small model ---------------------------------------------------------------------------- */

@@ -125,7 +125,7 @@ LLAMA_NODES_TEST(test_tensors)
 
 TEST_F(test_frozen_scalar, setup, teardown, scene *s)
 {
-    bg_report *report = NULL;
+    OWNED_REPORT(report);
     bg_finding finding = BG_FINDING_INIT;
 
     llama_plant_frozen_scalar(s->model);
@@ -137,5 +137,4 @@ TEST_F(test_frozen_scalar, setup, teardown, scene *s)
     assert_non_null(strstr(finding.file, "examples/llama/model.c"));
     assert_true(finding.line > 0);
     assert_non_null(strstr(finding.message, "field frozen differs between two captures: "));
-    bg_report_destroy(report);
 }

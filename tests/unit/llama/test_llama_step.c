@@ -65,7 +65,7 @@ static void generate(llama_model *model, bg_graph *graph, seen *stepped, text *t
 static void compare(const llama_config *config)
 {
     char error[GGUF_ERROR_SIZE];
-    cudaStream_t stream;
+    OWNED_STREAM(stream);
     llama_weights weights;
     llama_model *model;
     bg_graph *graph;
@@ -94,7 +94,6 @@ static void compare(const llama_config *config)
     free(stepped.logits);
     bg_graph_destroy(graph);
     llama_destroy(model);
-    EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
 TEST(test_small)

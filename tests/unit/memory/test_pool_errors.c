@@ -179,7 +179,7 @@ FIXTURE_TEST(test_another_device)
     void *ptr = f;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    bg_pool *pool;
+    OWNED_POOL(pool);
     cudaStream_t stream;
     int devices = 0;
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
@@ -198,7 +198,6 @@ FIXTURE_TEST(test_another_device)
     EXPECT_CUDA(cudaStreamDestroy(stream));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
-    bg_pool_destroy(pool);
 }
 
 /* ---- calls that fail ---- */

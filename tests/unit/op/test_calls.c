@@ -253,13 +253,12 @@ static bg_graph *capture(fixture *f)
 /* Captures with a pattern, and expects breaks and segments. */
 static void expect_breaks(fixture *f, const char *pattern, int breaks, int segments)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_override_eager(pattern));
     graph = capture(f);
     if (info_of(graph).breaks != breaks || info_of(graph).segments != segments)
         fail_msg("%s: %d breaks and %d segments, expected %d and %d", pattern ? pattern : "NULL", info_of(graph).breaks,
                  info_of(graph).segments, breaks, segments);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_names)
@@ -312,7 +311,7 @@ static bg_status turning_pass(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_place_in_replay)
 {
     bg_call_info info = BG_CALL_INFO_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     char where[128];
 
     turned = false;
@@ -328,7 +327,6 @@ FIXTURE_TEST(test_place_in_replay)
     assert_int_equal(info.line, straight_line);
     turned = false;
     EXPECT_OK(bg_replay(graph, f->stream));
-    bg_graph_destroy(graph);
 }
 
 /* Making one op eager, or captured, renumbers no other. */
@@ -368,14 +366,13 @@ FIXTURE_TEST(test_many_calls)
     } expected[] = {{9, "rope#9"},   {10, "rope#10"},   {19, "rope#19"},        {20, "rope#20"},
                     {99, "rope#99"}, {100, "rope#100"}, {102, "layer#0/rope#0"}};
     bg_call_info info = BG_CALL_INFO_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     EXPECT_OK(bg_capture_forward(&graph, many_calls, f, f->stream, NULL));
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         EXPECT_OK(bg_graph_get_call(graph, expected[i].index, &info));
         assert_string_equal(info.name, expected[i].name);
     }
-    bg_graph_destroy(graph);
 }
 
 /* In a replay, the body of an eager op may make more calls than in the capture: they are numbered on. */
@@ -400,7 +397,7 @@ static bg_status growing_pass(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_more_calls_in_replay)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     calls_to_make = 2;
     put(&f->x, 1);
@@ -410,7 +407,6 @@ FIXTURE_TEST(test_more_calls_in_replay)
     calls_to_make = 12;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
     EXPECT_ERROR("call grows#0/reached#11 at");
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_overrides)

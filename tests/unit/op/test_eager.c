@@ -111,14 +111,13 @@ FIXTURE_TEST(test_not_launched)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     scaled s = {.f = f, .factor = 3};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.launch_segments = false;
     EXPECT_OK(bg_capture_forward(&graph, pass, &s, s.f->stream, &options));
     assert_int_equal(s.runs, 0);
     put(&s.f->x, 1);
     EXPECT_OK(bg_replay(graph, s.f->stream));
     assert_true(get(&s.f->z) == 12);
-    bg_graph_destroy(graph);
 }
 
 /* What cannot be captured fails there, with its name, and names what to do. */
@@ -126,7 +125,7 @@ FIXTURE_TEST(test_inline)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     scaled s = {.f = f, .factor = 3, .status = BG_ERROR_OP};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     options.eager_ops = "!eager_scale";
     EXPECT_STATUS(bg_capture_forward(&graph, pass, &s, s.f->stream, &options), BG_ERROR_OP);
@@ -136,7 +135,6 @@ FIXTURE_TEST(test_inline)
     options.inline_eager = true;
     graph = capture_pass(&s, &options);
     assert_int_equal(info_of(graph).breaks, 1);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_failures)
@@ -174,7 +172,7 @@ FIXTURE_TEST(test_nested)
 {
     scaled s = {.f = f, .factor = 3};
     bg_call_info call = BG_CALL_INFO_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     put(&s.f->y, 1);
     EXPECT_OK(bg_capture_forward(&graph, nesting_pass, &s, s.f->stream, NULL));
@@ -184,7 +182,6 @@ FIXTURE_TEST(test_nested)
     EXPECT_OK(bg_replay(graph, s.f->stream));
     assert_true(get(&s.f->z) == 162);
     assert_int_equal(s.runs, 4);
-    bg_graph_destroy(graph);
 }
 
 /* A function that calls its own op. */
@@ -197,7 +194,7 @@ static bg_status count_down(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_recursion)
 {
     bg_capture *capture;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     int left = 5;
 
     EXPECT_OK(bg_eager(f->stream, "eager_recursive", count_down, &left));
@@ -211,7 +208,6 @@ FIXTURE_TEST(test_recursion)
     left = 4; /* deeper than at capture */
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(left, 0);
-    bg_graph_destroy(graph);
 }
 
 /* ---- names ---- */

@@ -1,5 +1,5 @@
 /* How outputs reach the caller: in place, write-back, bridge buffers, arrays, scratch; shapes that change. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 
 #include <string.h>
 
@@ -32,11 +32,6 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_OP(produce_captured, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return leave(&args->y, &args->x, args->factor, stream);
-}
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 static int setup(void **state)
@@ -76,7 +71,7 @@ static float replay(fixture *f, bg_graph *graph, float x)
 
 OUTPUTS_TEST(test_write_back)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
@@ -87,17 +82,15 @@ OUTPUTS_TEST(test_write_back)
     manner = IN_PLACE; /* this time there is nothing to copy */
     put(&f->z, 0);
     assert_true(replay(f, graph, 7) == 42);
-    bg_graph_destroy(graph);
 }
 
 OUTPUTS_TEST(test_write_back_that_capture_did_not_see)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
     assert_int_equal(info_of(graph).steps, 2);
     manner = ELSEWHERE;
     assert_true(replay(f, graph, 5) == 30);
-    bg_graph_destroy(graph);
 }
 
 static void expect_refused(fixture *f, bg_status expected, const char *text)
@@ -125,7 +118,7 @@ OUTPUTS_TEST(test_refused_at_capture)
 
 OUTPUTS_TEST(test_refused_at_replay)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
     manner = WRONG_SHAPE;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
@@ -134,7 +127,6 @@ OUTPUTS_TEST(test_refused_at_replay)
     assert_int_equal(info_of(graph).replays, 0);
     manner = IN_PLACE;
     assert_true(replay(f, graph, 5) == 30); /* the graph is reusable */
-    bg_graph_destroy(graph);
 }
 
 /* ---- plain calls ---- */
@@ -213,7 +205,7 @@ static bg_status bridged(void *user, cudaStream_t stream)
 
 static void expect_bridges(fixture *f, int steps)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, bridged, f, f->stream, NULL));
     assert_true(get(&f->z) == 5);
@@ -223,7 +215,6 @@ static void expect_bridges(fixture *f, int steps)
         manner = i % 2 ? IN_PLACE : ELSEWHERE;
         assert_true(replay(f, graph, (float)i) == 5 * (float)i);
     }
-    bg_graph_destroy(graph);
 }
 
 /* A bridge buffer that the body is given; one whose shape it tells by leaving its own memory. */
@@ -308,14 +299,13 @@ static bg_status bridged_captured(void *user, cudaStream_t stream)
 
 OUTPUTS_TEST(test_bridge_of_a_captured_op)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     EXPECT_OK(bg_capture_forward(&graph, bridged_captured, f, f->stream, NULL));
     assert_int_equal(info_of(graph).segments, 1);
     assert_int_equal(info_of(graph).nodes, 3); /* scale, copy, scale */
     assert_int_equal(info_of(graph).kernel_nodes, 2);
     assert_true(replay(f, graph, 4) == 24);
-    bg_graph_destroy(graph);
 }
 
 /* ---- several outputs, arrays ---- */
@@ -349,7 +339,7 @@ static bg_status split_pass(void *user, cudaStream_t stream)
 
 OUTPUTS_TEST(test_several_outputs)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, split_pass, f, f->stream, NULL));
@@ -365,7 +355,6 @@ OUTPUTS_TEST(test_several_outputs)
     manner = WRONG_SHAPE;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
     EXPECT_ERROR("output parts[2] is f32 [3] where f32 [64] is expected");
-    bg_graph_destroy(graph);
 }
 
 /* ---- scratch ---- */
@@ -417,7 +406,7 @@ OUTPUTS_TEST(test_scratch)
 OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 {
     void *before;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     scratch_bytes = 0;
     EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
     assert_null(blocks[0]);
@@ -426,13 +415,12 @@ OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_non_null(blocks[0]);
     assert_ptr_equal(before, blocks[1]);
-    bg_graph_destroy(graph);
 }
 
 OUTPUTS_TEST(test_growing_scratch_stays_small)
 {
     enum { STEP = 4096, REPLAYS = 200 };
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     scratch_bytes = STEP;
     EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
     for (int i = 0; i < REPLAYS; i++) {
@@ -440,7 +428,6 @@ OUTPUTS_TEST(test_growing_scratch_stays_small)
         EXPECT_OK(bg_replay(graph, f->stream));
     }
     assert_true(info_of(graph).bridge_bytes < 4 * scratch_bytes);
-    bg_graph_destroy(graph);
 }
 
 /* ---- outputs that get in each other's way ---- */
@@ -467,7 +454,7 @@ static bg_status tricky_pass(void *user, cudaStream_t stream)
 
 OUTPUTS_TEST(test_outputs_cannot_change_places)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     put(&f->x, 1);
     put(&f->y, 2);
     trick = SWAP;
@@ -488,7 +475,6 @@ OUTPUTS_TEST(test_outputs_cannot_change_places)
     assert_true(get(&f->y) == 5);
     trick = SWAP;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-    bg_graph_destroy(graph);
 }
 
 OUTPUTS_TEST(test_no_bridge_after_a_failure)

@@ -33,7 +33,7 @@ static int run_batch_of(int tokens, int64_t rows, cudaError_t expected)
     const int64_t dim[] = {rows, WIDTH};
     bg_batch batch = mixed_batch(tokens);
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    bg_runner *runner;
+    OWNED_RUNNER(runner);
     cudaStream_t stream;
 
     config.max_tokens = FIXED_ROWS;
@@ -42,7 +42,6 @@ static int run_batch_of(int tokens, int64_t rows, cudaError_t expected)
     EXPECT(bg_runner_add_buffer(runner, "between", BG_F32, 2, dim, &between) == BG_OK);
     EXPECT(bg_runner_run(runner, &batch, NULL, NULL, NULL) == BG_OK);
     EXPECT(cudaStreamSynchronize(stream) == expected);
-    bg_runner_destroy(runner);
     return 0;
 }
 

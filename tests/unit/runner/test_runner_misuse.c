@@ -96,7 +96,7 @@ FIXTURE_TEST(test_a_stream_that_others_capture)
     bg_capture *capture;
     bg_graph *graph;
     cudaGraph_t foreign = NULL;
-    bg_runner *fresh;
+    OWNED_RUNNER(fresh);
     runner_model m = {0};
     bg_runner_config config = runner_model_config(&m);
 
@@ -122,7 +122,6 @@ FIXTURE_TEST(test_a_stream_that_others_capture)
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 20);
     bg_runner_destroy(m.runner);
-    bg_runner_destroy(fresh);
 }
 
 /* A capture of the same thread on another stream: runs are none of its business, captures would be. */

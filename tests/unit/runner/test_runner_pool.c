@@ -161,7 +161,7 @@ FIXTURE_TEST(test_limit_of_the_pool)
 {
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    bg_pool *pool;
+    OWNED_POOL(pool);
     model m;
 
     options.limit_bytes = (size_t)8 << 20;
@@ -174,7 +174,6 @@ FIXTURE_TEST(test_limit_of_the_pool)
     EXPECT_OK(run(&m, 9, 3));
     expect_outputs(&m, 9, 3);
     bg_runner_destroy(m.runner);
-    bg_pool_destroy(pool);
 }
 
 /* ---- order ---------------------------------------------------------------------------------------------------- */
@@ -320,8 +319,8 @@ static bg_status prepare(void *user, const bg_forward_context *context, cudaStre
 
 FIXTURE_TEST(test_another_thread)
 {
-    cudaStream_t side;
-    bg_pool *pool;
+    OWNED_POOL(pool);
+    OWNED_STREAM(side);
     model m[2];
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
@@ -346,8 +345,6 @@ FIXTURE_TEST(test_another_thread)
     }
     for (int i = 0; i < 2; i++)
         bg_runner_destroy(m[i].runner);
-    EXPECT_CUDA(cudaStreamDestroy(side));
-    bg_pool_destroy(pool);
 }
 
 /* Two threads that use a runner of one pool each as fast as they can: what is refused is tried again. */
@@ -395,7 +392,7 @@ FIXTURE_TEST(test_two_threads)
     loop loops[2] = {{.m = NULL}};
     cudaStream_t streams[2];
     pthread_t threads[2];
-    bg_pool *pool;
+    OWNED_POOL(pool);
     model m[2];
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
@@ -418,7 +415,6 @@ FIXTURE_TEST(test_two_threads)
         bg_runner_destroy(m[i].runner);
         EXPECT_CUDA(cudaStreamDestroy(streams[i]));
     }
-    bg_pool_destroy(pool);
 }
 
 /* ---- who goes first ------------------------------------------------------------------------------------------- */
@@ -428,7 +424,7 @@ FIXTURE_TEST(test_two_threads)
 FIXTURE_TEST(test_destroyed_while_it_runs)
 {
     batch_rows rows = make_rows(MOST, 5);
-    bg_pool *pool;
+    OWNED_POOL(pool);
     model m[2];
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
@@ -444,7 +440,6 @@ FIXTURE_TEST(test_destroyed_while_it_runs)
     EXPECT_OK(run(&m[1], 9, 2));
     expect_outputs(&m[1], 9, 2);
     bg_runner_destroy(m[1].runner);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_a_pool_of_another_device)
@@ -452,7 +447,7 @@ FIXTURE_TEST(test_a_pool_of_another_device)
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner;
     int devices;
-    bg_pool *pool;
+    OWNED_POOL(pool);
 
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
     if (devices < 2) {
@@ -466,5 +461,4 @@ FIXTURE_TEST(test_a_pool_of_another_device)
     EXPECT_STATUS(bg_runner_create(&runner, &config, forward, NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("config.pool: the pool belongs to device 1, the current device is 0");
     assert_null(runner);
-    bg_pool_destroy(pool);
 }

@@ -62,7 +62,7 @@ FIXTURE_TEST(test_reused)
 FIXTURE_TEST(test_pinned)
 {
     bg_capture *capture;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     void *pinned;
     int line;
     EXPECT_CUDA(cudaMallocHost(&pinned, BYTES));
@@ -73,7 +73,6 @@ FIXTURE_TEST(test_pinned)
     EXPECT_CLEAN(graph, OTHERS);
     EXPECT_CUDA(cudaFreeHost(pinned));
     EXPECT_FOUND(graph, ADDRESSES, "freed", "touch#0", line, pinned, "x of touch|pinned host allocation of 256");
-    bg_graph_destroy(graph);
 }
 
 /* Of pageable memory nothing is known. */
@@ -81,11 +80,10 @@ FIXTURE_TEST(test_pageable)
 {
     static float here[N];
     bg_capture *capture = check_begin(f, NULL);
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(here), .w = f->y, .state = f->z));
     graph = check_end(capture);
     EXPECT_CLEAN(graph, OTHERS);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_out_of_range)
@@ -110,7 +108,7 @@ FIXTURE_TEST(test_memory_nodes)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     void *memory;
     options.check = BG_REPLAY_CHECK_ON;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
@@ -122,7 +120,6 @@ FIXTURE_TEST(test_memory_nodes)
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     check_replay_times(f, graph, 2);
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
-    bg_graph_destroy(graph);
 }
 
 /* ---- mapped memory ---- */
@@ -219,7 +216,7 @@ FIXTURE_TEST(test_outputs_overlap)
 {
     bg_capture *capture = check_begin(f, NULL);
     split_args a = {.x = f->x, .parts = {f->z, f->y, check_vector(NULL)}};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     int line;
     EXPECT_OK(BG_CALL_ARGS(split, f->stream, &a));
     a.parts[2] = f->z;
@@ -228,7 +225,6 @@ FIXTURE_TEST(test_outputs_overlap)
     graph = check_end(capture);
     EXPECT_FOUND(graph, OVERLAP, "overlap", "split#1", line, f->z.data,
                  "parts[0] of split#1 and parts[2] of split#1 share 256 bytes|writes both");
-    bg_graph_destroy(graph);
 }
 
 /* ---- eager calls ---- */
@@ -238,7 +234,7 @@ FIXTURE_TEST(test_eager_arguments)
     char *old = allocate(BYTES), *fresh = allocate(BYTES);
     bg_capture *capture = check_begin(f, NULL);
     shift_args *stored;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(old), .y = f->y));
     graph = check_end(capture);
@@ -258,7 +254,6 @@ FIXTURE_TEST(test_eager_arguments)
     EXPECT_FOUND(graph, ADDRESSES, "freed", "shift#0", line, fresh, "set by bg_graph_args|nothing is allocated");
     stored->x.data = f->z.data;
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
-    bg_graph_destroy(graph);
 }
 
 /* ---- arguments ---- */

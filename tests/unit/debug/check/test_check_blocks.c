@@ -65,14 +65,13 @@ FIXTURE_TEST(test_registered_bounds)
 FIXTURE_TEST(test_under_registered)
 {
     char *arena = allocate((size_t)16 * BYTES);
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "kv"));
     graph = check_capture(f, arena + BYTES);
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     EXPECT_CUDA(cudaFree(arena));
     EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, arena + BYTES, "device allocation of 4096 bytes");
     EXPECT_OK(bg_ledger_free(arena + BYTES));
-    bg_graph_destroy(graph);
 }
 
 /* ---- pools ---- */

@@ -53,7 +53,7 @@ static void capture(model *m, const bg_capture_options *options, char *text, siz
 {
     FILE *file = tmpfile();
     int kept = dup(STDERR_FILENO);
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg_status status;
     size_t length;
 
@@ -75,7 +75,6 @@ static void capture(model *m, const bg_capture_options *options, char *text, siz
     if (!m->leaves_out && !m->drifts)
         assert_true(get(&m->f->y) == 12);
     EXPECT_CUDA(cudaDeviceSynchronize());
-    bg_graph_destroy(graph);
 }
 
 static void with_twin(fixture *f, const char *check, model bad, const char *kind)

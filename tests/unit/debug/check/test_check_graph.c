@@ -1,6 +1,6 @@
 /* BG_CHECK=graph: what bg_check finds goes to standard error after a capture, and before replays. BG_CHECK=replay also
  * looks at the nodes. Both after the device has failed. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 #include "tests/support/kernels/trap.h"
 
 #include <breakgraph/check.h>
@@ -11,11 +11,6 @@
 #include <unistd.h>
 
 enum { BYTES = N * sizeof(float) };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 /* Its kernel reads memory that no argument shows. */
 static float *hidden;
@@ -171,7 +166,7 @@ FIXTURE_TEST(test_freed)
 FIXTURE_TEST(test_nodes)
 {
     model m = {.f = f, .x = ((fixture *)f)->x, .ordered = true, .hides = true};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     float *other = allocate();
 
     hidden = allocate();
@@ -187,7 +182,6 @@ FIXTURE_TEST(test_nodes)
         EXPECT_ERROR("call sneak#0 at ");
         EXPECT_ERROR("[dangling] kernel parameter 2 is ");
     }
-    bg_graph_destroy(graph);
 }
 
 /* ---- when the device has failed ---- */

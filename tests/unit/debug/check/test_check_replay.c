@@ -14,7 +14,7 @@ TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
 FIXTURE_TEST(test_replay)
 {
     char *memory = allocate(BYTES), line[40];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
     graph = check_capture(f, memory);
     assert_int_equal(unsetenv("BG_CHECK"), 0); /* it was read at begin */
@@ -29,7 +29,6 @@ FIXTURE_TEST(test_replay)
     EXPECT_ERROR("replays since the capture: 3");
     assert_true(get(&f->z) == 42); /* nothing ran */
     assert_int_equal(info_of(graph).replays, 3);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_replay_of_blocks)

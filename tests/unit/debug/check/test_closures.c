@@ -203,7 +203,7 @@ FIXTURE_TEST(test_other_stack)
 static void expect_warning(fixture *f, const char *checks)
 {
     char text[2000];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     FILE *errors;
 
     setenv("BG_CHECK", checks, 1);
@@ -217,7 +217,6 @@ static void expect_warning(fixture *f, const char *checks)
     errors = keep_errors();
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_string_equal(kept_errors(errors, text, sizeof text), "");
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_environment)

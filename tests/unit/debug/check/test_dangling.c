@@ -89,8 +89,8 @@ FIXTURE_TEST(test_reused)
 FIXTURE_TEST(test_copies)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
-    bg_report *report;
+    OWNED_GRAPH(graph);
+    OWNED_REPORT(report);
     float *source = allocate(), *filled = allocate();
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -103,8 +103,6 @@ FIXTURE_TEST(test_copies)
     EXPECT_FINDING(report, "dangling", "", 0, "the node's source is");
     EXPECT_CUDA(cudaFree(filled));
     assert_int_equal(bg_report_count(report = check(graph)), 2);
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }
 
 /* Of a library's kernel, by whatever parameters; the workspace, too, is live. */
@@ -146,7 +144,7 @@ FIXTURE_TEST(test_memory_nodes)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     void *own = NULL;
 
     options.launch_segments = false;
@@ -162,18 +160,17 @@ FIXTURE_TEST(test_memory_nodes)
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
 }
 
 /* Memory of a pool is mapped into a range that is reserved for it all. */
 FIXTURE_TEST(test_pool)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
+    OWNED_REPORT(report);
     bg_pool *pool = NULL, *other = NULL;
     void *block = NULL, *others = NULL;
     bg_finding finding = BG_FINDING_INIT;
-    bg_report *report;
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, N * sizeof(float), &block));
@@ -194,8 +191,6 @@ FIXTURE_TEST(test_pool)
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "dangling");
     assert_ptr_equal(finding.address, block);
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }
 
 /* A kernel in a child graph. */
@@ -207,9 +202,10 @@ FIXTURE_TEST(test_child)
                                           .gridDim = {1, 1, 1},
                                           .blockDim = {1, 1, 1},
                                           .kernelParams = values};
-    cudaGraph_t inner, source;
+    OWNED_CUDA_GRAPH(inner);
+    OWNED_CUDA_GRAPH(source);
+    OWNED_GRAPH(graph);
     cudaGraphNode_t node;
-    bg_graph *graph = NULL;
 
     EXPECT_CUDA(cudaGraphCreate(&inner, 0));
     EXPECT_CUDA(cudaGraphAddKernelNode(&node, inner, NULL, 0, &params));
@@ -219,9 +215,6 @@ FIXTURE_TEST(test_child)
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(x));
     EXPECT_FINDING(check(graph), "dangling", "", 0, "segment 0, node 0, child node 0, kernel ");
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
-    EXPECT_CUDA(cudaGraphDestroy(inner));
 }
 
 /* A graph of which the ledger, not a scan, knows what it uses. */
@@ -241,7 +234,7 @@ static bg_graph *capture_with(fixture *f, const bg__allocation *known)
 FIXTURE_TEST(test_expected)
 {
     bg__allocation known = {0, N * sizeof(float), 1ull << 60}; /* no such id will ever be */
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     hidden = allocate();
     known.base = (uintptr_t)hidden;
@@ -250,7 +243,6 @@ FIXTURE_TEST(test_expected)
                    "was freed after the capture and belongs to another allocation");
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", 0, "in memory that was freed after the capture: ");
-    bg_graph_destroy(graph);
 }
 
 static void check_nodes(bg_graph *graph, bg_report *report)
@@ -266,8 +258,8 @@ FIXTURE_TEST(test_several)
 {
     bg_finding finding = BG_FINDING_INIT;
     bg_capture *capture = NULL;
-    bg_report *report = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
+    OWNED_REPORT(report);
 
     hidden = allocate();
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -289,8 +281,6 @@ FIXTURE_TEST(test_several)
     assert_false(bg__finding_is_about(&finding, "sneak#6"));
     assert_false(bg__finding_is_about(&finding, "sneak"));
     assert_false(bg__finding_is_about(&finding, ""));
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }
 
 /* What another check has said of the call's tensors is not said again. */

@@ -132,7 +132,8 @@ FIXTURE_TEST(test_other_stack)
     struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, false};
     bg_finding finding = BG_FINDING_INIT;
     pthread_t thread;
-    bg_graph *graph, *dead;
+    OWNED_GRAPH(graph);
+    bg_graph *dead;
     bg_report *report;
     bool waits;
 
@@ -159,7 +160,6 @@ FIXTURE_TEST(test_other_stack)
     pthread_cond_broadcast(&worker.changed);
     pthread_mutex_unlock(&worker.mutex);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    bg_graph_destroy(graph);
 }
 
 /* ---- other pageable memory ---- */
@@ -181,7 +181,7 @@ FIXTURE_TEST(test_file)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     options.launch_segments = false;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
@@ -189,7 +189,6 @@ FIXTURE_TEST(test_file)
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_FINDING(check(graph), "pageable-copy", "download#0", __LINE__ - 2,
                    "writes 256 bytes of pageable host memory");
-    bg_graph_destroy(graph);
 }
 
 /* ---- clean twins ---- */
@@ -208,7 +207,7 @@ FIXTURE_TEST(test_pinned)
 FIXTURE_TEST(test_registered)
 {
     enum { PAGE = 4096 };
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     void *host = aligned_alloc(PAGE, PAGE);
     assert_non_null(host);
     memset(host, 0, PAGE);
@@ -217,17 +216,15 @@ FIXTURE_TEST(test_registered)
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaHostUnregister(host));
     free(host);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_device_copies)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->x.data, 64, cudaMemcpyDefault, f->stream));
     EXPECT_CUDA(cudaMemcpy2DAsync(f->y.data, 32, f->x.data, 16, 16, 2, cudaMemcpyDeviceToDevice, f->stream));
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
 }

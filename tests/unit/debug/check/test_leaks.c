@@ -1,6 +1,7 @@
 /* Work that ran at capture time and is in no segment: named, beside clean twins that are not. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/cublas.h>
@@ -8,11 +9,6 @@
 #include <string.h>
 
 /* ---- ops: each leaks where its flag says so ---- */
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 BG_OP(on_stream, BG_IN(x), BG_OUT(y), BG_VALUE(bool, outside), BG_VALUE(cudaStream_t, other))
 {
@@ -134,7 +130,7 @@ static bg_report *leaks(model *m, bool recapture)
     fixture *f = m->f;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_report *report = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     options.launch_segments = false;
     if (!recapture)
@@ -147,7 +143,6 @@ static bg_report *leaks(model *m, bool recapture)
         EXPECT_OK(bg_check_recapture(forward, m, NULL, m->stream, &report));
     else
         EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    bg_graph_destroy(graph);
     return report;
 }
 
@@ -351,12 +346,11 @@ static void *capture_elsewhere(void *user)
 {
     other_thread *other = user;
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg_status status = bg_capture_begin(&capture, other->stream, NULL);
     pthread_barrier_wait(&other->barrier);
     pthread_barrier_wait(&other->barrier);
     other->ended = status == BG_OK ? bg_capture_end(capture, &graph) : status;
-    bg_graph_destroy(graph);
     return NULL;
 }
 

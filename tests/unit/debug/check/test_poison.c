@@ -213,7 +213,7 @@ FIXTURE_TEST(test_unwritten_and_unread)
 /* The pool's blocks end at multiples of 256 bytes. */
 FIXTURE_TEST(test_padding)
 {
-    bg_pool *pool = NULL;
+    OWNED_POOL(pool);
     bg_tensor x = {.dtype = BG_F32, .rank = 1, .dim = {N - 8}};
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
@@ -231,7 +231,6 @@ FIXTURE_TEST(test_padding)
             EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
     }
     bg_pool_release(pool, x.data);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_scratch)
@@ -256,7 +255,7 @@ FIXTURE_TEST(test_scratch)
 
 FIXTURE_TEST(test_released_block)
 {
-    bg_pool *pool = NULL;
+    OWNED_POOL(pool);
     void *block;
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
@@ -280,7 +279,6 @@ FIXTURE_TEST(test_released_block)
             bg_pool_release(pool, block);
         }
     }
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_eager)
@@ -363,7 +361,7 @@ FIXTURE_TEST(test_errors)
     float memory[4] = {0};
     bg_report *report = NULL;
     bg_capture *capture = begin(f, NULL);
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
     graph = end(capture);
     host = bg_tensor_1d(memory, BG_F32, 4);
@@ -377,5 +375,4 @@ FIXTURE_TEST(test_errors)
     assert_null(report);
     EXPECT_OK(bg_check_poison(graph, NULL, 0, f->stream, &report));
     EXPECT_NO_FINDING(report);
-    bg_graph_destroy(graph);
 }

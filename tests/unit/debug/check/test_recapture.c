@@ -1,22 +1,13 @@
 /* One pass captured twice: what differs is frozen in a graph. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/cublas.h>
 #include <breakgraph/check.h>
 #include <string.h>
 
 /* ---- ops ---- */
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 BG_EAGER_OP(pick, BG_INOUT(x), BG_VALUE(int, k))
 {

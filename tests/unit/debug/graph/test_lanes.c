@@ -160,7 +160,7 @@ static void list_order(const bg__order *order, const int *lanes, int last, size_
 static void take_order(const drawn *d, bg__order *order)
 {
     bg__nodes nodes = {0};
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_graph_wrap(&graph, d->graph, NULL, "orders"));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     EXPECT_OK(bg__order_take(order, d->graph, &nodes));
@@ -168,7 +168,6 @@ static void take_order(const drawn *d, bg__order *order)
     for (size_t i = 0; i < NODES; i++)
         assert_ptr_equal(order->nodes[i]->handle, d->nodes[i]);
     bg__nodes_free(&nodes);
-    bg_graph_destroy(graph);
 }
 
 /* Each keeps the dependencies, and all of them together have any two nodes without an order both ways. */

@@ -48,7 +48,7 @@ static void expect_label(const bg__nodes *nodes, size_t index, const char *call,
 FIXTURE_TEST(test_calls)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg__nodes nodes;
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -68,15 +68,14 @@ FIXTURE_TEST(test_calls)
     expect_label(&nodes, 6, "outer#0", "segment 1, node 0, kernel ", "fill");
     expect_label(&nodes, 7, "", "segment 1, node 1, memset", "");
     bg__nodes_free(&nodes);
-    bg_graph_destroy(graph);
 }
 
 /* What bare kernels on other streams made between two calls is neither call's. */
 FIXTURE_TEST(test_calls_on_streams)
 {
-    cudaStream_t side;
+    OWNED_STREAM(side);
+    OWNED_GRAPH(graph);
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
     bg__nodes nodes;
 
     EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
@@ -103,8 +102,6 @@ FIXTURE_TEST(test_calls_on_streams)
     expect_label(&nodes, 8, "shift#3", "segment 0, node 8, kernel ", "product");
     expect_label(&nodes, 9, "shift#3", "segment 0, node 9, kernel ", "sum");
     bg__nodes_free(&nodes);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaStreamDestroy(side));
 }
 
 /* Of both forms, the same places and values. */
@@ -118,7 +115,7 @@ FIXTURE_TEST(test_parameters)
         .func = (void *)(uintptr_t)gk_add_function(), .gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}, .extra = extra};
     int value = 9;
     void *one_by_one[] = {&x, &value};
-    cudaGraph_t source;
+    OWNED_CUDA_GRAPH(source);
     cudaGraphNode_t node;
     bg_graph graph = {.name = (char *)(uintptr_t) "two forms", .segment_count = 1};
     bg__segment segment = {.nodes = 2};
@@ -150,7 +147,6 @@ FIXTURE_TEST(test_parameters)
         assert_false(bg__node_parameter(&nodes.node[i], -1, &parameter));
     }
     bg__nodes_free(&nodes);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 FIXTURE_TEST(test_copies)
@@ -162,7 +158,7 @@ FIXTURE_TEST(test_copies)
                                     .extent = {8, 2, 3},
                                     .kind = cudaMemcpyHostToDevice};
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg__nodes nodes;
     bg__end end;
 
@@ -192,7 +188,6 @@ FIXTURE_TEST(test_copies)
     assert_ptr_equal(end.address, device);
     assert_int_equal(end.bytes, 100);
     bg__nodes_free(&nodes);
-    bg_graph_destroy(graph);
 }
 
 /* A child graph in a child graph. */
@@ -204,7 +199,9 @@ FIXTURE_TEST(test_children)
                                           .gridDim = {1, 1, 1},
                                           .blockDim = {1, 1, 1},
                                           .kernelParams = values};
-    cudaGraph_t inner, middle, source;
+    OWNED_CUDA_GRAPH(inner);
+    OWNED_CUDA_GRAPH(middle);
+    OWNED_CUDA_GRAPH(source);
     cudaGraphNode_t node;
     bg__segment segment = {.nodes = 1};
     bg_graph graph = {.name = (char *)(uintptr_t) "nested", .segment_count = 1, .segments = &segment};
@@ -225,9 +222,6 @@ FIXTURE_TEST(test_children)
     expect_label(&nodes, 2, "", "segment 0, node 0, child node 1, child graph", "");
     expect_label(&nodes, 3, "", "segment 0, node 0, child node 1, child node 0, kernel ", "gk_add");
     bg__nodes_free(&nodes);
-    EXPECT_CUDA(cudaGraphDestroy(source));
-    EXPECT_CUDA(cudaGraphDestroy(middle));
-    EXPECT_CUDA(cudaGraphDestroy(inner));
 }
 
 /* A library's kernel, whatever form its parameters have: the operands are among its words. */
@@ -277,7 +271,7 @@ BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 FIXTURE_TEST(test_writeback)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg__nodes nodes;
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -291,5 +285,4 @@ FIXTURE_TEST(test_writeback)
     expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel", "product");
     assert_false(nodes.node[1].writeback);
     bg__nodes_free(&nodes);
-    bg_graph_destroy(graph);
 }

@@ -181,13 +181,12 @@ static bg_graph *wrap_named(const fixture *f, cudaGraph_t *source)
 
 DOT_TEST(test_escapes)
 {
-    cudaGraph_t source;
+    OWNED_CUDA_GRAPH(source);
     bg_graph *graph = wrap_named(f, &source);
     char *text = draw(graph, 0, (counts){2, 1, 0});
     expect_in(text, "label=\"a \\\"quoted\\\" \\\\N {name}\\nof <two> lines\\\\, segment 0\";");
     free(text);
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 static bool have_graphviz(void)
@@ -208,7 +207,7 @@ static void expect_readable(const bg_graph *graph)
 DOT_TEST(test_graphviz)
 {
     static const bg_forward passes[] = {broken_pass, forked_pass, mixed_pass, memory_pass};
-    cudaGraph_t source;
+    OWNED_CUDA_GRAPH(source);
     bg_graph *graph;
     if (!have_graphviz()) {
         print_message("skipped: dot (Graphviz) is not installed\n");
@@ -222,7 +221,6 @@ DOT_TEST(test_graphviz)
     graph = wrap_named(f, &source);
     expect_readable(graph);
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 /* Standard output goes to the file meanwhile. */
@@ -260,8 +258,8 @@ DOT_TEST(test_fills)
     static const unsigned values[] = {0x3fc00000u, 7};
     struct cudaMemsetParams fill = {.dst = f->memory, .elementSize = 4, .width = 8, .height = 1};
     cudaGraphNode_t node;
-    cudaGraph_t source;
-    bg_graph *graph;
+    OWNED_CUDA_GRAPH(source);
+    OWNED_GRAPH(graph);
     char *text;
 
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
@@ -274,8 +272,6 @@ DOT_TEST(test_fills)
     expect_in(text, "label=\"0: memset\\n32 bytes, of 1.5 (0x3fc00000)");
     expect_in(text, "label=\"1: memset\\n32 bytes, of 0x00000007");
     free(text);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 DOT_TEST(test_errors)

@@ -117,7 +117,7 @@ OUTLINE_TEST(test_breaks)
     expect_node(outline, 0, 0, 0, "kernel", "scale#0");
     expect_node(outline, 1, 1, 0, "kernel", "outer#0/scale#0");
     expect_node(outline, 2, 1, 1, "kernel", "outer#0/scale#1");
-    expect_node(outline, 3, 2, 0, "kernel", "add#0");
+    expect_node(outline, 3, 2, 0, "kernel", "plus#0");
     expect_lane(outline, 0, 0, "");
     expect_lane(outline, 1, 0, "");
     expect_lane(outline, 2, 0, "0");
@@ -229,7 +229,7 @@ static bg_graph *wrap(cudaGraph_t *source, int count, const int (*edges)[2], int
 
 static void expect_lanes(int count, const int (*edges)[2], int edge_count, const int *lanes)
 {
-    cudaGraph_t source;
+    OWNED_CUDA_GRAPH(source);
     bg_graph *graph = wrap(&source, count, edges, edge_count);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph);
@@ -242,7 +242,6 @@ static void expect_lanes(int count, const int (*edges)[2], int edge_count, const
     }
     cJSON_Delete(outline);
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 #define EXPECT_LANES(edges, lanes)                                                                                     \

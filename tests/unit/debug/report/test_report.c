@@ -243,7 +243,7 @@ REPORT_TEST(test_wrapped_in_terminal)
 REPORT_TEST(test_hostile_text)
 {
     static const bg__call hostile = {.name = (char *)"rope\033[2J", .site = {"\033]0;x\007.c", 42}};
-    bg_report *report;
+    OWNED_REPORT(report);
     char *text;
     EXPECT_OK(bg__report_create(&report, "to\rol", "gra\302\233ph"));
     bg__report_add(report, "ki\nnd", BG_FAULT, &hostile, NULL, "\177", "%s", "a\033[31m b\233 gr\303\274n");
@@ -260,7 +260,6 @@ REPORT_TEST(test_hostile_text)
     assert_null(strchr(text, '\033'));
     assert_null(strchr(text, '\177'));
     free(text);
-    bg_report_destroy(report);
 }
 
 static const char *string_of(const cJSON *object, const char *name)

@@ -90,7 +90,7 @@ REPORT_PAGE_TEST(test_page_escapes)
 {
     static const char hostile[] =
         "</script><!-- <script> </noscript> </title> & \xe2\x80\xa8 \xe2\x80\xa9 ]]> ' \\u003c";
-    bg_report *report;
+    OWNED_REPORT(report);
     bg_finding finding = BG_FINDING_INIT;
     char *page, *json, *text;
     cJSON *root;
@@ -117,7 +117,6 @@ REPORT_PAGE_TEST(test_page_escapes)
     free(text);
     free(json);
     free(page);
-    bg_report_destroy(report);
 }
 
 /* One file that asks the network for nothing. */

@@ -1,6 +1,7 @@
 /* Shadow: passes whose replay computes something else than the pass itself, each beside a clean twin. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/shadow.h>
 #include <math.h>
@@ -14,16 +15,6 @@
 #pragma weak hostcuda_faults
 
 enum { SEEDS = 20 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
 {

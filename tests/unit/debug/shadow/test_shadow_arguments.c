@@ -1,21 +1,12 @@
 /* Shadow: what it tells of a call at fault. Its arguments, its nodes in a new capture, or what came before it. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/shadow.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 /* y = x * rows * factor * bytes, and twice that if it is doubled; unused is read by nobody. */
 BG_OP(typed, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows), BG_VALUE(double, factor), BG_VALUE(size_t, bytes),
@@ -104,7 +95,7 @@ BG_EAGER_OP(eager_three, BG_IN(x), BG_OUT(y), BG_VALUE(three, p))
     return from_cuda(bgk_scale(args->y.data, args->x.data, (float)args->p.of[2], N, stream));
 }
 
-BG_EAGER_OP(eager_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+BG_EAGER_OP(eager_scaled, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
@@ -218,7 +209,7 @@ static bg_status call_in_question(model *m, cudaStream_t stream)
         m->line = __LINE__ + 1;
         return BG_CALL_ARGS(eager_padded, stream, &eager);
     case EAGER_THREE: m->line = __LINE__; return BG_CALL(eager_three, stream, .x = x, .y = y, .p = {{1, 2, pass}});
-    case EAGER_SCALE: m->line = __LINE__; return BG_CALL(eager_scale, stream, .x = x, .y = y, .factor = 2);
+    case EAGER_SCALE: m->line = __LINE__; return BG_CALL(eager_scaled, stream, .x = x, .y = y, .factor = 2);
     default: return BG_ERROR_OP;
     }
 }
@@ -421,7 +412,7 @@ FIXTURE_TEST(test_clean)
 FIXTURE_TEST(test_replay)
 {
     model m = {.f = f, .kind = HIDDEN_VALUE, .settings = {{1}, {2}, {3}, {4}, {5}}};
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     put(&f->x, 3);
     put(&f->z, 0);
@@ -434,15 +425,14 @@ FIXTURE_TEST(test_replay)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.passes, 5);
     assert_true(get(&f->y) == 1.5f && get(&f->z) == 6);
-    bg_graph_destroy(graph);
 }
 
 /* What the program changes by bg_graph_args is no fault, and told once. */
 FIXTURE_TEST(test_changed_arguments)
 {
     model m = {.f = f, .kind = EAGER_SCALE};
-    eager_scale_args *args;
-    bg_graph *graph = NULL;
+    eager_scaled_args *args;
+    OWNED_GRAPH(graph);
     char text[8192];
     FILE *file;
 
@@ -452,17 +442,16 @@ FIXTURE_TEST(test_changed_arguments)
     EXPECT_OK(bg_capture_forward(&graph, forward, &m, f->stream, NULL));
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
     EXPECT_OK(bg_replay(graph, f->stream));
-    args = bg_graph_args(graph, "eager_scale#0", sizeof *args);
+    args = bg_graph_args(graph, "eager_scaled#0", sizeof *args);
     assert_non_null(args);
     args->factor = 5;
     file = keep_errors();
     EXPECT_OK(bg_replay(graph, f->stream));
     kept_errors(file, text, sizeof text);
     assert_true(get(&f->y) == 15);
-    assert_non_null(strstr(text, "note [frozen-value] eager_scale#0"));
+    assert_non_null(strstr(text, "note [frozen-value] eager_scaled#0"));
     assert_non_null(strstr(text, "factor is 5 in the graph"));
     assert_non_null(strstr(text, "note [mismatch] sum#0"));
     assert_null(strstr(text, "fault ["));
     assert_null(strstr(text, "nondeterministic"));
-    bg_graph_destroy(graph);
 }

@@ -1,6 +1,7 @@
 /* Shadow: who is at fault, and who is not. Branches on side streams, calls without an order, ops with a state. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/shadow.h>
 #include <stdio.h>
@@ -13,16 +14,6 @@
 #pragma weak hostcuda_fail
 
 enum { SEEDS = 31 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y), BG_VALUE(float, step))
 {
@@ -52,7 +43,7 @@ static void set_seed(int seed)
 /* What that BG_SHADOW says of replays of a new graph of forward, whose user is m. */
 static char *shadow_in(model *m, const char *mode, bg_forward forward, int replays, char *text, size_t bytes)
 {
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     FILE *file;
     assert_int_equal(setenv("BG_SHADOW", mode, 1), 0);
     EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
@@ -64,7 +55,6 @@ static char *shadow_in(model *m, const char *mode, bg_forward forward, int repla
     file = keep_errors();
     for (int i = 0; i < replays; i++)
         EXPECT_OK(bg_replay(graph, m->f->stream));
-    bg_graph_destroy(graph);
     return kept_errors(file, text, bytes);
 }
 

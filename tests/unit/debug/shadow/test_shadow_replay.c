@@ -1,6 +1,7 @@
 /* BG_SHADOW: every replay beside the pass itself, and what the program sees of it. Ops beside their references. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +13,6 @@
 #pragma weak hostcuda_count_live
 
 enum { SEEDS = 20 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-/* y += x, in place of what is there. */
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
@@ -128,7 +118,7 @@ static bg_status count_in_no_op(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_options_state)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     options.launch_segments = false;
     put(&f->x, 3);
@@ -144,7 +134,6 @@ FIXTURE_TEST(test_options_state)
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->z) == 3 * (float)i);
     }
-    bg_graph_destroy(graph);
 }
 
 typedef struct releasing {
@@ -238,7 +227,7 @@ FIXTURE_TEST(test_frozen)
 {
     model m = {.f = f, .factor = 2};
     char text[8192];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     FILE *file;
 
     put(&m.f->x, 3);
@@ -255,7 +244,6 @@ FIXTURE_TEST(test_frozen)
     assert_null(strstr(strstr(text, "fault") + 1, "fault")); /* the cause alone */
     assert_non_null(strstr(text, "note [mismatch] sum#0"));
     assert_null(strstr(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0")); /* once */
-    bg_graph_destroy(graph);
 }
 
 /* A tolerance of the environment's, for the op that is at fault. */
@@ -263,7 +251,7 @@ FIXTURE_TEST(test_tolerance)
 {
     model m = {.f = f, .factor = 2};
     char text[8192];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     FILE *file;
 
     put(&m.f->x, 3);
@@ -278,7 +266,6 @@ FIXTURE_TEST(test_tolerance)
     file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
     assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
-    bg_graph_destroy(graph);
 }
 
 /* A segment that cannot be taken apart is compared where it ends. */
@@ -286,7 +273,7 @@ FIXTURE_TEST(test_memory_nodes)
 {
     model m = {.f = f, .factor = 2, .allocates = true};
     char text[8192];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     FILE *file;
 
     put(&m.f->x, 3);
@@ -301,7 +288,6 @@ FIXTURE_TEST(test_memory_nodes)
     EXPECT_OK(bg_replay(graph, m.f->stream));
     assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
     assert_true(get(&m.f->z) == 36);
-    bg_graph_destroy(graph);
 }
 
 /* A pass that cannot run again is told of, and the replay is as good as any. */
@@ -506,7 +492,7 @@ static bg_status around_alone(void *user, cudaStream_t stream)
 /* Inside a call that has one, too: nothing of it stays from replay to replay. */
 FIXTURE_TEST(test_failing_inner_reference)
 {
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     size_t blocks = 0;
     char text[4096];
     FILE *file;
@@ -529,7 +515,6 @@ FIXTURE_TEST(test_failing_inner_reference)
     assert_int_equal(hostcuda_count_live().blocks, blocks);
     EXPECT_OK(bg_op_set_attributes("scale", NULL));
     EXPECT_OK(bg_op_set_attributes("around", NULL));
-    bg_graph_destroy(graph);
 }
 
 /* A malformed variable fails the beginning of a capture, before the pass runs and anything is written. */

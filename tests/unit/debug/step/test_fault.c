@@ -1,14 +1,9 @@
 /* An asynchronous fault, and what names its place. A program of its own, since the device is lost with it. */
-#include "tests/support/support.h"
+#include "tests/support/ops.h"
 #include "tests/support/kernels/trap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 BG_OP(faulty, BG_IN(armed))
 {

@@ -186,9 +186,8 @@ static bg_graph *capture(scene *s, bg_forward pass)
 
 static void dump(scene *s, bg_graph *graph)
 {
-    bg_report *report;
+    OWNED_REPORT(report);
     EXPECT_OK(bg_step_dump(graph, s->f->stream, s->directory, &report));
-    bg_report_destroy(report);
 }
 
 /* ---- tests --------------------------------------------------------------------------------------------------------
@@ -258,7 +257,7 @@ NPY_TEST(test_calls)
     static const char *const calls[] = {"wrap#0/copy#0", "wrap#0/copy#0", "wrap#0", "wrap#0", "halves#0",
                                         "halves#0",      "halves#0",      "copy#0", "copy#0"};
     float expected[N];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     cJSON *index;
     put(&s->f->x, 3);
     graph = capture(s, eager_pass);
@@ -281,7 +280,6 @@ NPY_TEST(test_calls)
     expect_npy(s, string(entry_of(index, "halves#0", "parts[1]"), "file"),
                "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 32), }", expected, sizeof expected / 2);
     cJSON_Delete(index);
-    bg_graph_destroy(graph);
 }
 
 static bg_status odd_pass(void *user, cudaStream_t stream)
@@ -405,7 +403,7 @@ NPY_TEST(test_numpy_reads_them)
         "x = [n.load(d + '/' + t['file']) for t in i['tensors'] if t['call'] == 'copy#4']\n"
         "assert x[0].tobytes() == x[1].tobytes() and x[0][1, 2, 3] == (23 * 5 % 64 + 4), x\n";
     char command[2048];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     if (system("python3 -c 'import numpy' 2>/dev/null") != 0) {
         print_message("skipped: there is no python3 with numpy\n");
         skip();
@@ -418,7 +416,6 @@ NPY_TEST(test_numpy_reads_them)
     fclose(file);
     snprintf(command, sizeof command, "python3 %s/read.py %s", s->directory, s->directory);
     assert_int_equal(system(command), 0);
-    bg_graph_destroy(graph);
 }
 
 static bg_status long_pass(void *user, cudaStream_t stream)

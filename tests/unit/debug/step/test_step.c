@@ -1,6 +1,7 @@
 /* bg_step: the same results as a replay, bit for bit, and what it tells of each node. */
 #include "tests/support/test.h"
 #include "tests/support/tools/step_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/cublas.h>
 
@@ -12,16 +13,6 @@ static cublasHandle_t cublas;
 static void *elsewhere; /* where the eager op leaves its result; NULL: in place */
 static cudaEvent_t external;
 static int host_calls;
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
-
-BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
-{
-    return from_cuda(bgk_add(args->z.data, args->x.data, args->y.data, N, stream));
-}
 
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y))
 {
@@ -114,14 +105,14 @@ static bg_status broken(void *user, cudaStream_t stream)
     BG_CALL(move, stream, .x = f->y, .y = f->z);
     BG_CALL(outer, stream, .x = f->z, .y = f->y);
     bg_break(stream);
-    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->x, .y = f->y, .z = f->z);
 }
 
 FIXTURE_TEST(test_breaks)
 {
     static const char *const nodes[] = {"segment 0, node 0 (kernel ", "call move#0 at ", "segment 1, node 0 (kernel ",
                                         "segment 1, node 1 (kernel ", "segment 2, node 0 (kernel "};
-    static const char *const calls[] = {"scale#0", "move#0", "outer#0/scale#0", "outer#0/scale#1", "add#0"};
+    static const char *const calls[] = {"scale#0", "move#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"};
     bg_graph *graph = capture_pass(f, broken);
     uint64_t replays = info_of(graph).replays;
     expect_as_replay(f, graph);
@@ -228,12 +219,12 @@ static bg_status forked(void *user, cudaStream_t stream)
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 0.8f);
     BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 1.3f);
     bg_stream_wait_stream(stream, f->other);
-    return BG_CALL(add, stream, .x = f->y, .y = f->z, .z = f->z);
+    return BG_CALL(plus, stream, .x = f->y, .y = f->z, .z = f->z);
 }
 
 FIXTURE_TEST(test_forks)
 {
-    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "add#0"}; /* as they were made */
+    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "plus#0"}; /* as they were made */
     bg_graph *graph = capture_pass(f, forked);
     expect_as_replay(f, graph);
     assert_int_equal(step_seen.count, 4);
@@ -334,13 +325,12 @@ FIXTURE_TEST(test_memory_nodes)
 FIXTURE_TEST(test_forward)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     options.debug = BG_DEBUG_FORWARD;
     EXPECT_OK(bg_capture_forward(&graph, broken, f, f->stream, &options));
     expect_as_replay(f, graph);
     assert_int_equal(step_seen.count, 1);
     expect_in(step_seen.nodes[0], "the forward pass of graph");
-    bg_graph_destroy(graph);
 }
 
 /* ---- stopping, errors ---------------------------------------------------------------------------------------------
@@ -427,14 +417,13 @@ static void handle(int signal)
 
 static void dump_into(fixture *f, bg_graph *graph, const char *directory, int stops)
 {
-    bg_report *report;
+    OWNED_REPORT(report);
     sends = stops;
     EXPECT_OK(bg_step_dump(graph, f->stream, directory, &report));
     sends = false;
     assert_int_equal(count_findings(report, "stopped"), stops);
     if (stops)
         expect_in(the_finding(report, "stopped").advice, "goes on with index 2");
-    bg_report_destroy(report);
 }
 
 /* A signal ends the dump after the eager call; the next one into its directory goes on. The program's handler is

@@ -3,6 +3,7 @@
 #include "tests/support/test.h"
 #include "tests/support/tools/step_support.h"
 #include "tests/support/kernels/trap.h"
+#include "tests/support/ops.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +13,6 @@
 #include <unistd.h>
 
 enum { NODES = 200, FAULTY = 137, EAGER = 150 };
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 BG_OP(faulty, BG_IN(armed))
 {

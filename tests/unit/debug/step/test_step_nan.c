@@ -1,6 +1,6 @@
 /* bg_step names the call that NaN and infinities are born in. */
 #include "tests/support/test.h"
-#include "tests/support/scale.h"
+#include "tests/support/ops.h"
 #include "tests/support/tools/step_support.h"
 
 #include <math.h>
@@ -111,14 +111,13 @@ FIXTURE_TEST(test_nan_behind_a_break)
 
 static int count_nan_from(fixture *f, bg_graph *graph, const char *from)
 {
-    bg_report *report;
+    OWNED_REPORT(report);
     int count;
     put(&f->x, 1);
     put(&f->y, 1);
     put(&f->z, 1);
     EXPECT_OK(bg_step_from(graph, f->stream, from, NULL, NULL, &report));
     count = count_findings(report, "nan-origin");
-    bg_report_destroy(report);
     return count;
 }
 

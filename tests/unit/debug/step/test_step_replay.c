@@ -2,6 +2,7 @@
 #include "tests/support/test.h"
 #include "examples/llama/generate.h"
 #include "tests/support/tools/step_support.h"
+#include "tests/support/ops.h"
 
 #include <hostcuda/hostcuda.h>
 
@@ -16,11 +17,6 @@
 #pragma weak hostcuda_calls
 #pragma weak hostcuda_call
 #pragma weak hostcuda_count_live
-
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
-{
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-}
 
 static float *elsewhere;
 
@@ -105,7 +101,7 @@ STEP_REPLAY_TEST(test_every_replay)
 
 static void expect_stop(fixture *f, const char *stop, float y, float z)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     setenv("BG_STEP_STOP", stop, 1);
     graph = capture(f, BG_DEBUG_STEP);
     put(&f->y, 0);
@@ -117,12 +113,11 @@ static void expect_stop(fixture *f, const char *stop, float y, float z)
         assert_true(get(&f->y) == y && get(&f->z) == z);
     }
     assert_int_equal(info_of(graph).replays, 0);
-    bg_graph_destroy(graph);
 }
 
 STEP_REPLAY_TEST(test_stop)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     expect_stop(f, "scale#0", 2, 0);
     expect_stop(f, "move#0", 2, 0); /* z has it from the next node, the write-back */
     expect_stop(f, "2", 2, 6);
@@ -131,7 +126,6 @@ STEP_REPLAY_TEST(test_stop)
     graph = capture(f, BG_DEBUG_STEP);
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("BG_STEP_STOP=scale#7: graph runs no call of that name (did you mean scale#");
-    bg_graph_destroy(graph);
 }
 
 STEP_REPLAY_TEST(test_dump)
@@ -233,7 +227,7 @@ STEP_REPLAY_TEST(test_each_call_fails_once)
 {
     static char calls[CALLS_MAX][64];
     bg_report *report;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     int count;
     if (hostcuda_fail == NULL) {
         print_message("skipped: failing calls belong to the host device\n");
@@ -253,7 +247,6 @@ STEP_REPLAY_TEST(test_each_call_fails_once)
     for (int n = 1; n <= count; n++)
         if (!is_one_of(calls[n - 1], releases))
             fail_once(f, graph, n, calls[n - 1]);
-    bg_graph_destroy(graph);
 }
 
 /* ---- a model ------------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ static void expect_node(const slices *nodes, int index, int segment, const char 
 TRACE_TEST(test_breaks)
 {
     static const char *const steps[] = {"segment 0", "call move#0", "segment 1", "segment 2"};
-    static const char *const calls[] = {"scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "add#0"};
+    static const char *const calls[] = {"scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"};
     bg_graph *graph = capture_picture(f, broken_pass);
     cJSON *root = trace(f, graph);
     slices found = slices_of(root, CALLS);
@@ -186,7 +186,7 @@ TRACE_TEST(test_breaks)
     expect_node(&found, 0, 0, "0", "kernel", "scale#0");
     expect_node(&found, 1, 1, "0", "kernel", "outer#0/scale#0");
     expect_node(&found, 2, 1, "1", "kernel", "outer#0/scale#1");
-    expect_node(&found, 3, 2, "0", "kernel", "add#0");
+    expect_node(&found, 3, 2, "0", "kernel", "plus#0");
     assert_non_null(strstr(string_of(found.slice[0], "name"), "product>(float4*"));
     assert_int_equal(size_of(member(root, "otherData"), "notes"), 0);
     cJSON_Delete(root);
@@ -220,8 +220,8 @@ TRACE_TEST(test_write_backs)
 TRACE_TEST(test_forks)
 {
     static const char *const steps[] = {"segment 0"};
-    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "add#0",
-                                        "scale#3", "scale#4", "scale#5", "add#1"};
+    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "plus#0",
+                                        "scale#3", "scale#4", "scale#5", "plus#1"};
     bg_graph *graph = capture_picture(f, forked_pass);
     cJSON *root = trace(f, graph);
     slices found = slices_of(root, CALLS);
@@ -293,8 +293,8 @@ TRACE_TEST(test_wrapped)
 {
     static const char *const steps[] = {"segment 0"};
     int *x = (int *)f->memory, value = 0;
-    cudaGraph_t source;
-    bg_graph *graph = NULL;
+    OWNED_CUDA_GRAPH(source);
+    OWNED_GRAPH(graph);
     slices nodes;
     cJSON *root;
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
@@ -311,8 +311,6 @@ TRACE_TEST(test_wrapped)
     EXPECT_CUDA(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost));
     assert_int_equal(value, 10); /* two replays */
     cJSON_Delete(root);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 /* ---- one replay ---- */
@@ -488,7 +486,7 @@ static bg_status slow_when_alone_pass(void *user, cudaStream_t stream)
 /* Where the nodes of a segment take longer alone, those of the next one are drawn after them all the same. */
 TRACE_TEST(test_slow_when_alone)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     cJSON *root;
     slices nodes;
     runs = 0;
@@ -501,5 +499,4 @@ TRACE_TEST(test_slow_when_alone)
     assert_true(begin_of(nodes.slice[1]) >= 19e3);
     expect_nested(root);
     cJSON_Delete(root);
-    bg_graph_destroy(graph);
 }

@@ -91,7 +91,7 @@ static bg_status tracing_pass(void *user, cudaStream_t stream)
 
 TRACE_ERRORS_TEST(test_busy)
 {
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
     own = NULL;
     graph = capture_picture(f, tracing_pass);
     own = graph;
@@ -99,7 +99,6 @@ TRACE_ERRORS_TEST(test_busy)
     assert_int_equal(traced, BG_ERROR_BUSY);
     assert_int_equal(count_pictures(), 0);
     own = NULL;
-    bg_graph_destroy(graph);
 }
 
 TRACE_ERRORS_TEST(test_arguments)
@@ -116,7 +115,7 @@ TRACE_ERRORS_TEST(test_arguments)
 TRACE_ERRORS_TEST(test_stale_address)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     uint64_t replays;
     options.check = BG_REPLAY_CHECK_ON;
     EXPECT_OK(bg_ledger_alloc(f->y.data, N * sizeof(float), "y"));
@@ -127,5 +126,4 @@ TRACE_ERRORS_TEST(test_stale_address)
     EXPECT_STATUS(bg_trace(graph, f->stream, picture_path), BG_ERROR_STALE_ADDRESS);
     assert_int_equal(count_pictures(), 0);
     assert_int_equal(info_of(graph).replays, replays);
-    bg_graph_destroy(graph);
 }
