@@ -9,7 +9,8 @@
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 
-/* Until the child ended, a signal came (its number is returned), or seconds are over (0). passes: signals go to the
+/* Until the child ended, a signal came (its number is returned), or seconds are over (0). *end is set if the child has
+ * ended, also where a signal came before that: who is slow to look gives the same answer. passes: signals go to the
  * program instead, but for those of a terminal, which it gets itself: it is in the command's process group. One
  * that kill(2) sends to the group reaches the program twice: nothing tells it from one that is for the command alone.
  */
@@ -18,19 +19,20 @@ static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli
     bool terminal;
     double over = cli_now() + seconds, left;
     for (;;) {
+        bool ended = cli_keeper_ended(keeper, end); /* asked first: a signal that came before the end is read below */
         int signal;
-        if (cli_keeper_ended(keeper, end))
-            return SIGCHLD;
-        left = over - cli_now();
-        if (seconds > 0 && left <= 0)
-            return 0;
-        cli_signals_wait(seconds > 0 ? left : -1);
         while ((signal = cli_signals_next(&terminal)) != 0) {
             if (signal != SIGCHLD && !passes)
                 return signal;
             if (signal != SIGCHLD && !terminal)
                 (void)kill(keeper->program, signal);
         }
+        if (ended)
+            return SIGCHLD;
+        left = over - cli_now();
+        if (seconds > 0 && left <= 0)
+            return 0;
+        cli_signals_wait(seconds > 0 ? left : -1);
     }
 }
 
@@ -58,10 +60,10 @@ void cli_child_run(const cli_child *child, cli_end *end)
     }
     *end = (cli_end){.how = CLI_STOPPED};
     why = wait_until(&keeper, child->timeout, child->passes, end);
-    if (why == 0)
-        end->how = CLI_TIMED_OUT;
-    if (why != SIGCHLD)
+    if (why != SIGCHLD && end->how == CLI_STOPPED)
         stop(&keeper, child->apart);
+    if (why != SIGCHLD)
+        end->how = why == 0 ? CLI_TIMED_OUT : CLI_STOPPED;
     end->seconds = cli_now() - began;
     cli_keeper_release(&keeper);
     if (!cli_keeper_close(&keeper, child->argv[0]))

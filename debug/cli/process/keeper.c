@@ -58,14 +58,18 @@ static int set_environment(const char *const *set)
     return 0;
 }
 
-/* Does not return: what goes wrong is written to tell. */
-static void exec_child(const cli_child *child, pid_t keeper, int tell)
+/* Does not return: what goes wrong is written to tell. It runs the program when the other end of `begin` is closed. */
+static void exec_child(const cli_child *child, pid_t keeper, const int begin[2], int tell)
 {
     int error = 0;
+    char nothing;
+    (void)close(begin[1]);
     if (child->apart)
         (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
+        _exit(127);
+    if (read(begin[0], &nothing, 1) != 0)
         _exit(127);
     cli_signals_restore();
     error = redirect_all(child);
@@ -84,21 +88,34 @@ static void exec_child(const cli_child *child, pid_t keeper, int tell)
 
 /* ---- in the keeper ---- */
 
-/* -1 with errno. */
+/* A group of its own: no signal of a terminal reaches the keeper, nor one that is meant for the command's group. One
+ * that came before has reached the command; the program gets it here, unless it had joined the group by then. */
+static void leave_group(pid_t program, bool apart)
+{
+    (void)setpgid(0, 0);
+    if (apart)
+        (void)setpgid(program, program); /* whoever comes first */
+    cli_signals_give(apart ? 0 : program);
+}
+
+/* -1 with errno. The program runs once the keeper has left the command's group: what it then sends to that group must
+ * not reach the command twice. */
 static pid_t start_program(const cli_child *child)
 {
-    int told[2], error = 0;
+    int begin[2], told[2], error = 0;
     pid_t pid, keeper = getpid();
 
-    if (pipe2(told, O_CLOEXEC) != 0)
+    if (pipe2(begin, O_CLOEXEC) != 0 || pipe2(told, O_CLOEXEC) != 0)
         return -1;
     pid = cli_signals_fork();
     if (pid == 0)
-        exec_child(child, keeper, told[1]);
+        exec_child(child, keeper, begin, told[1]);
     error = pid < 0 ? errno : 0;
+    if (pid > 0)
+        leave_group(pid, child->apart);
+    (void)close(begin[0]);
+    (void)close(begin[1]);
     (void)close(told[1]);
-    if (pid > 0 && child->apart)
-        (void)setpgid(pid, pid); /* whoever comes first */
     if (pid > 0 && read(told[0], &error, sizeof error) == sizeof error)
         (void)waitpid(pid, NULL, 0);
     (void)close(told[0]);
@@ -161,8 +178,7 @@ static void tell_left(const void *user, pid_t pid, bool refused)
     send(STDOUT_FILENO, &left);
 }
 
-/* Does not return. A group of its own: no signal of a terminal reaches it, nor one that is meant for the command's
- * group. */
+/* Does not return. */
 static void keep_child(const cli_child *child, int held, int reports)
 {
     bool ended = false;
@@ -173,7 +189,6 @@ static void keep_child(const cli_child *child, int held, int reports)
     send(reports, &(report){.what = program > 0 ? STARTED : UNSTARTED, .pid = program, .code = errno});
     if (program < 0)
         _exit(0);
-    (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "keeper");
     close_others(held, reports);
     do

@@ -122,6 +122,18 @@ pid_t cli_signals_fork(void)
     return pid;
 }
 
+void cli_signals_give(pid_t pid)
+{
+    const struct timespec now = {0};
+    for (int i = 0; i < count; i++) {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, held[i]);
+        if (held[i] != SIGCHLD && sigtimedwait(&one, NULL, &now) == held[i] && pid > 0)
+            (void)kill(pid, held[i]);
+    }
+}
+
 void cli_signals_move(int descriptor)
 {
     (void)dup2(ends[1], descriptor);

@@ -26,6 +26,9 @@ void cli_signals_note(int signal);
 
 /* As fork; the child has every signal blocked until it calls cli_signals_restore. */
 pid_t cli_signals_fork(void);
+/* In such a child, for its own child, which runs with every signal blocked so far: signals that wait here go to that
+ * process (0: to none), and no longer wait here. A process that has one of them already does not get it twice. */
+void cli_signals_give(pid_t pid);
 /* In such a child, which goes on to tell its parent of signals: by this descriptor, so that it may close the rest. */
 void cli_signals_move(int descriptor);
 /* In such a child: waits until the descriptor is readable (true) or a signal came, which its parent then reads. */

@@ -5,8 +5,10 @@
  * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times.
  * STEPPED_NUMBERS=N: tensors have the first N of a row's. STEPPED_REPLAYS=N: there are so many, and it is sent in the
  * last. STEPPED_NAME: the graph's. STEPPED_PRINT: eager calls print in a replay. STEPPED_PATIENT: a replay that fails
- * does not end the program. Prints "row right" where the last row is what it must be. */
+ * does not end the program. STEPPED_SENT: a file that is made when the signal has been sent. Prints "row right" where
+ * the last row is what it must be. */
 #include <breakgraph/breakgraph.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,10 @@ BG_EAGER_OP(send, BG_IN(x), BG_OUT(y), BG_VALUE(int, number))
         puts("sent");
     for (int i = 0; plan.last && args->number == plan.at && i < plan.times; i++)
         (void)kill(plan.group ? 0 : getpid(), plan.signal);
+    if (plan.last && args->number == plan.at && getenv("STEPPED_SENT") != NULL) {
+        (void)close(creat(getenv("STEPPED_SENT"), 0600));
+        (void)usleep(200000); /* a second signal, if one comes of it, ends the program here */
+    }
     return checked(cudaMemcpyAsync(args->y.data, args->x.data, BYTES, cudaMemcpyDeviceToDevice, stream));
 }
 

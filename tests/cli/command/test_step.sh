@@ -115,4 +115,24 @@ else
     for name in terminal-line terminal-print terminal-dump terminal-interrupt; do skip $name "script (util-linux) is not installed"; done
 fi
 
+# Ctrl-C at each step by which a program is started, and a program that interrupts its group while its keeper is slow to leave it.
+if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/command/interrupt.c -lutil -o "$work/interrupt" 2>"$work/log" ||
+    ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC tests/cli/command/held.c -ldl -o "$work/held.so" 2>"$work/log"; then
+    fail interrupt "tests/cli/command/interrupt.c or held.c does not build"
+    exit $bad
+fi
+for point in '0 fork before' '0 fork after' '1 fork before' '1 fork after' '2 fork after' '1 setpgid before' '1 setpgid after' '2 execvp before'; do
+    for how in step 'run --strict'; do
+        # run passes signals on, and there is no program yet.
+        [ "$point $how" != '0 fork before run --strict' ] || continue
+        rm -rf "$work/held" && mkdir "$work/held"
+        # shellcheck disable=SC2086
+        expect "interrupt-${how%% *}-${point// /-}" 130 '\^C' timeout 60 "$work/interrupt" "$work/held" /usr/bin/env HELD_AT="$point" \
+            HELD_IN="$work/held" LD_PRELOAD="$work/held.so" "$command" $how -- "$program" 20 5
+    done
+    rm -rf "$work/held" && mkdir "$work/held"
+    expect "interrupt-group-${point// /-}" 130 'stopped after index 9' env HELD_AT="$point" HELD_IN="$work/held" HELD_FOR=500 \
+        STEPPED_SENT="$work/held/go" LD_PRELOAD="$work/held.so" setsid -w "$command" step -- "$program" 20 5 9 2 group
+done
+
 exit $bad
