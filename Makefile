@@ -164,7 +164,8 @@ LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 # Linked with libhostcuda.so, so that another library can stand in front of the driver.
 SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(call unit,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/adopt/plain examples/hostcuda/missing_join llama_faults))
-CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/command/ranges $(OUT)/tests/cli/command/pages $(OUT)/tests/cli/command/mix $(OUT)/tests/cli/command/rules $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/command/nvtx_recorder.so)
+NVTX_RECORDER := $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/command/nvtx_recorder.so)
+CLI_PROGRAMS := $(SHARED_PROGRAMS) $(addprefix $(OUT)/tests/cli/,command/ranges command/pages command/mix command/rules llama_faults) $(NVTX_RECORDER)
 COMMAND := $(OUT)/breakgraph
 # The compiler of the host device's kernels.
 HOSTCUDA_CC := $(if $(filter host,$(DEVICE)),$(OUT)/hostcuda-cc)
@@ -181,12 +182,15 @@ SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-6s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$@)';))
 READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() ,-,$(strip $(PACKAGES))))
 
-.PHONY: all tests benches soaks zoos FORCE
+.PHONY: all tests benches soaks zoos nvtx-recorder shared-programs plain-programs FORCE
 all: $(LIBRARIES) $(COMMAND) $(HOSTCUDA_CC) $(EXAMPLES)
 tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(PROGRAMS) $(OUT)/tools/variables
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
 zoos: $(ZOO)
+nvtx-recorder: $(NVTX_RECORDER)
+shared-programs: $(SHARED_PROGRAMS)
+plain-programs: $(PROGRAMS)
 
 # Files that hold what the outputs were made with; they change only when that does.
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@

@@ -1,6 +1,6 @@
 # make wheel: for pip, the command, the libraries, what enters unmodified programs, and breakgraph.py. What is in it is linked
 # anew, so that it needs libc alone; the driver is opened when it is used. packaging/wheel holds it to that.
-.PHONY: wheel wheel-tree
+.PHONY: wheel wheel-tree wheel-files
 WHEEL := $(OUT)/wheel
 WHEEL_DIR ?= $(OUT)
 # What pip puts below the prefix of a virtual environment.
@@ -71,6 +71,7 @@ $(TREE_LIB)/breakgraph/%.so: $(OUT)/attach/%.so $(WHEEL)/flags.link
 WHEEL_HEADERS := $(filter-out %/comm.h,$(wildcard include/breakgraph/*.h))
 WHEEL_FILES := $(TREE)/bin/breakgraph $(TREE_CC) $(TREE_LIB)/libbreakgraph.a $(TREE_LIB)/libbreakgraph.so.$(SOVERSION) $(TREE_HOSTCUDA) $(TREE_BLAS) $(TREE_CJSON) \
   $(patsubst $(OUT)/attach/%,$(TREE_LIB)/breakgraph/%,$(ATTACH))
+wheel-files: $(WHEEL_FILES)
 wheel-tree: $(WHEEL_FILES)
 
 # Of what the wheel's files have in them: cJSON, and OpenBLAS.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs that know nothing of breakgraph, each with a mistake of a real kind, which a command with --attach must name: what
 # is wrong, the node, the function that made it and the one that freed its memory. Their correct twins stay without a finding.
+# needs: shared/llama_faults
 . "$(dirname "$0")/../lib.sh"
 . tests/cli/attach/programs/build.sh
 

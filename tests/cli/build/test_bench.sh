@@ -1,5 +1,6 @@
 #!/bin/bash
 # The benchmarks' program: what it checks and writes. Its times are judged on a GPU alone, by make gpu-check.
+# needs-all: benches
 . "$(dirname "$0")/../lib.sh"
 bench=$OUT/tests/bench/bench
 ranks=$OUT/tests/bench/bench_ranks

@@ -63,7 +63,8 @@ echo '[ RUN      ] test_a'
 echo '[       OK ] test_a'
 [ "${HOSTCUDA_SEED:-}" != 2 ] || { echo "two is bad"; exit 1; }
 SH_
-expect run-seeds 1 '^failed: seeded:3 seeds: fails under HOSTCUDA_SEED=2$' tests/run --seeds 3 --seeded seeded "$work/seeded"
+echo 'seeded cpu seeds 1 1' >"$work/tiers"
+expect run-seeds 1 '^failed: seeded:seeds: fails under HOSTCUDA_SEED=2$' tests/run --tiers "$work/tiers" --seeds 3 "$work/seeded"
 # The group of the process between the runner and timeout is that which writes the results.
 program orphan.sh <<'SH_'
 read -r _ _ _ parent _ <"/proc/$PPID/stat"
@@ -100,7 +101,8 @@ done
 list=("$work/one.sh" "$work/two.sh" "$work/three.sh")
 expect run-one-job 0 '^3 passed, 0 failed$' tests/run --jobs 1 "${list[@]}"
 rm "$work"/came.*
-expect run-alone 0 '^5 passed, 0 failed$' tests/run --jobs 5 --alone 'three.sh one.sh two.sh' "$work/a.sh" "${list[@]}" "$work/b.sh"
+printf '%s.sh alone - 1 1\n' three one two >"$work/tiers"
+expect run-alone 0 '^5 passed, 0 failed$' tests/run --jobs 5 --tiers "$work/tiers" "$work/a.sh" "${list[@]}" "$work/b.sh"
 # Those that wait run beside two others, and not beside each other; with one job, nothing runs beside anything.
 for name in wait_one wait_two; do
     program $name.sh <<'SH_'
@@ -118,8 +120,17 @@ for ((tries = 0; tries < 200; tries++)); do [ ! -e came.wait_one.sh ] || break; 
 [ $tries -lt 200 ] && echo ok beside || echo "not ok beside: what waits has not come"
 SH_
 rm -f "$work"/came.*
-expect run-waiting 0 '^5 passed, 0 failed$' tests/run --jobs 2 --waiting 'wait_one.sh wait_two.sh' "$work/c.sh" "$work/a.sh" "$work/wait_one.sh" "$work/b.sh" "$work/wait_two.sh"
-expect run-waiting-one-job 0 '^3 passed, 0 failed$' tests/run --jobs 1 --waiting 'three.sh one.sh two.sh' "${list[@]}"
+printf '%s.sh waits - 1 1\n' wait_one wait_two one two three >"$work/tiers"
+expect run-waiting 0 '^5 passed, 0 failed$' tests/run --jobs 2 --tiers "$work/tiers" "$work/c.sh" "$work/a.sh" "$work/wait_one.sh" "$work/b.sh" "$work/wait_two.sh"
+expect run-waiting-one-job 0 '^3 passed, 0 failed$' tests/run --jobs 1 --tiers "$work/tiers" "${list[@]}"
+# What costs most begins first: the order of what is printed.
+printf '%s.sh cpu - %s %s\n' one 2 5 two 3 4 three - 6 >"$work/tiers"
+ran() { tests/run --jobs 1 --tiers "$work/tiers" "$@" "${list[@]}" | sed -nE 's/^  pass   ([a-z]*).*/\1/p' | tr '\n' ' '; }
+expect run-longest 0 '^two one three $' ran --size fast
+expect run-longest-all 0 '^three one two $' ran --size all
+echo 'echo "ok ${BREAKGRAPH_TEST_SIZE:-none}"' | program sized.sh
+expect run-size 0 'small-1' sh -c "tests/run --size small --results '$work/sizes' '$work/sized.sh' && grep -q 'sized.sh:small' '$work/sizes' && echo small-1"
+expect run-bad-size 2 "size 'huge' is none of small, fast, all" tests/run --size huge "${list[@]}"
 expect run-bad-jobs 2 "jobs '0' is no number above 0" tests/run --jobs 0 "${list[@]}"
 
 # What is first on the command line comes first, though it ends last, and a failure's output is in one piece.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The soaks, in short: they pass, and find each defect that is planted.
+# needs: soaks
 . "$(dirname "$0")/../lib.sh"
 soak=$OUT/tests/soak/soak_replay
 passes=$OUT/tests/soak/soak_passes

@@ -1,5 +1,6 @@
 #!/bin/bash
 # make wheel: its files need glibc alone; installed into a fresh virtual environment, its command finds what is wrong in a program.
+# needs-all: wheel-files
 . "$(dirname "$0")/../lib.sh"
 here_libraries=${LD_LIBRARY_PATH:-} # where this machine may have those that static libraries need
 unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH PKG_CONFIG_PATH "${!PIP_@}"

@@ -1,6 +1,8 @@
 #!/bin/bash
 # breakgraph check without --what: programs of the zoo and their correct twins. Each fault is found by another check; the
 # last lines tell what was looked at.
+# needs: tests/zoo/ops/join_skipped tests/zoo/ops/padded_metadata tests/zoo/ops/padding_unwritten tests/zoo/ops/rebound_state
+# needs: tests/zoo/ops/freed_input_ledger tests/zoo/plain/freed_input
 . "$(dirname "$0")/../lib.sh"
 command=$OUT/breakgraph
 zoo=$OUT/tests/zoo/ops

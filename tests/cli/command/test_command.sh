@@ -1,5 +1,6 @@
 #!/bin/bash
 # The command breakgraph but for bisect, and the flags of the examples.
+# needs: tools/variables
 . "$(dirname "$0")/../lib.sh"
 command=$OUT/breakgraph
 quickstart=$OUT/examples/quickstart

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Rules that are wrong (tests/cli/command/rules.c): the referee drops and names them; without proofs, bisect --compiled names the
 # run. And random programs with rules.
+# needs: tests/cli/command/rules tests/random/test_random
 . "$(dirname "$0")/../lib.sh"
 
 program=$OUT/tests/cli/command/rules command=$PWD/$OUT/breakgraph

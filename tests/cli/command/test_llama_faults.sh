@@ -1,5 +1,6 @@
 #!/bin/bash
 # The example with planted faults, which other tests search for: the text is wrong where the planted call is captured.
+# needs: tests/cli/llama_faults
 . "$(dirname "$0")/../lib.sh"
 program=$OUT/tests/cli/llama_faults
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The pages of reports, in a real browser: all is drawn, no script fails, nothing is wider than the screen, all text has
 # contrast, nothing that a report holds is run.
+# needs: tests/cli/command/pages
 . "$(dirname "$0")/../lib.sh"
 program=$OUT/tests/cli/command/pages
 fixtures=$PWD/tests/cli/command/pages

@@ -1,5 +1,6 @@
 #!/bin/bash
 # BG_NVTX: the ranges that a profiler sees, by one that NVTX loads.
+# needs: tests/cli/command/ranges nvtx-recorder
 . "$(dirname "$0")/../lib.sh"
 unset NVTX_INJECTION64_PATH
 program=$OUT/tests/cli/command/ranges

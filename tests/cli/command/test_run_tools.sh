@@ -1,5 +1,6 @@
 #!/bin/bash
 # breakgraph run where it stays as the parent of its program: what tools looked at, --strict, --seeds, signals and the terminal.
+# needs: tests/cli/llama_faults
 . "$(dirname "$0")/../lib.sh"
 command=$OUT/breakgraph
 quickstart=$OUT/examples/quickstart

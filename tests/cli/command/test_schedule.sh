@@ -1,5 +1,6 @@
 #!/bin/bash
 # The schedule that breakgraph report proposes for the batches that a runner has run, and what it does when it is used.
+# needs: tests/cli/command/mix
 . "$(dirname "$0")/../lib.sh"
 command=$OUT/breakgraph mix=$OUT/tests/cli/command/mix
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # examples/adopt: a program of plain CUDA graphs, and the steps by which it comes to use breakgraph. All print the same.
+# needs: shared/examples/adopt/plain
 . "$(dirname "$0")/../lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The host device's fibers: the context switch by hand and the portable one, each plain, under ASan and under valgrind.
+# needs: tests/unit/hostcuda/kernel/test_hostcuda_kernels
 . "$(dirname "$0")/../lib.sh"
 
 if [ "$DEVICE" != host ]; then

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs of plain CUDA (tests/programs): each prints tests/programs/golden/NAME.txt, on a GPU and on the host device, there
 # in any order of the work and with any memory. GOLDEN=write writes that file.
+# needs-all: plain-programs
 . "$(dirname "$0")/../lib.sh"
 unset "${!HOSTCUDA_@}"
 programs=$(basename -s .cu tests/programs/*.cu) golden=tests/programs/golden folder=$OUT/tests/programs

@@ -1,6 +1,8 @@
 #!/bin/bash
 # HOSTCUDA_THROUGH_DRIVER: programs whose runtime calls go through a library in front of the driver do what they do without,
 # and the library sees the calls.
+# needs: shared-programs
+# needs-all: plain-programs
 . "$(dirname "$0")/../lib.sh"
 
 if [ "$DEVICE" != host ]; then

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The llama example in tensor parallel, started as ranks: the tokens of one rank, and ranks that do something else, die or
 # come late.
+# needs: tests/cli/llama_faults
 . "$(dirname "$0")/../lib.sh"
 command=$OUT/breakgraph llama=$OUT/examples/llama/llama faulty=$OUT/tests/cli/llama_faults
 if [ ! -e "$OUT/libbreakgraph_nccl.a" ]; then
