@@ -257,6 +257,9 @@ $(HOSTCUDA_CC): $(HOSTCUDA_CC_OBJ) $(OUT)/flags.link
 # CUDA's headers carry no visibility: the host device exports all that is not static.
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
 
+# Tests are compiled more often than they run.
+$(UNIT:=.o): private ALL_CFLAGS += $(if $(SAN),,-O0)
+
 # The page of a report lies in the library as lines of C.
 $(OUT)/debug/report/page_lines.inc: debug/report/page.html
 	@mkdir -p $(@D)
@@ -290,7 +293,10 @@ $(OUT)/%.so: $(OUT)/flags.link
 
 EXAMPLE_LIBS := $(OUT)/libllama.a $(RANKS_LIB) $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
-link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
+# Two hundred programs are linked with what they test: by the quickest linker that is there.
+QUICK_LD := $(if $(BUILDS),$(if $(shell command -v ld.lld),-fuse-ld=lld,$(if $(shell command -v ld.gold),-fuse-ld=gold)))
+quick = $(if $(filter $(addprefix $(OUT)/,tests/% shared/% attached/%),$@),$(QUICK_LD))
+link = $(call say,LINK)$(CC) -pthread $(quick) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(COMMAND_OBJ) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Do the conformance cases notice a wrong rule? Plants small defects, one at a time, in copies of the host device's
 # sources, and demands that a case of test_capture_rules fails for each.
+# needs: tests/conformance/test_capture_rules
 # Its environment, which make planted sets: PLANTED_TEST (test_capture_rules, as built), PLANTED_COMPILE (the command that
 # compiles a C file, up to -c), PLANTED_LINK (that links, up to -o) and PLANTED_LIBS (what the test is linked with).
 set -u

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,12 @@ typedef struct test_entry {
     int line;
 } test_entry;
 
-enum { MOST_TESTS = 256 };
+enum { MOST_TESTS = 256, MOST_DEEP = 16 };
 static test_entry entries[MOST_TESTS];
 static size_t count;
 static CMFixtureFunction group_setup, group_teardown;
-static const char *skipped;
+static const char *skipped, *deep[MOST_DEEP];
+static size_t deep_count;
 
 static void add(test_entry entry)
 {
@@ -42,6 +44,21 @@ void set_group(CMFixtureFunction setup, CMFixtureFunction teardown)
     group_teardown = teardown;
 }
 
+void set_deep(const char *name)
+{
+    if (deep_count == MOST_DEEP)
+        abort();
+    deep[deep_count++] = name;
+}
+
+int sized(int small, int fast, int all)
+{
+    const char *size = getenv("BREAKGRAPH_TEST_SIZE");
+    if (size == NULL || strcmp(size, "fast") == 0)
+        return fast;
+    return strcmp(size, "all") == 0 ? all : small;
+}
+
 void skip_program(const char *why)
 {
     skipped = why;
@@ -64,8 +81,16 @@ static void skip_host_only(void **state)
     skip();
 }
 
+static bool is_left_out(const char *name)
+{
+    for (size_t i = 0; i < deep_count; i++)
+        if (strcmp(deep[i], name) == 0)
+            return sized(1, 1, 0);
+    return false;
+}
+
 /* Compilers order neither functions nor variables as the source does, the lines do. */
-static size_t list_tests(struct CMUnitTest *tests)
+static size_t list_tests(struct CMUnitTest *tests, bool all)
 {
     const char *what = NULL;
     size_t listed = 0;
@@ -74,6 +99,8 @@ static size_t list_tests(struct CMUnitTest *tests)
     for (size_t i = 0; i < count; i++) {
         if (entries[i].test.name == NULL)
             what = strcmp(BG_DEVICE_KIND, "host") == 0 ? NULL : entries[i].what;
+        else if (!all && is_left_out(entries[i].test.name))
+            continue;
         else if (what == NULL)
             tests[listed++] = entries[i].test;
         else
@@ -92,5 +119,5 @@ int run_registered_tests(const char *pattern)
     }
     if (pattern != NULL)
         cmocka_set_test_filter(pattern);
-    return _cmocka_run_group_tests("tests", tests, list_tests(tests), group_setup, group_teardown);
+    return _cmocka_run_group_tests("tests", tests, list_tests(tests, pattern != NULL), group_setup, group_teardown);
 }

@@ -47,6 +47,8 @@ extern "C" {
 #define TESTS_ON_ANY_DEVICE        BEFORE_TESTS(any_device, set_host_only(NULL, __LINE__))
 /* At file scope: what all tests of the program share is made before the first and given back after the last one. */
 #define TEST_GROUP(setup, teardown) BEFORE_TESTS(group, set_group(setup, teardown))
+/* At file scope: make test-all alone runs that test, and whoever asks for it by its name. */
+#define DEEP_TEST(name) BEFORE_TESTS(deep_##name, set_deep(#name))
 /* At file scope: this program has no tests here, and says why. */
 #define SKIP_PROGRAM(why) BEFORE_TESTS(skip, skip_program(why))
 /* At file scope: a variable that the program's environment has before main, if it does not set it itself. */
@@ -63,8 +65,13 @@ void register_test(const char *name, CMUnitTestFunction run, CMFixtureFunction s
                    int line);
 void set_host_only(const char *what, int line);
 void set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
+void set_deep(const char *name);
 void skip_program(const char *why);
 void set_test_variable(const char *name, const char *value);
+
+/* How much a test does: one of the numbers, by BREAKGRAPH_TEST_SIZE: small (under valgrind), fast (make test; also
+ * where it is not set) or all (make test-all). */
+int sized(int small, int fast, int all);
 
 /* Runs the tests of this program, or those whose names match a pattern. For a main of its own, which then decides when.
  * Returns how many failed. */

@@ -10,7 +10,7 @@ mkdir -p "$work/old/include"
 echo '#define CUDA_VERSION 12040' >"$work/old/include/cuda.h"
 expect old-toolkit 2 'CUDA 12\.4' run_make CUDA_HOME="$work/old" all
 expect help 0 'DEVICE=cuda\|host' run_make help
-expect gpu-check-part 2 "unknown PART 'all'; allowed: tests conformance bench sanitize soak attach bisect overhead zoo zoo_ops compile ranks" run_make gpu-check PART=all
+expect gpu-check-part 2 "unknown PART 'all'; allowed: conformance tests compile bench attach ranks sanitize soak overhead bisect zoo zoo_ops deep" run_make gpu-check PART=all
 if ! "$BUILD/find_gpu" >/dev/null 2>&1; then
     expect gpu-check-needs-gpu 2 'gpu-check needs a GPU: ' run_make gpu-check PART=tests
 fi
