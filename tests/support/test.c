@@ -51,7 +51,7 @@ void set_deep(const char *name)
     deep[deep_count++] = name;
 }
 
-int sized(int small, int fast, int all)
+int by_size(int small, int fast, int all)
 {
     const char *size = getenv("BREAKGRAPH_TEST_SIZE");
     if (size == NULL || strcmp(size, "fast") == 0)
@@ -85,7 +85,7 @@ static bool is_left_out(const char *name)
 {
     for (size_t i = 0; i < deep_count; i++)
         if (strcmp(deep[i], name) == 0)
-            return sized(1, 1, 0);
+            return by_size(1, 1, 0);
     return false;
 }
 

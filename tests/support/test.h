@@ -71,7 +71,7 @@ void set_test_variable(const char *name, const char *value);
 
 /* How much a test does: one of the numbers, by BREAKGRAPH_TEST_SIZE: small (under valgrind), fast (make test; also
  * where it is not set) or all (make test-all). */
-int sized(int small, int fast, int all);
+int by_size(int small, int fast, int all);
 
 /* Runs the tests of this program, or those whose names match a pattern. For a main of its own, which then decides when.
  * Returns how many failed. */
