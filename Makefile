@@ -293,8 +293,9 @@ $(OUT)/%.so: $(OUT)/flags.link
 
 EXAMPLE_LIBS := $(OUT)/libllama.a $(RANKS_LIB) $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
-# Two hundred programs are linked with what they test: by the quickest linker that is there.
-QUICK_LD := $(if $(BUILDS),$(if $(shell command -v ld.lld),-fuse-ld=lld,$(if $(shell command -v ld.gold),-fuse-ld=gold)))
+# Two hundred programs are linked with what they test: by the quickest linker that is there and finds C++'s library.
+links = $(shell printf 'int main(void){return 0;}' | $(CC) -fuse-ld=$(1) -x c - -o /dev/null -lstdc++ 2>/dev/null && echo -fuse-ld=$(1))
+QUICK_LD := $(if $(filter host,$(if $(BUILDS),$(DEVICE))),$(or $(call links,lld),$(call links,gold)))
 quick = $(if $(filter $(addprefix $(OUT)/,tests/% shared/% attached/%),$@),$(QUICK_LD))
 link = $(call say,LINK)$(CC) -pthread $(quick) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(COMMAND_OBJ) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
