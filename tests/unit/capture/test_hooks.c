@@ -20,8 +20,7 @@ static hooked_scene scene_of(fixture *f)
 
 static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stream)
 {
-    OWNED_EVENT(join);
-    OWNED_EVENT(fork);
+    cudaEvent_t fork = NULL, join = NULL;
     cudaError_t error = cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
     if (error == cudaSuccess)
         error = cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
@@ -38,6 +37,8 @@ static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stre
         error = cudaStreamWaitEvent(stream, join, 0);
     if (error == cudaSuccess)
         error = bgk_scale(scene->z, scene->y, 3, scene->count, stream);
+    EXPECT_CUDA(cudaEventDestroy(fork));
+    EXPECT_CUDA(cudaEventDestroy(join));
     return error;
 }
 
