@@ -2,7 +2,7 @@
 #ifndef BG_TESTS_CONFIG_SUPPORT_H
 #define BG_TESTS_CONFIG_SUPPORT_H
 
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 /* Every field is the same; strings are the same pointers. */
 #define EXPECT_SAME_CONFIG(found, expected) expect_same_config(found, expected, __FILE__, __LINE__)

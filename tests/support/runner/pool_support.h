@@ -2,7 +2,7 @@
 #ifndef BG_TESTS_POOL_SUPPORT_H
 #define BG_TESTS_POOL_SUPPORT_H
 
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include "memory/memory.h"
 

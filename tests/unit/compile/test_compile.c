@@ -1,5 +1,5 @@
 /* Compile levels: which runs of calls become one op, which are refused and why, and which rules the referee drops. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -494,22 +494,20 @@ FIXTURE_TEST(test_arguments)
 
     open_model(&m, f, 4);
     options.level = 4;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("options.level is 4");
+    EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT,
+                   "options.level is 4");
     options.level = BG_LEVEL_PIECEWISE;
     for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
         options.compile_sizes = bad_sizes[i];
-        EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("options.compile_sizes");
+        EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT,
+                       "options.compile_sizes");
     }
-    EXPECT_STATUS(bg_rule_set_attributes(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("right");
+    EXPECT_INVALID(bg_rule_set_attributes(NULL, NULL));
+    EXPECT_FAILURE(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND, "right");
     attributes.tolerance = "rel=much";
-    EXPECT_STATUS(bg_rule_set_attributes("right", &attributes), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_rule_set_attributes("right", &attributes));
     assert_int_equal(setenv("BG_COMPILE", "4", 1), 0);
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_COMPILE");
+    EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT, "BG_COMPILE");
     assert_int_equal(setenv("BG_COMPILE", "once", 1), 0);
     EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL));
     assert_int_equal(unsetenv("BG_COMPILE"), 0);
@@ -517,8 +515,8 @@ FIXTURE_TEST(test_arguments)
     assert_int_equal(info.level, BG_LEVEL_ONCE);
     EXPECT_STATUS(bg_graph_get_fusion(graph, info.fusions, &fusion), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_graph_get_fusion(graph, -1, &fusion), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_graph_get_fusion(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_graph_get_compile_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_graph_get_fusion(graph, 0, NULL));
+    EXPECT_INVALID(bg_graph_get_compile_info(NULL, &info));
     bg_graph_destroy(graph);
     close_model(&m);
 }

@@ -1,6 +1,6 @@
 /* Compile levels and what bodies do beside kernels: their memory, their values, what they may not do in the place of
  * calls; rules and passes that are given wrongly. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/report.h>
@@ -402,9 +402,9 @@ static bg_status run_twice(void *user, bg_piece *piece)
     static const bg_pass *const passes[] = {&bg_pass_rules, &bg_pass_rules}, *const none[] = {NULL},
                                 *const bad[] = {&empty};
     (void)user;
-    EXPECT_STATUS(bg_passes_run(NULL, 1, piece), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_passes_run(none, 1, piece), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_passes_run(bad, 1, piece), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_passes_run(NULL, 1, piece));
+    EXPECT_INVALID(bg_passes_run(none, 1, piece));
+    EXPECT_INVALID(bg_passes_run(bad, 1, piece));
     return bg_passes_run(passes, 2, piece);
 }
 

@@ -1,5 +1,5 @@
 /* Passes that compile themselves (bg_compile), compilers of the program's own, and the removal of no-ops. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,11 +110,11 @@ FIXTURE_TEST(test_failures)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_compiled *compiled = NULL;
-    EXPECT_STATUS(bg_compile(NULL, forward, f, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_compile(&compiled, NULL, f, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compile(NULL, forward, f, NULL));
+    EXPECT_INVALID(bg_compile(&compiled, NULL, f, NULL));
     options.level = -2;
-    EXPECT_STATUS(bg_compile(&compiled, forward, f, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_compiled_run(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compile(&compiled, forward, f, &options));
+    EXPECT_INVALID(bg_compiled_run(NULL, f->stream));
     options.level = BG_LEVEL_NONE;
     options.launch_segments = false;
     EXPECT_OK(bg_compile(&compiled, forward, f, &options));
@@ -184,9 +184,9 @@ FIXTURE_TEST(test_compilers)
     assert_null(capture(f, BG_ERROR_OP));
     expect_usable(f, f->stream);
     bad.compile = NULL;
-    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compiler_set(&bad));
     bad.struct_size = 1;
-    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compiler_set(&bad));
     EXPECT_OK(bg_compiler_set(NULL));
 }
 

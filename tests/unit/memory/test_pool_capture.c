@@ -71,7 +71,7 @@ FIXTURE_TEST(test_failed_captures_give_all_back)
     assert_ptr_equal(ptr, h.passes[0].first);
     bg_capture_abort(aborted);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
-    EXPECT_STATUS(bg_capture_begin(&aborted, cudaStreamLegacy, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_capture_begin(&aborted, cudaStreamLegacy, &options));
     EXPECT_OK(bg__pool_bucket_begin(h.pool, "open"));
     EXPECT_OK(bg__pool_bucket_end(h.pool, NULL)); /* none was left open */
     EXPECT_OK(bg__pool_check(h.pool));
@@ -94,8 +94,7 @@ FIXTURE_TEST(test_the_limit_in_a_capture)
     options.pool = s.pool;
     options.name = "tokens-4096";
     pool_more_scratch = (size_t)8 << 20;
-    EXPECT_STATUS(bg_capture_forward(&large, pool_pass, &s, f->stream, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("doubled#0");
+    EXPECT_FAILURE(bg_capture_forward(&large, pool_pass, &s, f->stream, &options), BG_ERROR_OUT_OF_MEMORY, "doubled#0");
     EXPECT_ERROR("bucket tokens-4096");
     EXPECT_ERROR("limit_bytes");
     pool_more_scratch = 0;

@@ -87,8 +87,7 @@ FIXTURE_TEST(test_the_limit)
     assert_int_equal(pool_stats(pool).mapped, 2 * page);
     (void)pool_take(pool, page); /* the pool is as it was */
     pool_end(pool);
-    EXPECT_STATUS(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("outside the buckets");
+    EXPECT_FAILURE(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     pool_release(pool, kept);
     assert_ptr_equal(pool_take(pool, page), kept);
     bg_pool_destroy(pool);
@@ -98,8 +97,7 @@ FIXTURE_TEST(test_the_reserve)
 {
     void *ptr = f;
     bg_pool *pool = pool_make(RESERVE, 0);
-    EXPECT_STATUS(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("options.reserve_bytes");
+    EXPECT_FAILURE(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY, "options.reserve_bytes");
     EXPECT_ERROR("the limit is none");
     for (size_t less = 0; less < 300; less += 50)
         EXPECT_STATUS(bg_pool_alloc(pool, SIZE_MAX - less, &ptr), BG_ERROR_OUT_OF_MEMORY);
@@ -119,22 +117,20 @@ FIXTURE_TEST(test_arguments)
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
     void *ptr;
-    EXPECT_STATUS(bg_pool_create(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_pool_create(NULL, NULL));
     options.struct_size = 1;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_POOL_OPTIONS_INIT");
+    EXPECT_FAILURE(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT, "BG_POOL_OPTIONS_INIT");
     assert_null(pool);
     options = (bg_pool_options)BG_POOL_OPTIONS_INIT;
     options.reserve_bytes = SIZE_MAX;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("reserve_bytes");
+    EXPECT_FAILURE(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT, "reserve_bytes");
     pool = pool_make(RESERVE, 0);
-    EXPECT_STATUS(bg_pool_alloc(NULL, 1, &ptr), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_alloc(pool, 1, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_get_stats(NULL, &stats), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_get_stats(pool, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_pool_alloc(NULL, 1, &ptr));
+    EXPECT_INVALID(bg_pool_alloc(pool, 1, NULL));
+    EXPECT_INVALID(bg_pool_get_stats(NULL, &stats));
+    EXPECT_INVALID(bg_pool_get_stats(pool, NULL));
     stats.struct_size = 2;
-    EXPECT_STATUS(bg_pool_get_stats(pool, &stats), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_pool_get_stats(pool, &stats));
     stats.struct_size = offsetof(bg_pool_stats, peak);
     stats.peak = 77;
     EXPECT_OK(bg_pool_get_stats(pool, &stats)); /* an older program's */
@@ -189,12 +185,11 @@ FIXTURE_TEST(test_another_device)
     }
     pool = pool_make(RESERVE, 0);
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("cudaSetDevice(0)");
+    EXPECT_FAILURE(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT, "cudaSetDevice(0)");
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     options.pool = pool;
-    EXPECT_STATUS(bg_capture_begin(&capture, stream, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the pool belongs to device 0");
+    EXPECT_FAILURE(bg_capture_begin(&capture, stream, &options), BG_ERROR_INVALID_ARGUMENT,
+                   "the pool belongs to device 0");
     EXPECT_CUDA(cudaStreamDestroy(stream));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
@@ -248,14 +243,14 @@ FAULT_TEST(test_what_a_device_lacks_at_create)
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
         assert_int_equal(hostcuda_fail(unsupported[i]), 0);
-        EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED);
-        EXPECT_ERROR("bg_pool_create: device 0 does not support virtual memory management");
+        EXPECT_FAILURE(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED,
+                       "bg_pool_create: device 0 does not support virtual memory management");
         assert_null(pool);
         assert_int_equal(hostcuda_fail(NULL), 0);
     }
     options.reserve_bytes = (size_t)1 << 60;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("1152921504606846976 bytes of virtual addresses");
+    EXPECT_FAILURE(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY,
+                   "1152921504606846976 bytes of virtual addresses");
     EXPECT_ERROR("lower options.reserve_bytes");
     assert_null(pool);
 }
@@ -287,8 +282,7 @@ FAULT_TEST(test_fewer_addresses)
     /* One that asked has what it asked for, or nothing. */
     options.reserve_bytes = whole;
     assert_int_equal(hostcuda_fail("cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY"), 0);
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("lower options.reserve_bytes");
+    EXPECT_FAILURE(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY, "lower options.reserve_bytes");
     assert_int_equal(hostcuda_fail(NULL), 0);
 }
 
@@ -337,8 +331,7 @@ FIXTURE_TEST(test_device_memory_runs_out)
     void *ptr = f, *small;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &small));
-    EXPECT_STATUS(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("outside the buckets");
+    EXPECT_FAILURE(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     EXPECT_OK(bg__pool_check(pool));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &ptr));
     bg_pool_destroy(pool);

@@ -220,8 +220,8 @@ FIXTURE_TEST(test_capture_where_the_last_stream_captures)
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
     options.pool = h.pool;
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_BUSY);
-    EXPECT_ERROR("last replayed on a stream that is now capturing");
+    EXPECT_FAILURE(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_BUSY,
+                   "last replayed on a stream that is now capturing");
     EXPECT_STATUS(bg_replay(h.graphs[0], f->stream), BG_ERROR_BUSY);
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
     EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));

@@ -17,10 +17,9 @@ static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
 static void expect_invalid(const bg_runner_config *config, const char *key)
 {
     bg_runner_config copy = fallback;
-    EXPECT_STATUS(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("runner configuration: ");
+    EXPECT_FAILURE(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT, "runner configuration: ");
     EXPECT_ERROR(key);
-    EXPECT_STATUS(bg__config_load(config, &copy), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__config_load(config, &copy));
     EXPECT_SAME_CONFIG(&copy, &fallback);
 }
 
@@ -38,7 +37,7 @@ TEST(test_defaults)
     assert_true(copy.copy_inputs && !copy.lazy && copy.max_padding == 0 && copy.memory_limit == 0);
     assert_int_equal(copy.debug, BG_DEBUG_FROM_ENV);
     assert_null(copy.eager_ops);
-    EXPECT_STATUS(bg__config_check(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__config_check(NULL));
 }
 
 /* One field at a time holds each of these; the check names it. */
@@ -209,14 +208,12 @@ TEST(test_older)
     assert_int_equal(copy.worker_threads, 0);
     assert_null(copy.query_lens);
     assert_int_equal(copy.variants, 1);
-    EXPECT_STATUS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size");
+    EXPECT_FAILURE(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     config.struct_size--;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_RUNNER_CONFIG_INIT");
+    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
     config.struct_size = (size_t)-1;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__config_check(&config));
+    EXPECT_INVALID(bg_runner_config_set(&config, "warmups", "2"));
 }
 
 /* ---- text ---- */
@@ -341,8 +338,7 @@ TEST(test_lazy)
         assert_int_equal(config.lazy, rows[i].lazy);
     }
     config.lazy = BG_LAZY_BACKGROUND + 1;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("lazy is 3, which is not a bg_lazy");
+    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "lazy is 3, which is not a bg_lazy");
 }
 
 TEST(test_refused)
@@ -400,20 +396,20 @@ TEST(test_refused)
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     before = config;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        EXPECT_STATUS(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR(rows[i].key);
+        EXPECT_FAILURE(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT,
+                       rows[i].key);
         EXPECT_ERROR(rows[i].text);
         EXPECT_SAME_CONFIG(&config, &before);
     }
-    EXPECT_STATUS(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no key \"max_token\" (did you mean max_tokens?)");
-    EXPECT_STATUS(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no key \"speed\"; the keys are: mode, schedule, max_tokens,");
+    EXPECT_FAILURE(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND,
+                   "no key \"max_token\" (did you mean max_tokens?)");
+    EXPECT_FAILURE(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND,
+                   "no key \"speed\"; the keys are: mode, schedule, max_tokens,");
     EXPECT_ERROR("worker_threads, variants");
     EXPECT_STATUS(bg_runner_config_set(&config, "", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_runner_config_set(&config, NULL, "1"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(&config, "lazy", NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(NULL, "lazy", "1"), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_config_set(&config, NULL, "1"));
+    EXPECT_INVALID(bg_runner_config_set(&config, "lazy", NULL));
+    EXPECT_INVALID(bg_runner_config_set(NULL, "lazy", "1"));
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2");
     bg_runner_config_clear(&config);

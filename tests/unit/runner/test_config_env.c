@@ -55,7 +55,7 @@ TEST_F(test_environment, without_variables, without_variables, void *state)
     without_variables(NULL);
     assert_string_equal(config.query_lens, "1,4"); /* its own */
     bg_runner_config_clear(&config);
-    EXPECT_STATUS(bg_runner_config_from_env(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_config_from_env(NULL));
 }
 
 TEST_F(test_environment_refused, without_variables, without_variables, void *state)
@@ -65,19 +65,19 @@ TEST_F(test_environment_refused, without_variables, without_variables, void *sta
     before = config;
     assert_int_equal(setenv("BG_RUNNER_SCHEDULE", "vllm", 1), 0);
     assert_int_equal(setenv("BG_RUNNER_VARIANTS", "many", 1), 0);
-    EXPECT_STATUS(bg_runner_config_from_env(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the environment variable BG_RUNNER_VARIANTS: variants is \"many\"");
+    EXPECT_FAILURE(bg_runner_config_from_env(&config), BG_ERROR_INVALID_ARGUMENT,
+                   "the environment variable BG_RUNNER_VARIANTS: variants is \"many\"");
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "atom");
     assert_int_equal(unsetenv("BG_RUNNER_VARIANTS"), 0);
     assert_int_equal(setenv("BG_RUNNER_MAX_TOKEN", "", 1), 0);
-    EXPECT_STATUS(bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR(
+    EXPECT_FAILURE(
+        bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND,
         "BG_RUNNER_MAX_TOKEN is unknown to breakgraph (did you mean BG_RUNNER_MAX_TOKENS?); correct or unset it");
     assert_int_equal(unsetenv("BG_RUNNER_MAX_TOKEN"), 0);
     assert_int_equal(setenv("BG_RUNNER_XYZ", "", 1), 0);
-    EXPECT_STATUS(bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("BG_RUNNER_XYZ is unknown to breakgraph; unset it, or write BG_RUNNER_ and");
+    EXPECT_FAILURE(bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND,
+                   "BG_RUNNER_XYZ is unknown to breakgraph; unset it, or write BG_RUNNER_ and");
     assert_int_equal(unsetenv("BG_RUNNER_XYZ"), 0);
     EXPECT_SAME_CONFIG(&config, &before);
     bg_runner_config_clear(&config);

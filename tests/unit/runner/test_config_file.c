@@ -48,8 +48,7 @@ static void refuse(const char *json, bg_status status, const char *text)
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2,3"));
     before = config;
     write_bytes(json, strlen(json));
-    EXPECT_STATUS(bg_runner_config_read(&config, path), status);
-    EXPECT_ERROR(path);
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), status, path);
     EXPECT_ERROR(text);
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2,3");
@@ -112,8 +111,7 @@ TEST(test_syntax)
     refuse("7", BG_ERROR_INVALID_ARGUMENT, "does not hold an object");
     refuse("{\"schedule\": \"powers\\u0000x\"}", BG_ERROR_INVALID_ARGUMENT, "zero byte");
     write_bytes(zero, sizeof zero);
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("zero byte");
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "zero byte");
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
@@ -166,18 +164,16 @@ TEST(test_files)
     write_bytes(large, 1 << 20);
     EXPECT_OK(bg_runner_config_read(&config, path));
     write_bytes(large, (1 << 20) + 1);
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("larger than 1048576 bytes");
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "larger than 1048576 bytes");
     free(large);
-    EXPECT_STATUS(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO);
-    EXPECT_ERROR("/nowhere/runner.json cannot be read: No such file");
-    EXPECT_STATUS(bg_runner_config_read(&config, "/"), BG_ERROR_IO);
-    EXPECT_ERROR("/ cannot be read: it is a directory, not a file; name a regular file");
-    EXPECT_STATUS(bg_runner_config_read(&config, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_read(NULL, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_FAILURE(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO,
+                   "/nowhere/runner.json cannot be read: No such file");
+    EXPECT_FAILURE(bg_runner_config_read(&config, "/"), BG_ERROR_IO,
+                   "/ cannot be read: it is a directory, not a file; name a regular file");
+    EXPECT_INVALID(bg_runner_config_read(&config, NULL));
+    EXPECT_INVALID(bg_runner_config_read(NULL, path));
     config.struct_size = 8;
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size is 8");
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "struct_size is 8");
 }
 
 /* ---- docs/runner-config.md ---- */

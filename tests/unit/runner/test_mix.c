@@ -10,7 +10,7 @@
 
 static void run(fixture *f, const runner_model *m, bg_batch batch)
 {
-    EXPECT_OK(bg_runner_run(m->runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m->runner, batch));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
 }
 
@@ -22,12 +22,8 @@ static bg_batch decode_batch(int requests, int query_len)
 
 FIXTURE_TEST(test_sizes)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.query_lens = "1,4";
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    OWNED_RUNNER_MODEL(m);
+    runner_model_start(f, &m, CONFIG(.query_lens = "1,4"));
     for (int i = 0; i < 3; i++)
         run(f, &m, mixed_batch(4));
     run(f, &m, decode_batch(4, 1));
@@ -41,7 +37,6 @@ FIXTURE_TEST(test_sizes)
     assert_int_equal(bg_runner_batches(m.runner, 0, 6), 1);
     assert_int_equal(bg_runner_batches(m.runner, 0, 0), 2); /* above max_tokens */
     assert_int_equal(bg_runner_batches(m.runner, 4, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 /* Reports are written while the runner runs: what they take grows with the sizes that came, not with max_tokens. */
@@ -65,32 +60,27 @@ TEST(test_few_sizes)
 
 FIXTURE_TEST(test_no_such_size)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     run(f, &m, mixed_batch(4));
     assert_int_equal(bg_runner_batches(NULL, 0, 4), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, -1), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, TOKENS_MAX + 1), 0);
     assert_int_equal(bg_runner_batches(m.runner, 2, 4), 0);
     assert_int_equal(bg_runner_batches(m.runner, -1, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 /* A batch that fails has not run. */
 FIXTURE_TEST(test_failed)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     bg_batch batch = mixed_batch(4);
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG());
     m.body_status = BG_ERROR_OP;
-    assert_int_not_equal(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_OK);
+    assert_int_not_equal(run_bare(m.runner, batch), BG_OK);
     assert_int_equal(bg_runner_batches(m.runner, 0, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 static double number_in(const cJSON *object, const char *name)
@@ -141,14 +131,10 @@ static void expect_size(const cJSON *sizes, int index, const double *expected)
 
 FIXTURE_TEST(test_json)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     const cJSON *family;
     cJSON *root;
-
-    config.veto = veto_five;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG(.veto = veto_five));
     run(f, &m, mixed_batch(3));
     run(f, &m, mixed_batch(7));
     run(f, &m, mixed_batch(5));
@@ -168,7 +154,6 @@ FIXTURE_TEST(test_json)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "sizes")), 2);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "buckets")), 2);
     cJSON_Delete(root);
-    bg_runner_destroy(m.runner);
 }
 
 /* Decode batches are a family only where they have buckets of their own. */
@@ -176,13 +161,10 @@ FIXTURE_TEST(test_families)
 {
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_DECODE_ONLY};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        runner_model m = {0};
-        bg_runner_config config = runner_model_config(&m);
+        OWNED_RUNNER_MODEL(m);
         const cJSON *families;
         cJSON *root;
-
-        config.mode = modes[i];
-        runner_model_open(f, &m, &config);
+        runner_model_open(f, &m, CONFIG(.mode = modes[i]));
         run(f, &m, decode_batch(4, 1));
         run(f, &m, mixed_batch(4));
         root = printed(m.runner);
@@ -193,20 +175,15 @@ FIXTURE_TEST(test_families)
                     i == 0 ? (double[]){4, 2, 2} : (double[]){4, 1, 1}); /* none is captured */
         assert_true(i == 0 || number_in(cJSON_GetArrayItem(families, 1), "query_len") == 1);
         cJSON_Delete(root);
-        bg_runner_destroy(m.runner);
     }
 }
 
 /* The bucket has to hold what the largest batch of all ranks has. */
 FIXTURE_TEST(test_across_ranks)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     cJSON *root;
-
-    config.pad_across_ranks = to_six;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_six));
     run(f, &m, mixed_batch(2));
     assert_int_equal(bg_runner_batches(m.runner, 0, 2), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, 6), 1);
@@ -214,19 +191,17 @@ FIXTURE_TEST(test_across_ranks)
     assert_true(number_in(root, "padding_rows") == 14);
     assert_true(number_in(root, "rank_rows") == 4);
     cJSON_Delete(root);
-    bg_runner_destroy(m.runner);
 }
 
 /* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */
 FIXTURE_TEST(test_times)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     const bg_batch batch = mixed_batch(3);
     const bg__mix_run eager = {.reason = BG_REASON_VETO, .tokens = 3, .padded_tokens = 3};
     int times = 0;
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     for (int i = 0; i < 1000; i++)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10);
@@ -234,5 +209,4 @@ FIXTURE_TEST(test_times)
     for (int i = 1000; i < 3 * BG__MIX_MANY; i++)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10 + 7 + 2); /* up to 2^16, twice and three times that */
-    bg_runner_destroy(m.runner);
 }

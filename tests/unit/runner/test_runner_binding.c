@@ -12,21 +12,19 @@ FIXTURE_TEST(test_inputs_inside_static_buffers)
     float *x, *y, first;
     bg_batch batch = mixed_batch(3);
     bg_tensor input, output;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG());
     x = m.x.data;
     y = m.y.data;
     for (int row = 1; row <= 3; row++) { /* in the rows that are copied to, or padded */
         input = bg_tensor_2d(x + (ptrdiff_t)row * WIDTH, BG_F32, 3, WIDTH);
-        EXPECT_STATUS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("input x overlaps");
+        EXPECT_FAILURE(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
+                       "input x overlaps");
     }
     output = bg_tensor_2d(y + WIDTH, BG_F32, 3, WIDTH);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("output y overlaps");
+    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_INVALID_ARGUMENT,
+                   "output y overlaps");
 
     /* What does not touch the rows in use is fine: the last batch's output, and rows far away. */
     runner_model_run(f, &m, 3);
@@ -34,10 +32,8 @@ FIXTURE_TEST(test_inputs_inside_static_buffers)
     output = bg_tensor_2d(x + (ptrdiff_t)20 * WIDTH, BG_F32, 3, WIDTH);
     EXPECT_OK(bg_runner_run(m.runner, &batch, &input, &output, NULL));
     EXPECT_OK(bg_runner_run(m.runner, &batch, &output, NULL, NULL));
-    EXPECT_CUDA(cudaMemcpyAsync(&first, y, sizeof first, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    read_memory(f, &first, y, sizeof first);
     assert_true(first == 2 * 2 * 2 * 3);
-    bg_runner_destroy(m.runner);
 }
 
 FIXTURE_TEST(test_inputs_in_the_buffers_of_others)
@@ -45,43 +41,39 @@ FIXTURE_TEST(test_inputs_in_the_buffers_of_others)
     const int64_t dim[] = {0, WIDTH};
     bg_batch batch = mixed_batch(3);
     bg_tensor second, inputs[2], outputs[2], copy;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     EXPECT_OK(bg_runner_add_output(m.runner, "copy", BG_F32, 2, dim, &copy));
     EXPECT_OK(bg_runner_capture(m.runner));
     inputs[0] = bg_tensor_2d(second.data, BG_F32, 3, WIDTH);
     inputs[1] = bg_tensor_2d(f->memory, BG_F32, 3, WIDTH);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, inputs, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("input x overlaps the rows of the static buffer of second");
+    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, inputs, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
+                   "input x overlaps the rows of the static buffer of second");
     inputs[1].data = NULL; /* there already: only its padding is written */
     EXPECT_OK(bg_runner_run(m.runner, &batch, inputs, NULL, NULL));
     outputs[0] = bg_tensor_2d(copy.data, BG_F32, 3, WIDTH);
     outputs[1] = bg_tensor_2d(f->memory, BG_F32, 3, WIDTH);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, outputs, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("output y overlaps the rows of the static buffer of copy");
-    bg_runner_destroy(m.runner);
+    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, NULL, outputs, NULL), BG_ERROR_INVALID_ARGUMENT,
+                   "output y overlaps the rows of the static buffer of copy");
 }
 
 FIXTURE_TEST(test_bad_memory_to_bind)
 {
     static float heap[TOKENS_MAX * WIDTH];
     bg_tensor before;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     before = m.x;
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the device cannot access");
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("not aligned to 4 bytes");
+    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                   "the device cannot access");
+    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                   "not aligned to 4 bytes");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 /* What binding would give back, or pad twice. */
@@ -90,26 +82,23 @@ FIXTURE_TEST(test_static_buffers_of_inputs_to_bind)
     const int64_t dim[] = {0, WIDTH};
     bg_tensor second, before;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     float found = 0;
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     before = m.x;
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("is in the static buffer of input x");
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + WIDTH, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("is in the static buffer of input second");
+    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                   "is in the static buffer of input x");
+    EXPECT_INVALID(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + WIDTH, &m.x));
+    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                   "is in the static buffer of input second");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_CUDA(bgk_fill(m.x.data, 4, (size_t)3 * WIDTH, f->stream)); /* it is still there */
-    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
-    EXPECT_CUDA(cudaMemcpyAsync(&found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    EXPECT_OK(run_bare(m.runner, batch));
+    read_memory(f, &found, m.y.data, sizeof found);
     assert_true(found == 8);
-    bg_runner_destroy(m.runner);
 }
 
 /* A pass that feeds itself: each run doubles what the last one left, and pads the rows beyond the batch. */
@@ -119,12 +108,11 @@ FIXTURE_TEST(test_an_input_bound_to_an_output)
     float ones[WIDTH], found[ROWS * WIDTH];
     bg_batch batch = mixed_batch(1);
     bg_tensor views[1] = {{.data = NULL}};
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
     for (int i = 0; i < WIDTH; i++)
         ones[i] = 1;
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", m.y.data, &m.x));
     assert_ptr_equal(m.x.data, m.y.data);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -133,13 +121,10 @@ FIXTURE_TEST(test_an_input_bound_to_an_output)
         EXPECT_OK(bg_runner_run(m.runner, &batch, run > 0 ? views : NULL, views, NULL));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     batch = mixed_batch(TOKENS_MAX + 1);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("bound to the caller's memory");
-    EXPECT_CUDA(cudaMemcpyAsync(found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_INVALID_ARGUMENT, "bound to the caller's memory");
+    read_memory(f, found, m.y.data, sizeof found);
     for (int i = 0; i < ROWS * WIDTH; i++) /* padding repeats the row before it is doubled */
         assert_true(found[i] == 8);
-    bg_runner_destroy(m.runner);
 }
 
 /* Declared buffers hold zeros, and what the caller writes there next on a stream of its own. */
@@ -149,18 +134,16 @@ FIXTURE_TEST(test_declared_buffers_are_ready)
     static float ones[ELEMENTS], found[ELEMENTS];
     const int64_t dim[] = {ELEMENTS};
     bg_tensor t;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
     for (int i = 0; i < ELEMENTS; i++)
         ones[i] = 1;
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_buffer(m.runner, "ones", BG_F32, 1, dim, &t));
     EXPECT_CUDA(cudaMemcpyAsync(t.data, ones, sizeof ones, cudaMemcpyHostToDevice, f->other));
     EXPECT_CUDA(cudaDeviceSynchronize());
     EXPECT_CUDA(cudaMemcpy(found, t.data, sizeof found, cudaMemcpyDeviceToHost));
     assert_memory_equal(found, ones, sizeof ones);
-    bg_runner_destroy(m.runner);
 }
 
 /* The first batch of a lazy bucket is the last one's output, which the warm-ups write. */
@@ -169,21 +152,16 @@ FIXTURE_TEST(test_a_lazy_batch_from_an_output)
     bg_batch batch = mixed_batch(20);
     bg_tensor views[1] = {{.data = NULL}};
     float first;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
+    OWNED_RUNNER_MODEL(m);
+    runner_model_open(f, &m, CONFIG(.lazy = true));
     runner_model_run(f, &m, 20);
     EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, views, NULL));
     batch = mixed_batch(3);
     views[0].dim[0] = 3;
     EXPECT_OK(bg_runner_run(m.runner, &batch, views, NULL, NULL));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    EXPECT_CUDA(cudaMemcpyAsync(&first, m.y.data, sizeof first, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    read_memory(f, &first, m.y.data, sizeof first);
     assert_true(first == 2 * 2 * 20);
-    bg_runner_destroy(m.runner);
 }
 
 static bg_status spoil_the_input(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
@@ -195,12 +173,8 @@ static bg_status spoil_the_input(runner_model *m, const bg_forward_context *cont
 FIXTURE_TEST(test_a_lazy_batch_that_passes_change)
 {
     runner_model m = {.also = spoil_the_input};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    runner_model_open(f, &m, CONFIG(.lazy = true));
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 3);
     bg_runner_destroy(m.runner);
 }
@@ -258,11 +232,8 @@ FIXTURE_TEST(test_inputs_read)
     EXPECT_CUDA(cudaMallocHost((void **)&rows, TOKENS_MAX * WIDTH * sizeof *rows));
     for (int in_place = 0; in_place < 2; in_place++)
         for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
-            runner_model m = {0};
-            bg_runner_config config = runner_model_config(&m);
-            config.prepare = look_at_event;
-            config.lazy = (uint8_t)lazy;
-            runner_model_open(f, &m, &config);
+            OWNED_RUNNER_MODEL(m);
+            runner_model_open(f, &m, CONFIG(.prepare = look_at_event, .lazy = (uint8_t)lazy));
             if (in_place)
                 EXPECT_OK(bg_runner_bind_input(m.runner, "x", rows, &m.x));
             for (int captured = 0; captured < 2; captured++) { /* eagerly, or on demand; then by a graph */
@@ -272,8 +243,7 @@ FIXTURE_TEST(test_inputs_read)
                 EXPECT_CUDA(cudaStreamSynchronize(f->stream)); /* warm-ups fill what is bound */
             }
             runner_model_run(f, &m, 3); /* without an event */
-            bg_runner_destroy(m.runner);
         }
-    EXPECT_STATUS(bg_runner_inputs_read(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_inputs_read(NULL, NULL));
     EXPECT_CUDA(cudaFreeHost(rows));
 }

@@ -138,16 +138,12 @@ FIXTURE_TEST(test_memory_fraction)
 
     EXPECT_CUDA(cudaMemGetInfo(&free_bytes, &total));
     for (int both = 0; both < 2; both++) {
-        runner_model m = {0};
-        bg_runner_config config = runner_model_config(&m);
-        config.memory_fraction = (double)(64 << 20) / (double)total;
-        config.memory_limit = both ? 16 << 20 : 0; /* the lower one holds */
-        runner_model_open(f, &m, &config);
+        OWNED_RUNNER_MODEL(m); /* the lower one holds */
+        runner_model_open(
+            f, &m, CONFIG(.memory_fraction = (double)(64 << 20) / (double)total, .memory_limit = both ? 16 << 20 : 0));
         EXPECT_OK(bg_pool_alloc(bg_runner_pool(m.runner), 12 << 20, &block));
-        EXPECT_STATUS(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block),
-                      BG_ERROR_OUT_OF_MEMORY);
-        EXPECT_ERROR("limit");
-        bg_runner_destroy(m.runner);
+        EXPECT_FAILURE(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block),
+                       BG_ERROR_OUT_OF_MEMORY, "limit");
     }
 }
 
@@ -171,10 +167,9 @@ FIXTURE_TEST(test_owners_of_buffers)
     const int64_t by_tokens[] = {0, WIDTH}, fixed[] = {3, WIDTH};
     bg_tensor grows, stays;
     bg__owner owner;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_buffer(m.runner, "grows", BG_F32, 2, by_tokens, &grows));
     EXPECT_OK(bg_runner_add_buffer(m.runner, "stays", BG_F32, 2, fixed, &stays));
     assert_int_equal(grows.dim[0], TOKENS_MAX);
@@ -232,8 +227,7 @@ static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason 
     bg_batch batch = mixed_batch(tokens);
     bg_reason reason;
 
-    assert_false(bg_runner_can_run(m->runner, &batch, &reason));
-    assert_int_equal(reason, expected);
+    EXPECT_REASON(m->runner, batch, expected);
     if (expected == BG_REASON_UNSUPPORTED)
         EXPECT_ERROR("device 0 does not support virtual memory management");
     runner_model_run(f, m, tokens);
@@ -259,8 +253,8 @@ FAULT_TEST(test_without_virtual_memory)
     char said[1000];
 
     for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL_AND_PIECEWISE; mode++) {
-        runner_model m = {0};
-        bg_runner_config config = runner_model_config(&m);
+        OWNED_RUNNER_MODEL(m);
+        bg_runner_config config = *CONFIG();
         uint64_t unsupported = count_unsupported();
 
         config.mode = (bg_mode)mode;
@@ -272,12 +266,11 @@ FAULT_TEST(test_without_virtual_memory)
         assert_int_equal(bg_runner_mode(m.runner), BG_MODE_NONE);
         assert_int_equal(bg_runner_bucket_count(m.runner), 0);
         expect_eager_run(f, &m, 3, BG_REASON_UNSUPPORTED);
-        EXPECT_STATUS(bg_runner_run(m.runner, &larger, NULL, NULL, NULL), BG_ERROR_OUT_OF_MEMORY);
-        EXPECT_ERROR("rows: the device does not support virtual memory management, so it cannot grow");
+        EXPECT_FAILURE(bg_runner_run(m.runner, &larger, NULL, NULL, NULL), BG_ERROR_OUT_OF_MEMORY,
+                       "rows: the device does not support virtual memory management, so it cannot grow");
         EXPECT_ERROR("raise config.max_tokens");
         expect_eager_run(f, &m, TOKENS_MAX, BG_REASON_UNSUPPORTED);
         assert_int_equal(count_unsupported(), unsupported + 2);
-        bg_runner_destroy(m.runner);
     }
     EXPECT_CUDA(cudaGetLastError());
     assert_int_equal(hostcuda_count_live().blocks, before.blocks);
@@ -287,13 +280,12 @@ FAULT_TEST(test_without_virtual_memory)
 FAULT_TEST(test_mode_none_without_virtual_memory)
 {
     char said[1000];
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     config.mode = BG_MODE_NONE;
     open_without_pages(f, &m, &config, said);
     expect_eager_run(f, &m, 3, BG_REASON_MODE_NONE);
-    bg_runner_destroy(m.runner);
 }
 
 FAULT_TEST(test_binding_without_virtual_memory)
@@ -301,16 +293,15 @@ FAULT_TEST(test_binding_without_virtual_memory)
     const int64_t dim[] = {0, WIDTH};
     bg_tensor first, second;
     float *own;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
     assert_int_equal(hostcuda_fail(no_addresses), 0);
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     first = m.x;
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + 1, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + 1, &m.x));
+    EXPECT_INVALID(bg_runner_bind_input(m.runner, "x", second.data, &m.x));
     assert_ptr_equal(m.x.data, first.data);
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
     assert_ptr_equal(m.x.data, own);
@@ -331,8 +322,8 @@ FAULT_TEST(test_other_failures_of_virtual_memory)
         {"cuMemAddressReserve@1=CUDA_ERROR_NOT_PERMITTED", BG_ERROR_CUDA},
         {"cuMemAddressReserve@1=CUDA_ERROR_INVALID_VALUE", BG_ERROR_CUDA},
     };
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(hostcuda_fail(rows[i].fault), 0);
@@ -348,8 +339,8 @@ FAULT_TEST(test_figures_without_virtual_memory)
     char said[1000], *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     assert_non_null(out);
     bg_counters_reset();
@@ -369,5 +360,4 @@ FAULT_TEST(test_figures_without_virtual_memory)
     assert_int_equal(older.eager_unsupported, 99);
     bg_counters_reset();
     assert_int_equal(count_unsupported(), 0);
-    bg_runner_destroy(m.runner);
 }

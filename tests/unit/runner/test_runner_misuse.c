@@ -12,24 +12,21 @@
 /* In the environment as in a program, 0 means 1. */
 FIXTURE_TEST(test_no_variants_from_the_environment)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
     assert_int_equal(setenv("BG_RUNNER_VARIANTS", "0", 1), 0);
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     assert_int_equal(unsetenv("BG_RUNNER_VARIANTS"), 0);
     assert_int_equal(bg_runner_bucket_count(m.runner), 2);
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 FIXTURE_TEST(test_the_configuration_is_copied)
 {
     runner_model m = {.counted = &f->x};
     bg_tensor tensors[] = {f->x};
-    bg_runner_config config = runner_model_config(&m);
+    bg_runner_config config = *CONFIG();
     char schedule[] = "4,16";
 
     put(&f->x, 42);
@@ -50,10 +47,9 @@ FIXTURE_TEST(test_the_configuration_is_copied)
 FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 {
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     for (int captures = 1; captures <= 2; captures++) {
         EXPECT_OK(bg_runner_capture(m.runner));
         for (uint64_t i = 0; i < 3; i++) {
@@ -61,9 +57,8 @@ FIXTURE_TEST(test_replays_are_counted_for_each_graph)
             assert_int_equal(m.last.replay, i);
         }
     }
-    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
+    info = bucket_of(m.runner, 1);
     assert_int_equal(info.replays, 6);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- places ---- */
@@ -73,14 +68,10 @@ static void expect_all_refused(const runner_model *m, bg_runner *fresh, bg_statu
     const int64_t dim[] = {0, WIDTH};
     bg_batch small = mixed_batch(3), large = mixed_batch(20);
     bg_tensor t;
-    EXPECT_STATUS(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_run(m->runner, &small, NULL, NULL, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_run(m->runner, &large, NULL, NULL, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_capture(m->runner), expected);
-    EXPECT_ERROR(text);
+    EXPECT_FAILURE(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected, text);
+    EXPECT_FAILURE(bg_runner_run(m->runner, &small, NULL, NULL, NULL), expected, text);
+    EXPECT_FAILURE(bg_runner_run(m->runner, &large, NULL, NULL, NULL), expected, text);
+    EXPECT_FAILURE(bg_runner_capture(m->runner), expected, text);
 }
 
 static size_t nodes_of(cudaGraph_t graph)
@@ -97,12 +88,11 @@ FIXTURE_TEST(test_a_stream_that_others_capture)
     bg_graph *graph;
     cudaGraph_t foreign = NULL;
     OWNED_RUNNER(fresh);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     EXPECT_OK(bg_runner_create(&fresh, &config, runner_model_forward, &m, f->stream));
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, &config);
     runner_model_run(f, &m, 3);
 
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
@@ -110,18 +100,15 @@ FIXTURE_TEST(test_a_stream_that_others_capture)
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
     assert_int_equal(nodes_of(foreign), 0);
     EXPECT_CUDA(cudaGraphDestroy(foreign));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     expect_all_refused(&m, fresh, BG_ERROR_ALREADY_CAPTURING, "end that");
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(info_of(graph).nodes, 0);
     bg_graph_destroy(graph);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 20);
-    bg_runner_destroy(m.runner);
 }
 
 /* A capture of the same thread on another stream: runs are none of its business, captures would be. */
@@ -132,15 +119,14 @@ FIXTURE_TEST(test_beside_a_capture_of_the_thread)
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_batch batch = mixed_batch(3);
     runner_model m = {0}, second = {0};
-    bg_runner_config config = runner_model_config(&m);
+    bg_runner_config config = *CONFIG();
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, &config);
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
     runner_model_open(f, &second, &config);
     bg_runner_destroy(second.runner);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_ALREADY_CAPTURING);
-    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m.runner, batch));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     EXPECT_OK(bg_capture_end(capture, &graph));
     bg_graph_destroy(graph);
@@ -150,13 +136,12 @@ FIXTURE_TEST(test_beside_a_capture_of_the_thread)
     config.lazy = true;
     runner_model_open(f, &m, &config);
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m.runner, batch));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     bg_capture_abort(capture);
-    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
+    info = bucket_of(m.runner, 1);
     assert_string_equal(info.failure, "");
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     bg_runner_destroy(m.runner);
 }
 
@@ -178,22 +163,17 @@ static bg_status run_in_a_body(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_runs_in_a_body)
 {
     bg_graph *graph;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
+    OWNED_RUNNER_MODEL(m);
+    runner_model_open(f, &m, CONFIG(.lazy = true));
     EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 3);
     bg_graph_destroy(graph);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- callbacks ---- */
@@ -211,28 +191,25 @@ FIXTURE_TEST(test_the_words_of_prepare)
 {
     bool fails = true;
     bg_batch batch = mixed_batch(20);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     config.prepare = fail_with_words;
     config.callback_user = &fails;
     runner_model_open(f, &m, &config);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
-    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
+    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_INVALID_ARGUMENT, "config.prepare: bg_pool_alloc: pool is NULL");
+    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT,
+                   "config.prepare: bg_pool_alloc: pool is NULL");
     fails = false;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 static bool call_back(void *user, const bg_batch *batch, const char **why)
 {
     runner_model *m = user;
     (void)why;
-    EXPECT_STATUS(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("a callback of its own");
+    EXPECT_FAILURE(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY, "a callback of its own");
     EXPECT_STATUS(bg_runner_capture(m->runner), BG_ERROR_BUSY);
     bg_runner_destroy(m->runner); /* says that it stays */
     return false;
@@ -241,15 +218,10 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
 FIXTURE_TEST(test_callbacks_that_call_back)
 {
     bg_batch batch = mixed_batch(3);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.veto = call_back;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    OWNED_RUNNER_MODEL(m);
+    runner_model_start(f, &m, CONFIG(.veto = call_back));
     assert_true(bg_runner_can_run(m.runner, &batch, NULL));
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 static int to_hundred(void *user, int tokens)
@@ -262,21 +234,14 @@ FIXTURE_TEST(test_what_can_run_says)
 {
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_VETO;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-
-    config.pad_across_ranks = to_hundred;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
-    assert_int_equal(reason, BG_REASON_TOO_LARGE);
+    OWNED_RUNNER_MODEL(m);
+    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_hundred));
+    EXPECT_REASON(m.runner, batch, BG_REASON_TOO_LARGE);
     EXPECT_ERROR("103 tokens");
     reason = BG_REASON_VETO;
     batch.tokens = 0;
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
-    assert_int_equal(reason, BG_REASON_NONE);
+    EXPECT_REASON(m.runner, batch, BG_REASON_NONE);
     EXPECT_ERROR("tokens must be at least 1");
-    bg_runner_destroy(m.runner);
 }
 
 static int to_five(void *user, int tokens)
@@ -290,15 +255,12 @@ FIXTURE_TEST(test_padding_across_ranks)
 {
     bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_NONE;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
+    bg_runner_config config = *CONFIG();
 
     config.pad_across_ranks = to_five;
     config.max_padding = 3;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
-    assert_int_equal(reason, BG_REASON_PADDING);
+    runner_model_start(f, &m, &config);
+    EXPECT_REASON(m.runner, batch, BG_REASON_PADDING);
     EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
-    bg_runner_destroy(m.runner);
 }

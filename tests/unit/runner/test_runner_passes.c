@@ -18,30 +18,26 @@ static bg_status leave_a_capture(runner_model *m, const bg_forward_context *cont
     if (context->phase != BG_PHASE_PLAIN && context->phase != BG_PHASE_WARMUP)
         return BG_OK;
     options.pool = bg_runner_pool(m->runner);
-    EXPECT_STATUS(bg_capture_begin(&m->left, stream, &options), BG_ERROR_BUSY); /* the pass has it */
-    EXPECT_ERROR("the pool is in use");
+    EXPECT_FAILURE(bg_capture_begin(&m->left, stream, &options), BG_ERROR_BUSY,
+                   "the pool is in use"); /* the pass has it */
     return bg_capture_begin(&m->left, stream, NULL);
 }
 
 FIXTURE_TEST(test_a_pass_leaves_a_capture_open)
 {
     bg_batch batch = mixed_batch(20);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     m.also = leave_a_capture;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("began a capture and did not end it");
+    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_BUSY, "began a capture and did not end it");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     bg_capture_abort(m.left);
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 20);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 static bg_status leave_a_bare_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
@@ -55,18 +51,15 @@ FIXTURE_TEST(test_a_pass_leaves_its_stream_capturing)
 {
     bg_batch batch = mixed_batch(20);
     cudaGraph_t graph = NULL;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     m.also = leave_a_bare_capture;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("began a capture and did not end it");
+    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_BUSY, "began a capture and did not end it");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &graph));
     EXPECT_CUDA(cudaGraphDestroy(graph));
     m.also = NULL;
     runner_model_run(f, &m, 20);
-    bg_runner_destroy(m.runner);
 }
 
 static bg_status end_the_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
@@ -82,19 +75,16 @@ static bg_status end_the_capture(runner_model *m, const bg_forward_context *cont
 
 FIXTURE_TEST(test_a_pass_ends_the_capture)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     m.also = end_the_capture;
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK);
     EXPECT_ERROR("no bucket could be captured");
     runner_model_run(f, &m, 3);
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 /* What a pass takes from the pool and keeps is the next one's. */
@@ -109,10 +99,9 @@ static bg_status keep_a_block(runner_model *m, const bg_forward_context *context
 FIXTURE_TEST(test_a_pass_keeps_its_blocks)
 {
     bg_pool_stats before = BG_POOL_STATS_INIT, after = BG_POOL_STATS_INIT;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m.runner), &before));
     m.also = keep_a_block;
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -120,7 +109,6 @@ FIXTURE_TEST(test_a_pass_keeps_its_blocks)
     runner_model_run(f, &m, 3);
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m.runner), &after));
     assert_int_equal(after.in_use, before.in_use);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- failures half-way ---- */
@@ -138,7 +126,7 @@ FIXTURE_TEST(test_state_after_failures)
     bg_batch batch = mixed_batch(9);
     float first;
     runner_model m = {.counted = &f->x};
-    bg_runner_config config = runner_model_config(&m);
+    bg_runner_config config = *CONFIG();
 
     put(&f->x, 42);
     config.state = &f->x;
@@ -152,15 +140,14 @@ FIXTURE_TEST(test_state_after_failures)
     runner_model_open(f, &m, &config);
     m.also = fail_when_large;
     m.counted = &f->x;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_TIMEOUT);
+    EXPECT_STATUS(run_bare(m.runner, batch), BG_ERROR_TIMEOUT);
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     EXPECT_CUDA(cudaMemcpy(&first, f->x.data, sizeof first, cudaMemcpyDeviceToHost));
     assert_true(first == 84); /* the run's own pass alone */
     /* Asked for anew, the bucket is tried again. */
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 9);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 9, BG_MODE_PIECEWISE);
     bg_runner_destroy(m.runner);
 }
 
@@ -176,12 +163,9 @@ FIXTURE_TEST(test_state_after_failures_of_launches)
     for (int nth = 1, faults = 1; faults > 0; nth++) {
         char request[64];
         runner_model m = {.counted = &f->x};
-        bg_runner_config config = runner_model_config(&m);
 
         put(&f->x, 42);
-        config.state = &f->x;
-        config.state_count = 1;
-        runner_model_open(f, &m, &config);
+        runner_model_open(f, &m, CONFIG(.state = &f->x, .state_count = 1));
         snprintf(request, sizeof request, "cudaLaunchKernelExC@%d=cudaErrorNotPermitted", nth);
         assert_int_equal(hostcuda_fail(request), 0);
         failed += bg_runner_capture(m.runner) != BG_OK;
@@ -191,8 +175,7 @@ FIXTURE_TEST(test_state_after_failures_of_launches)
         assert_true(get(&f->x) == 42);
         runner_model_run(f, &m, 3);
         EXPECT_OK(bg_runner_capture(m.runner));
-        runner_model_run(f, &m, 3);
-        assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+        EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
         bg_runner_destroy(m.runner);
     }
     assert_int_equal(failed, 2); /* the paddings of both buckets */

@@ -1,5 +1,5 @@
 /* Runners of one pool (config.pool): memory of the largest, order across streams, threads, and who may go first. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -458,7 +458,7 @@ FIXTURE_TEST(test_a_pool_of_another_device)
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_CUDA(cudaSetDevice(0));
     config.pool = pool;
-    EXPECT_STATUS(bg_runner_create(&runner, &config, forward, NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.pool: the pool belongs to device 1, the current device is 0");
+    EXPECT_FAILURE(bg_runner_create(&runner, &config, forward, NULL, f->stream), BG_ERROR_INVALID_ARGUMENT,
+                   "config.pool: the pool belongs to device 1, the current device is 0");
     assert_null(runner);
 }

@@ -161,23 +161,23 @@ FIXTURE_TEST(test_no_graph)
     bg_graph *graph;
 
     open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_STATUS(bg_runner_get_graph(NULL, 0, &graph), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_get_graph(NULL, 0, &graph));
+    EXPECT_INVALID(bg_runner_get_graph(m.runner, 0, NULL));
     EXPECT_STATUS(bg_runner_get_graph(m.runner, -1, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 2, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("there is no bucket 2; the runner has 2");
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 8 is not captured yet; call bg_runner_capture first");
+    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 2, &graph), BG_ERROR_NOT_FOUND,
+                   "there is no bucket 2; the runner has 2");
+    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND,
+                   "piecewise tokens 8 is not captured yet; call bg_runner_capture first");
     assert_null(graph);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_OP);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 8 could not be captured: ");
+    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND,
+                   "piecewise tokens 8 could not be captured: ");
     bg_runner_destroy(m.runner);
 
     m.fail = 0;
     open_runner(&m, BG_MODE_PIECEWISE, true);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 1, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 2 is not captured yet; run a batch of that size first");
+    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 1, &graph), BG_ERROR_NOT_FOUND,
+                   "piecewise tokens 2 is not captured yet; run a batch of that size first");
     run_batch(&m, 2, 2);
     EXPECT_OK(bg_runner_get_graph(m.runner, 1, &graph));
     assert_string_equal(info_of(graph).name, "piecewise tokens 2");

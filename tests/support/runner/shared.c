@@ -1,0 +1,69 @@
+#include "shared.h"
+
+#include <unistd.h>
+
+pthread_t start_thread(void *(*run)(void *), void *user)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, user), 0);
+    return thread;
+}
+
+void *join_thread(pthread_t thread)
+{
+    void *result;
+    assert_int_equal(pthread_join(thread, &result), 0);
+    return result;
+}
+
+void *run_thread(void *(*run)(void *), void *user)
+{
+    return join_thread(start_thread(run, user));
+}
+
+void set_variable(const char *name, const char *value)
+{
+    assert_int_equal(value != NULL ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static FILE *file_of_errors;
+static int standard_error;
+
+void keep_errors(void)
+{
+    file_of_errors = tmpfile();
+    standard_error = dup(STDERR_FILENO);
+    assert_non_null(file_of_errors);
+    assert_true(standard_error >= 0 && fflush(stderr) == 0);
+    assert_true(dup2(fileno(file_of_errors), STDERR_FILENO) >= 0);
+}
+
+const char *kept_errors(void)
+{
+    static char text[8192];
+    assert_int_equal(fflush(stderr), 0);
+    assert_true(dup2(standard_error, STDERR_FILENO) >= 0);
+    assert_int_equal(close(standard_error), 0);
+    rewind(file_of_errors);
+    text[fread(text, 1, sizeof text - 1, file_of_errors)] = '\0';
+    assert_int_equal(fclose(file_of_errors), 0);
+    return text;
+}
+
+void expect_text(const char *text, const char *part, const char *file, int line)
+{
+    if (strstr(text, part) != NULL)
+        return;
+    print_error("\"%s\" is not in: %s\n", part, text);
+    _fail(file, line);
+}
+
+void need_two_devices(void)
+{
+    int devices;
+    EXPECT_CUDA(cudaGetDeviceCount(&devices));
+    if (devices > 1)
+        return;
+    print_message("skipped: there is one device; with HOSTCUDA_DEVICES=2, or on two GPUs, this test runs\n");
+    skip();
+}

@@ -1,0 +1,61 @@
+/* What tests of runners, captures and pools share: options as expressions, threads, variables, standard error. */
+#ifndef BG_TESTS_SHARED_H
+#define BG_TESTS_SHARED_H
+
+#include "tests/support/support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The members that are named, the others at their defaults: the one that comes last holds. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+#define CAPTURE_OPTIONS(...)                                                                                           \
+    (&(bg_capture_options){.struct_size = sizeof(bg_capture_options),                                                  \
+                           .mode = cudaStreamCaptureModeThreadLocal,                                                   \
+                           .launch_segments = true,                                                                    \
+                           .expect_breaks = -1,                                                                        \
+                           .level = BG_LEVEL_FROM_ENV,                                                                 \
+                           __VA_ARGS__})
+#define RUNNER_CONFIG(...)                                                                                             \
+    (&(bg_runner_config){.struct_size = sizeof(bg_runner_config),                                                      \
+                         .mode = BG_MODE_PIECEWISE,                                                                    \
+                         .schedule = "powers",                                                                         \
+                         .max_tokens = 512,                                                                            \
+                         .max_query_len = 1,                                                                           \
+                         .warmups = 1,                                                                                 \
+                         .copy_inputs = true,                                                                          \
+                         .level = BG_LEVEL_FROM_ENV,                                                                   \
+                         __VA_ARGS__})
+#define POOL_OPTIONS(...) (&(bg_pool_options){.struct_size = sizeof(bg_pool_options), __VA_ARGS__})
+
+/* The call fails with that status and says the text. */
+#define EXPECT_FAILURE(expression, status, text)                                                                       \
+    do {                                                                                                               \
+        EXPECT_STATUS(expression, status);                                                                             \
+        EXPECT_ERROR(text);                                                                                            \
+    } while (0)
+#define EXPECT_INVALID(expression) EXPECT_STATUS(expression, BG_ERROR_INVALID_ARGUMENT)
+
+/* Threads that run, and what they return. */
+pthread_t start_thread(void *(*run)(void *), void *user);
+void *join_thread(pthread_t thread);
+void *run_thread(void *(*run)(void *), void *user);
+
+/* A variable of the environment; NULL: it is not set. */
+void set_variable(const char *name, const char *value);
+
+/* From the one call to the other, what this process writes to standard error is kept. The text is valid until the next
+ * one. */
+void keep_errors(void);
+const char *kept_errors(void);
+
+/* The text holds that part. */
+#define EXPECT_TEXT(text, part) expect_text(text, part, __FILE__, __LINE__)
+void expect_text(const char *text, const char *part, const char *file, int line);
+
+/* Skips the test where there is one device. */
+void need_two_devices(void);
+
+#endif
