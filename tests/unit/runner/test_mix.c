@@ -1,12 +1,7 @@
 /* The mix of batches that a runner has run: what is counted, where, and what its JSON says. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
 
 #include "runner/runner.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void run(fixture *f, const runner_model *m, bg_batch batch)
 {
@@ -14,15 +9,10 @@ static void run(fixture *f, const runner_model *m, bg_batch batch)
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
 }
 
-static bg_batch decode_batch(int requests, int query_len)
-{
-    return (bg_batch){
-        .tokens = requests * query_len, .requests = requests, .max_query_len = query_len, .uniform_decode = true};
-}
-
 FIXTURE_TEST(test_sizes)
 {
     OWNED_RUNNER_MODEL(m);
+
     runner_model_start(f, &m, CONFIG(.query_lens = "1,4"));
     for (int i = 0; i < 3; i++)
         run(f, &m, mixed_batch(4));
@@ -75,11 +65,10 @@ FIXTURE_TEST(test_no_such_size)
 FIXTURE_TEST(test_failed)
 {
     OWNED_RUNNER_MODEL(m);
-    bg_batch batch = mixed_batch(4);
 
     runner_model_start(f, &m, CONFIG());
     m.body_status = BG_ERROR_OP;
-    assert_int_not_equal(run_bare(m.runner, batch), BG_OK);
+    assert_int_not_equal(run_bare(m.runner, mixed_batch(4)), BG_OK);
     assert_int_equal(bg_runner_batches(m.runner, 0, 4), 0);
 }
 
@@ -94,19 +83,17 @@ static double number_in(const cJSON *object, const char *name)
 /* What bg_runner_print_json prints. */
 static cJSON *printed(const bg_runner *runner)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    cJSON *root;
-
-    assert_non_null(out);
-    bg_runner_print_json(runner, out);
-    assert_int_equal(fclose(out), 0);
-    root = cJSON_Parse(text);
+    OWNED_TEXT(text, runner, bg_runner_print_json);
+    cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
-    free(text);
     return root;
 }
+
+static void delete_json(cJSON **root)
+{
+    cJSON_Delete(*root);
+}
+#define OWNED_JSON(name) OWNED(cJSON *, name, delete_json)
 
 static bool veto_five(void *user, const bg_batch *batch, const char **why)
 {
@@ -133,7 +120,8 @@ FIXTURE_TEST(test_json)
 {
     OWNED_RUNNER_MODEL(m);
     const cJSON *family;
-    cJSON *root;
+    OWNED_JSON(root);
+
     runner_model_start(f, &m, CONFIG(.veto = veto_five));
     run(f, &m, mixed_batch(3));
     run(f, &m, mixed_batch(7));
@@ -153,7 +141,6 @@ FIXTURE_TEST(test_json)
     expect_size(cJSON_GetObjectItem(family, "batches"), 3, (double[]){20, 1, 0});
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "sizes")), 2);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "buckets")), 2);
-    cJSON_Delete(root);
 }
 
 /* Decode batches are a family only where they have buckets of their own. */
@@ -163,7 +150,7 @@ FIXTURE_TEST(test_families)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         OWNED_RUNNER_MODEL(m);
         const cJSON *families;
-        cJSON *root;
+        OWNED_JSON(root);
         runner_model_open(f, &m, CONFIG(.mode = modes[i]));
         run(f, &m, decode_batch(4, 1));
         run(f, &m, mixed_batch(4));
@@ -174,7 +161,6 @@ FIXTURE_TEST(test_families)
         expect_size(cJSON_GetObjectItem(cJSON_GetArrayItem(families, 0), "batches"), 0,
                     i == 0 ? (double[]){4, 2, 2} : (double[]){4, 1, 1}); /* none is captured */
         assert_true(i == 0 || number_in(cJSON_GetArrayItem(families, 1), "query_len") == 1);
-        cJSON_Delete(root);
     }
 }
 
@@ -182,7 +168,8 @@ FIXTURE_TEST(test_families)
 FIXTURE_TEST(test_across_ranks)
 {
     OWNED_RUNNER_MODEL(m);
-    cJSON *root;
+    OWNED_JSON(root);
+
     runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_six));
     run(f, &m, mixed_batch(2));
     assert_int_equal(bg_runner_batches(m.runner, 0, 2), 0);
@@ -190,7 +177,6 @@ FIXTURE_TEST(test_across_ranks)
     root = printed(m.runner);
     assert_true(number_in(root, "padding_rows") == 14);
     assert_true(number_in(root, "rank_rows") == 4);
-    cJSON_Delete(root);
 }
 
 /* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */

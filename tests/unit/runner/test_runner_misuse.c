@@ -1,11 +1,6 @@
 /* The runner where callers err: configurations, places where it cannot run, callbacks that call back. What fails says
  * why, and the runner goes on. y = 2 x. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- configurations ---- */
 
@@ -14,39 +9,34 @@ FIXTURE_TEST(test_no_variants_from_the_environment)
 {
     OWNED_RUNNER_MODEL(m);
 
-    assert_int_equal(setenv("BG_RUNNER_VARIANTS", "0", 1), 0);
-    runner_model_open(f, &m, CONFIG());
-    assert_int_equal(unsetenv("BG_RUNNER_VARIANTS"), 0);
+    set_variable("BG_RUNNER_VARIANTS", "0");
+    runner_model_start(f, &m, CONFIG());
+    set_variable("BG_RUNNER_VARIANTS", NULL);
     assert_int_equal(bg_runner_bucket_count(m.runner), 2);
-    EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 FIXTURE_TEST(test_the_configuration_is_copied)
 {
-    runner_model m = {.counted = &f->x};
     bg_tensor tensors[] = {f->x};
-    bg_runner_config config = *CONFIG();
     char schedule[] = "4,16";
+    bg_runner_config config = *CONFIG(.schedule = schedule, .state = tensors, .state_count = 1);
+    OWNED_RUNNER_MODEL(m);
 
+    m.counted = &f->x;
     put(&f->x, 42);
-    config.schedule = schedule;
-    config.state = tensors;
-    config.state_count = 1;
     runner_model_open(f, &m, &config);
     memset(tensors, 0xff, sizeof tensors);
     memset(schedule, 'x', sizeof schedule - 1);
     memset(&config, 0xff, sizeof config);
     EXPECT_OK(bg_runner_capture(m.runner));
     assert_true(get(&f->x) == 42);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- contexts ---- */
 
 FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 {
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
     OWNED_RUNNER_MODEL(m);
 
     runner_model_open(f, &m, CONFIG());
@@ -57,8 +47,7 @@ FIXTURE_TEST(test_replays_are_counted_for_each_graph)
             assert_int_equal(m.last.replay, i);
         }
     }
-    info = bucket_of(m.runner, 1);
-    assert_int_equal(info.replays, 6);
+    assert_int_equal(bucket_of(m.runner, 1).replays, 6);
 }
 
 /* ---- places ---- */
@@ -66,11 +55,10 @@ FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 static void expect_all_refused(const runner_model *m, bg_runner *fresh, bg_status expected, const char *text)
 {
     const int64_t dim[] = {0, WIDTH};
-    bg_batch small = mixed_batch(3), large = mixed_batch(20);
     bg_tensor t;
     EXPECT_FAILURE(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected, text);
-    EXPECT_FAILURE(bg_runner_run(m->runner, &small, NULL, NULL, NULL), expected, text);
-    EXPECT_FAILURE(bg_runner_run(m->runner, &large, NULL, NULL, NULL), expected, text);
+    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(3)), expected, text);
+    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(20)), expected, text);
     EXPECT_FAILURE(bg_runner_capture(m->runner), expected, text);
 }
 
@@ -85,28 +73,25 @@ static size_t nodes_of(cudaGraph_t graph)
 FIXTURE_TEST(test_a_stream_that_others_capture)
 {
     bg_capture *capture;
-    bg_graph *graph;
-    cudaGraph_t foreign = NULL;
+    OWNED_GRAPH(graph);
+    OWNED_CUDA_GRAPH(foreign);
     OWNED_RUNNER(fresh);
     OWNED_RUNNER_MODEL(m);
-    bg_runner_config config = *CONFIG();
 
-    EXPECT_OK(bg_runner_create(&fresh, &config, runner_model_forward, &m, f->stream));
-    runner_model_start(f, &m, &config);
+    EXPECT_OK(bg_runner_create(&fresh, CONFIG(), runner_model_forward, &m, f->stream));
+    runner_model_start(f, &m, CONFIG());
     runner_model_run(f, &m, 3);
 
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
     expect_all_refused(&m, fresh, BG_ERROR_FOREIGN_CAPTURE, "end that");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
     assert_int_equal(nodes_of(foreign), 0);
-    EXPECT_CUDA(cudaGraphDestroy(foreign));
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     expect_all_refused(&m, fresh, BG_ERROR_ALREADY_CAPTURING, "end that");
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(info_of(graph).nodes, 0);
-    bg_graph_destroy(graph);
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 20);
 }
@@ -115,43 +100,35 @@ FIXTURE_TEST(test_a_stream_that_others_capture)
 FIXTURE_TEST(test_beside_a_capture_of_the_thread)
 {
     bg_capture *capture;
-    bg_graph *graph;
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    bg_batch batch = mixed_batch(3);
-    runner_model m = {0}, second = {0};
-    bg_runner_config config = *CONFIG();
+    OWNED_GRAPH(graph);
+    OWNED_RUNNER_MODEL(m);
+    OWNED_RUNNER_MODEL(second);
 
-    runner_model_start(f, &m, &config);
+    runner_model_start(f, &m, CONFIG());
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    runner_model_open(f, &second, &config);
-    bg_runner_destroy(second.runner);
+    runner_model_open(f, &second, CONFIG());
+    close_runner_model(&second);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_ALREADY_CAPTURING);
-    EXPECT_OK(run_bare(m.runner, batch));
+    EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     EXPECT_OK(bg_capture_end(capture, &graph));
-    bg_graph_destroy(graph);
-    bg_runner_destroy(m.runner);
 
     /* A lazy bucket waits for a run that can capture. */
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG(.lazy = true));
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    EXPECT_OK(run_bare(m.runner, batch));
+    EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     bg_capture_abort(capture);
-    info = bucket_of(m.runner, 1);
-    assert_string_equal(info.failure, "");
+    assert_string_equal(bucket_of(m.runner, 1).failure, "");
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
 }
 
 /* y of the model = 2 x, by the runner. */
 BG_EAGER_OP(misuse_runs, BG_VALUE(runner_model *, m))
 {
-    bg_batch batch = mixed_batch(3);
     (void)stream;
     EXPECT_STATUS(bg_runner_capture(args->m->runner), BG_ERROR_BUSY);
-    return bg_runner_run(args->m->runner, &batch, NULL, NULL, NULL);
+    return run_bare(args->m->runner, mixed_batch(3));
 }
 
 static bg_status run_in_a_body(void *user, cudaStream_t stream)
@@ -162,8 +139,9 @@ static bg_status run_in_a_body(void *user, cudaStream_t stream)
 /* Runs are allowed in an eager body, captures are not. */
 FIXTURE_TEST(test_runs_in_a_body)
 {
-    bg_graph *graph;
     OWNED_RUNNER_MODEL(m);
+    OWNED_GRAPH(graph);
+
     runner_model_open(f, &m, CONFIG(.lazy = true));
     EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
@@ -173,7 +151,6 @@ FIXTURE_TEST(test_runs_in_a_body)
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 3);
-    bg_graph_destroy(graph);
 }
 
 /* ---- callbacks ---- */
@@ -189,17 +166,13 @@ static bg_status fail_with_words(void *user, const bg_forward_context *context, 
 /* A callback that fails in a call of breakgraph's has a sentence of its own. */
 FIXTURE_TEST(test_the_words_of_prepare)
 {
+    static const char words[] = "config.prepare: bg_pool_alloc: pool is NULL";
     bool fails = true;
-    bg_batch batch = mixed_batch(20);
     OWNED_RUNNER_MODEL(m);
-    bg_runner_config config = *CONFIG();
 
-    config.prepare = fail_with_words;
-    config.callback_user = &fails;
-    runner_model_open(f, &m, &config);
-    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_INVALID_ARGUMENT, "config.prepare: bg_pool_alloc: pool is NULL");
-    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT,
-                   "config.prepare: bg_pool_alloc: pool is NULL");
+    runner_model_open(f, &m, CONFIG(.prepare = fail_with_words, .callback_user = &fails));
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_INVALID_ARGUMENT, words);
+    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, words);
     fails = false;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
@@ -217,10 +190,10 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
 
 FIXTURE_TEST(test_callbacks_that_call_back)
 {
-    bg_batch batch = mixed_batch(3);
     OWNED_RUNNER_MODEL(m);
+
     runner_model_start(f, &m, CONFIG(.veto = call_back));
-    assert_true(bg_runner_can_run(m.runner, &batch, NULL));
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NONE);
     runner_model_run(f, &m, 3);
 }
 
@@ -232,15 +205,14 @@ static int to_hundred(void *user, int tokens)
 
 FIXTURE_TEST(test_what_can_run_says)
 {
-    bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_VETO;
     OWNED_RUNNER_MODEL(m);
+
     runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_hundred));
-    EXPECT_REASON(m.runner, batch, BG_REASON_TOO_LARGE);
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_TOO_LARGE);
     EXPECT_ERROR("103 tokens");
-    reason = BG_REASON_VETO;
-    batch.tokens = 0;
-    EXPECT_REASON(m.runner, batch, BG_REASON_NONE);
+    assert_false(bg_runner_can_run(m.runner, &(bg_batch){.tokens = 0, .requests = 1, .max_query_len = 3}, &reason));
+    assert_int_equal(reason, BG_REASON_NONE);
     EXPECT_ERROR("tokens must be at least 1");
 }
 
@@ -253,14 +225,9 @@ static int to_five(void *user, int tokens)
 /* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
 FIXTURE_TEST(test_padding_across_ranks)
 {
-    bg_batch batch = mixed_batch(3);
-    bg_reason reason = BG_REASON_NONE;
     OWNED_RUNNER_MODEL(m);
-    bg_runner_config config = *CONFIG();
 
-    config.pad_across_ranks = to_five;
-    config.max_padding = 3;
-    runner_model_start(f, &m, &config);
-    EXPECT_REASON(m.runner, batch, BG_REASON_PADDING);
+    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_five, .max_padding = 3));
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_PADDING);
     EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
 }
