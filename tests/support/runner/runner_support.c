@@ -67,6 +67,13 @@ void expect_floats(const fixture *f, const void *device, size_t count, float val
     free(host);
 }
 
+void print_figures(const bg_runner *runner, FILE *out)
+{
+    bg_runner_print(runner, out);
+    bg_counters_print(out);
+    bg_counters_print_json(out);
+}
+
 char *print_runner(const bg_runner *runner, void (*print)(const bg_runner *runner, FILE *out))
 {
     char *text = NULL;

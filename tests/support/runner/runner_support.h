@@ -27,6 +27,8 @@ float first_of(const fixture *f, const void *device);
 #define EXPECT_FLOATS(f, device, count, value) expect_floats(f, device, count, value, __FILE__, __LINE__)
 void expect_floats(const fixture *f, const void *device, size_t count, float value, const char *file, int line);
 
+/* The runner and all counters, as text and JSON. */
+void print_figures(const bg_runner *runner, FILE *out);
 /* What the function prints of the runner: OWNED_TEXT(text, runner, bg_runner_print). */
 #define OWNED_TEXT(name, runner, print) __attribute__((cleanup(free_text))) char *name = print_runner(runner, print)
 char *print_runner(const bg_runner *runner, void (*print)(const bg_runner *runner, FILE *out));

@@ -58,6 +58,17 @@ void expect_text(const char *text, const char *part, const char *file, int line)
     _fail(file, line);
 }
 
+void fail_calls(const char *faults)
+{
+    assert_int_equal(hostcuda_fail(faults), 0);
+}
+
+int fault_teardown(void **state)
+{
+    fail_calls(NULL);
+    return fixture_teardown(state);
+}
+
 void need_two_devices(void)
 {
     int devices;

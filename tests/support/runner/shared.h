@@ -4,6 +4,8 @@
 
 #include "tests/support/support.h"
 
+#include <hostcuda/hostcuda.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,15 @@ const char *kept_errors(void);
 /* The text holds that part. */
 #define EXPECT_TEXT(text, part) expect_text(text, part, __FILE__, __LINE__)
 void expect_text(const char *text, const char *part, const char *file, int line);
+
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+#pragma weak hostcuda_count_live
+
+/* On the host device: calls that fail, as hostcuda_fail takes them; NULL: no more. A FAULT_TEST ends with none. */
+void fail_calls(const char *faults);
+#define FAULT_TEST(name) TEST_F(name, fixture_setup, fault_teardown, fixture *f)
+int fault_teardown(void **state);
 
 /* Skips the test where there is one device. */
 void need_two_devices(void);

@@ -345,13 +345,6 @@ FIXTURE_TEST(test_environment)
     unsetenv("BG_RUNNER_SCHEDULE");
 }
 
-static void print_all(const bg_runner *runner, FILE *out)
-{
-    bg_runner_print(runner, out);
-    bg_counters_print(out);
-    bg_counters_print_json(out);
-}
-
 FIXTURE_TEST(test_figures)
 {
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
@@ -361,7 +354,7 @@ FIXTURE_TEST(test_figures)
     bg_counters_reset();
     expect_run(f, &m, mixed_batch(3), 1);
     expect_run(f, &m, mixed_batch(40), 1);
-    OWNED_TEXT(text, m.runner, print_all);
+    OWNED_TEXT(text, m.runner, print_figures);
     EXPECT_TEXT(text, "piecewise mixed       16");
     EXPECT_TEXT(text, "replays: 1 piecewise, 0 full; padding rows: 1\n");
     EXPECT_TEXT(text, "\"replays\": {\"none\": 0, \"piecewise\": 1, \"full\": 0");

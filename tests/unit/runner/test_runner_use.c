@@ -1,14 +1,6 @@
 /* The runner in odd but rightful uses: memory of every kind, many tensors, threads, devices, replays that fail,
  * programs built against other headers. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
-
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
@@ -84,8 +76,9 @@ FIXTURE_TEST(test_many_tensors)
     enum { TENSORS = 37, TOKENS = 3 };
     const int64_t dim[] = {0};
     bg_tensor x[TENSORS], y[TENSORS], inputs[TENSORS + 1], outputs[TENSORS + 1];
-    int64_t in[TENSORS][TOKENS], out[4], *memory;
+    int64_t in[TENSORS][TOKENS], out[4];
     bg_batch batch = mixed_batch(TOKENS);
+    OWNED_MEMORY(int64_t, memory);
     OWNED_RUNNER_MODEL(m);
 
     EXPECT_CUDA(cudaMalloc((void **)&memory, sizeof in));
@@ -112,14 +105,13 @@ FIXTURE_TEST(test_many_tensors)
             assert_int_equal(out[t], in[i][t]);
         assert_int_equal(out[TOKENS], -i);
     }
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 /* Batches that come in place, one smaller than the last. */
 FIXTURE_TEST(test_bound_batches_shrink)
 {
-    float *own, rows[4 * WIDTH], found[4 * WIDTH];
+    float rows[4 * WIDTH], found[4 * WIDTH];
+    OWNED_MEMORY(float, own);
     OWNED_RUNNER_MODEL(m);
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
@@ -140,45 +132,33 @@ FIXTURE_TEST(test_bound_batches_shrink)
             assert_true(found[i] == 2 * rows[row * WIDTH + i % WIDTH]);
         }
     }
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaFree(own));
 }
 
 /* What the runner says once of an input that is to be in place. */
 FIXTURE_TEST(test_copies_are_told_of_once)
 {
     static const char *const told = "input x of this run is not at its static buffer's address";
-    char said[1000] = "";
-    FILE *file = tmpfile();
-    int own = dup(STDERR_FILENO);
-    const char *first;
+    const char *said;
     OWNED_RUNNER_MODEL(m);
 
-    assert_true(file != NULL && own >= 0);
     runner_model_start(f, &m, CONFIG(.copy_inputs = false));
-    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    keep_errors();
     runner_model_run(f, &m, 3);
     runner_model_run(f, &m, 20);
-    assert_true(dup2(own, STDERR_FILENO) >= 0);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    first = strstr(said, told);
-    assert_non_null(first);
-    assert_null(strstr(first + 1, told));
-    fclose(file);
-    close(own);
+    said = kept_errors();
+    EXPECT_TEXT(said, told);
+    assert_null(strstr(strstr(said, told) + 1, told));
 }
 
 /* ---- failures ---- */
 
 FIXTURE_TEST(test_a_replay_fails)
 {
-    bg_batch batch = mixed_batch(3);
     OWNED_RUNNER_MODEL(m);
 
     runner_model_start(f, &m, CONFIG());
     m.body_status = BG_ERROR_TIMEOUT;
-    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_TIMEOUT, "runner_seen#0");
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_TIMEOUT, "runner_seen#0");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK); /* the warm-up does */
@@ -189,15 +169,14 @@ FIXTURE_TEST(test_a_replay_fails)
 
 FIXTURE_TEST(test_an_error_of_the_caller_stays)
 {
-    bg_batch batch = mixed_batch(20);
     OWNED_RUNNER_MODEL(m);
 
     assert_int_equal(cudaSetDevice(-1), cudaErrorInvalidDevice);
     runner_model_start(f, &m, CONFIG());
     runner_model_run(f, &m, 3);
     m.body_status = BG_ERROR_TIMEOUT;
-    EXPECT_STATUS(run_bare(m.runner, batch), BG_ERROR_TIMEOUT);
-    bg_runner_destroy(m.runner);
+    EXPECT_STATUS(run_bare(m.runner, mixed_batch(20)), BG_ERROR_TIMEOUT);
+    close_runner_model(&m);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
@@ -232,13 +211,12 @@ static void *run_in_thread(void *user)
 
 FIXTURE_TEST(test_one_thread_after_another)
 {
-    OWNED_RUNNER_MODEL(m); /* captured in one thread, replayed in others */
-    runner_model_open(f, &m, CONFIG(.lazy = true));
+    OWNED_RUNNER_MODEL(m);
+
+    runner_model_open(f, &m, CONFIG(.lazy = true)); /* captured in one thread, replayed in others */
     for (int i = 0; i < 3; i++) {
         work w = {.f = f, .m = &m, .rounds = 3};
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &w), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        run_thread(run_in_thread, &w);
         assert_string_equal(bg_status_name(w.status), "BG_OK");
         EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     }
@@ -253,15 +231,13 @@ FIXTURE_TEST(test_two_runners_in_two_threads)
 
     second.stream = f->other;
     for (int i = 0; i < 2; i++) {
-        bg_runner_config config = runner_model_config(&m[i]);
-        config.lazy = true;
         w[i] = (work){.f = i ? &second : f, .m = &m[i], .rounds = 50};
-        runner_model_open(w[i].f, &m[i], &config);
+        runner_model_open(w[i].f, &m[i], CONFIG(.lazy = true));
     }
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, run_in_thread, &w[i]), 0);
+        thread[i] = start_thread(run_in_thread, &w[i]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        join_thread(thread[i]);
     for (int i = 0; i < 2; i++) {
         assert_string_equal(bg_status_name(w[i].status), "BG_OK");
         assert_int_equal(m[i].last.mode, BG_MODE_PIECEWISE);
@@ -272,48 +248,36 @@ FIXTURE_TEST(test_two_runners_in_two_threads)
 FIXTURE_TEST(test_default_streams)
 {
     fixture per_thread = *f, legacy = *f;
-    pthread_t thread;
     OWNED_RUNNER_MODEL(m);
-    bg_runner_config config = *CONFIG();
     work w = {.f = &per_thread, .m = &m, .rounds = 1};
 
     per_thread.stream = cudaStreamPerThread;
-    runner_model_start(&per_thread, &m, &config);
-    runner_model_run(&per_thread, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &w), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    runner_model_start(&per_thread, &m, CONFIG());
+    EXPECT_RUN_IN(&per_thread, &m, 3, BG_MODE_PIECEWISE);
+    run_thread(run_in_thread, &w);
     assert_int_equal(w.status, BG_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(w.text, "cudaStreamPerThread"));
-    bg_runner_destroy(m.runner);
+    EXPECT_TEXT(w.text, "cudaStreamPerThread");
 
     legacy.stream = cudaStreamLegacy; /* which CUDA cannot capture */
-    runner_model_open(&legacy, &m, &config);
+    runner_model_open(&legacy, &m, CONFIG());
     EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, "the legacy stream");
-    runner_model_run(&legacy, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    EXPECT_RUN_IN(&legacy, &m, 3, BG_MODE_NONE);
 }
 
 FIXTURE_TEST(test_another_device)
 {
-    bg_batch batch = mixed_batch(3);
-    int devices = 0;
     OWNED_RUNNER_MODEL(m);
 
-    EXPECT_CUDA(cudaGetDeviceCount(&devices));
-    if (devices < 2) {
-        print_message("skipped: there is one device; with HOSTCUDA_DEVICES=2, or on two GPUs, this test runs\n");
-        skip();
-    }
+    need_two_devices();
     runner_model_start(f, &m, CONFIG());
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_FAILURE(run_bare(m.runner, batch), BG_ERROR_INVALID_ARGUMENT,
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_INVALID_ARGUMENT,
                    "created on device 0, the current device is 1");
     EXPECT_INVALID(bg_runner_capture(m.runner));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     EXPECT_CUDA(cudaSetDevice(1));
-    bg_runner_destroy(m.runner);
+    close_runner_model(&m);
     EXPECT_CUDA(cudaSetDevice(0));
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
@@ -322,21 +286,17 @@ FIXTURE_TEST(test_another_device)
 
 FIXTURE_TEST(test_destroyed_in_flight)
 {
-    float ones[16 * WIDTH], found[16 * WIDTH];
+    float ones[16 * WIDTH];
     bg_batch batch = mixed_batch(16);
-    bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output;
+    bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output = bg_tensor_2d(f->memory, BG_F32, 16, WIDTH);
     OWNED_RUNNER_MODEL(m);
 
     for (int i = 0; i < 16 * WIDTH; i++)
         ones[i] = 1;
-    output = bg_tensor_2d(f->memory, BG_F32, 16, WIDTH);
     runner_model_start(f, &m, CONFIG());
     EXPECT_OK(bg_runner_run(m.runner, &batch, &input, &output, NULL));
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    EXPECT_CUDA(cudaMemcpy(found, f->memory, sizeof found, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < 16 * WIDTH; i++)
-        assert_true(found[i] == 2);
+    close_runner_model(&m);
+    EXPECT_FLOATS(f, f->memory, 16 * WIDTH, 2);
 }
 
 /* Programs know the structs as they were, or as they will be. */
@@ -356,10 +316,8 @@ FIXTURE_TEST(test_structs_of_other_versions)
     OWNED_RUNNER_MODEL(m);
 
     memset(&newer, 0x55, sizeof newer);
-    newer.config = runner_model_config(&m);
-    newer.config.struct_size = sizeof newer;
+    newer.config = *CONFIG(.struct_size = sizeof newer, .prepare = runner_model_note, .callback_user = &m);
     runner_model_open(f, &m, &newer.config);
-    bg_runner_destroy(m.runner);
     newer.config.struct_size = offsetof(bg_runner_config, worker_threads); /* the first version's */
     newer.config.worker_threads = -5;
     newer.config.variants = 1000;
@@ -377,7 +335,7 @@ FIXTURE_TEST(test_structs_of_other_versions)
     assert_string_equal(later.more, "untouched");
     info.struct_size = offsetof(bg_bucket_info, replays);
     info.replays = 99;
-    info = bucket_of(m.runner, 1);
+    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
     assert_int_equal(info.tokens, 4);
     assert_int_equal(info.replays, 99);
     info.struct_size = 0;
