@@ -29,7 +29,7 @@ void set_variable(const char *name, const char *value)
 static FILE *file_of_errors;
 static int standard_error;
 
-void keep_errors(void)
+void hold_errors(void)
 {
     file_of_errors = tmpfile();
     standard_error = dup(STDERR_FILENO);
@@ -38,7 +38,7 @@ void keep_errors(void)
     assert_true(dup2(fileno(file_of_errors), STDERR_FILENO) >= 0);
 }
 
-const char *kept_errors(void)
+const char *held_errors(void)
 {
     static char text[8192];
     assert_int_equal(fflush(stderr), 0);

@@ -48,10 +48,10 @@ void *run_thread(void *(*run)(void *), void *user);
 /* A variable of the environment; NULL: it is not set. */
 void set_variable(const char *name, const char *value);
 
-/* From the one call to the other, what this process writes to standard error is kept. The text is valid until the next
+/* From the one call to the other, what this process writes to standard error is held. The text is valid until the next
  * one. */
-void keep_errors(void);
-const char *kept_errors(void);
+void hold_errors(void);
+const char *held_errors(void);
 
 /* The text holds that part. */
 #define EXPECT_TEXT(text, part) expect_text(text, part, __FILE__, __LINE__)

@@ -183,7 +183,7 @@ static const char *open_without_pages(fixture *f, runner_model *m, const bg_runn
     const int64_t by_tokens[] = {0, WIDTH}, fixed[] = {3, WIDTH};
     bg_tensor tensor;
 
-    keep_errors();
+    hold_errors();
     fail_calls(no_addresses);
     runner_model_open(f, m, config);
     EXPECT_OK(bg_runner_add_buffer(m->runner, "rows", BG_F32, 2, by_tokens, &tensor));
@@ -191,7 +191,7 @@ static const char *open_without_pages(fixture *f, runner_model *m, const bg_runn
     EXPECT_OK(bg_runner_capture(m->runner));
     assert_int_equal(hostcuda_faults(), 1);
     fail_calls(NULL);
-    return kept_errors();
+    return held_errors();
 }
 
 static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason expected)

@@ -142,10 +142,10 @@ FIXTURE_TEST(test_copies_are_told_of_once)
     OWNED_RUNNER_MODEL(m);
 
     runner_model_start(f, &m, CONFIG(.copy_inputs = false));
-    keep_errors();
+    hold_errors();
     runner_model_run(f, &m, 3);
     runner_model_run(f, &m, 20);
-    said = kept_errors();
+    said = held_errors();
     EXPECT_TEXT(said, told);
     assert_null(strstr(strstr(said, told) + 1, told));
 }
