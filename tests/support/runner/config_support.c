@@ -36,3 +36,19 @@ void expect_same_config(const bg_runner_config *found, const bg_runner_config *e
     COMPARE(level);
     COMPARE(compile_sizes);
 }
+
+static const char *same_text(const char *found, const char *expected)
+{
+    return found != NULL && expected != NULL && strcmp(found, expected) == 0 ? expected : found;
+}
+
+void expect_config(const bg_runner_config *found, const bg_runner_config *expected, const char *file, int line)
+{
+    bg_runner_config copy = *found;
+    copy.schedule = same_text(found->schedule, expected->schedule);
+    copy.eager_ops = same_text(found->eager_ops, expected->eager_ops);
+    copy.query_lens = same_text(found->query_lens, expected->query_lens);
+    copy.compile_sizes = same_text(found->compile_sizes, expected->compile_sizes);
+    copy.text_ = expected->text_;
+    expect_same_config(&copy, expected, file, line);
+}
