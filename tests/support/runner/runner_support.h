@@ -1,4 +1,4 @@
-/* What tests of the runner share: configurations, batches, buckets, and what memory holds. */
+/* What tests of the runner share: configurations, batches, buckets, counters. */
 #ifndef BG_TESTS_RUNNER_SUPPORT_H
 #define BG_TESTS_RUNNER_SUPPORT_H
 
@@ -19,13 +19,6 @@ void expect_reason(bg_runner *runner, bg_batch batch, bg_reason expected, const 
 
 bg_bucket_info bucket_of(const bg_runner *runner, int index);
 bg_counters counters_now(void);
-
-/* Device memory, when the fixture's stream is done; the first of its floats. */
-void read_memory(const fixture *f, void *host, const void *device, size_t bytes);
-float first_of(const fixture *f, const void *device);
-/* All of these floats are the value. */
-#define EXPECT_FLOATS(f, device, count, value) expect_floats(f, device, count, value, __FILE__, __LINE__)
-void expect_floats(const fixture *f, const void *device, size_t count, float value, const char *file, int line);
 
 /* The runner and all counters, as text and JSON. */
 void print_figures(const bg_runner *runner, FILE *out);

@@ -2,6 +2,33 @@
 
 #include <unistd.h>
 
+void read_memory(const fixture *f, void *host, const void *device, size_t bytes)
+{
+    EXPECT_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDefault, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+}
+
+float first_of(const fixture *f, const void *device)
+{
+    float first;
+    read_memory(f, &first, device, sizeof first);
+    return first;
+}
+
+void expect_floats(const fixture *f, const void *device, size_t count, float value, const char *file, int line)
+{
+    float *host = malloc(count * sizeof *host);
+    assert_non_null(host);
+    read_memory(f, host, device, count * sizeof *host);
+    for (size_t i = 0; i < count; i++) {
+        if (host[i] == value)
+            continue;
+        print_error("element %zu is %g, not %g\n", i, (double)host[i], (double)value);
+        _fail(file, line);
+    }
+    free(host);
+}
+
 pthread_t start_thread(void *(*run)(void *), void *user)
 {
     pthread_t thread;

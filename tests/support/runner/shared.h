@@ -1,4 +1,5 @@
-/* What tests of runners, captures and pools share: options as expressions, threads, variables, standard error. */
+/* What tests of runners, captures and pools share: options as expressions, memory, threads, variables,
+ * standard error. */
 #ifndef BG_TESTS_SHARED_H
 #define BG_TESTS_SHARED_H
 
@@ -39,6 +40,13 @@
         EXPECT_ERROR(text);                                                                                            \
     } while (0)
 #define EXPECT_INVALID(expression) EXPECT_STATUS(expression, BG_ERROR_INVALID_ARGUMENT)
+
+/* Device memory, when the fixture's stream is done; the first of its floats. */
+void read_memory(const fixture *f, void *host, const void *device, size_t bytes);
+float first_of(const fixture *f, const void *device);
+/* All of these floats are the value. */
+#define EXPECT_FLOATS(f, device, count, value) expect_floats(f, device, count, value, __FILE__, __LINE__)
+void expect_floats(const fixture *f, const void *device, size_t count, float value, const char *file, int line);
 
 /* Threads that run, and what they return. */
 pthread_t start_thread(void *(*run)(void *), void *user);

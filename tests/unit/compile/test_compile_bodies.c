@@ -4,9 +4,6 @@
 
 #include <breakgraph/check.h>
 #include <breakgraph/report.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct {
     const char *op; /* whose rule may be used */
@@ -206,41 +203,32 @@ static bg_status forward_released(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
-static void fill(fixture *f, const bg_tensor *tensor, float value)
+static void fill_x(fixture *f, float value)
 {
-    EXPECT_CUDA(bgk_fill(tensor->data, value, N, f->stream));
-}
-
-static void expect_all(fixture *f, const void *memory, float value)
-{
-    float host[N];
-    EXPECT_CUDA(cudaMemcpyAsync(host, memory, sizeof host, cudaMemcpyDefault, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    for (int i = 0; i < N; i++)
-        if (host[i] != value)
-            fail_msg("element %d is %g, and should be %g", i, (double)host[i], (double)value);
+    EXPECT_CUDA(bgk_fill(f->x.data, value, N, f->stream));
 }
 
 static bg_graph *capture(fixture *f, bg_forward pass, const char *op)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
 
     now.op = op;
-    options.level = BG_LEVEL_ONCE;
-    options.pool = now.pool;
-    fill(f, &f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    fill_x(f, 1);
+    EXPECT_OK(
+        bg_capture_forward(&graph, pass, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE, .pool = now.pool)));
     return graph;
 }
+
+#define OWNED_CAPTURE(name, f, pass, op)                                                                               \
+    __attribute__((cleanup(destroy_owned_graph))) bg_graph *name = capture(f, pass, op)
 
 /* A replay with x = 2 leaves these. */
 static void expect_replay(fixture *f, bg_graph *graph, float y, float z)
 {
-    fill(f, &f->x, 2);
+    fill_x(f, 2);
     EXPECT_OK(bg_replay(graph, f->stream));
-    expect_all(f, f->y.data, y);
-    expect_all(f, f->z.data, z);
+    EXPECT_FLOATS(f, f->y.data, N, y);
+    EXPECT_FLOATS(f, f->z.data, N, z);
 }
 
 static int count_applied(const bg_graph *graph)
@@ -265,12 +253,11 @@ static bg_fusion find_fusion(const bg_graph *graph, const char *op)
 
 static void expect_pool(fixture *f, const char *op)
 {
-    bg_graph *graph = capture(f, forward_pool, op);
+    OWNED_CAPTURE(graph, f, forward_pool, op);
 
     assert_int_equal(count_applied(graph), 1);
-    expect_all(f, f->y.data, 10);
+    EXPECT_FLOATS(f, f->y.data, N, 10);
     expect_replay(f, graph, 20, 12);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_pool)
@@ -284,16 +271,13 @@ FIXTURE_TEST(test_pool)
 
 FIXTURE_TEST(test_scratch_of_calls)
 {
-    bg_graph *graph;
-
     EXPECT_OK(bg_pool_create(&now.pool, NULL));
-    graph = capture(f, forward_released, "plain");
+    OWNED_CAPTURE(graph, f, forward_released, "plain");
     assert_ptr_equal(now.scratch, now.block);
     assert_int_equal(count_applied(graph), 1);
-    expect_all(f, f->y.data, 2);
-    expect_all(f, f->z.data, 6);
+    EXPECT_FLOATS(f, f->y.data, N, 2);
+    EXPECT_FLOATS(f, f->z.data, N, 6);
     expect_replay(f, graph, 4, 12);
-    bg_graph_destroy(graph);
     bg_pool_destroy(now.pool);
     now.pool = NULL;
 }
@@ -301,18 +285,14 @@ FIXTURE_TEST(test_scratch_of_calls)
 /* Another stream may read what a pass only reads, such as weights, while the pass is proven. */
 FIXTURE_TEST(test_inputs_stay)
 {
-    float seen[N];
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
 
     EXPECT_CUDA(cudaMalloc((void **)&now.seen, N * sizeof *now.seen));
     EXPECT_CUDA(bgk_fill(now.seen, 0, N, f->stream));
     now.x = f->x.data;
     graph = capture(f, forward, "plain");
-    EXPECT_CUDA(cudaMemcpyAsync(seen, now.seen, sizeof seen, cudaMemcpyDefault, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    assert_true(seen[0] > 2); /* bodies have run for the proof */
-    expect_all(f, now.seen, seen[0]);
-    bg_graph_destroy(graph);
+    assert_true(first_of(f, now.seen) > 2); /* bodies have run for the proof */
+    EXPECT_FLOATS(f, now.seen, N, first_of(f, now.seen));
     EXPECT_CUDA(cudaFree(now.seen));
     now.seen = NULL;
 }
@@ -322,9 +302,9 @@ FIXTURE_TEST(test_recapture)
     OWNED_REPORT(report);
 
     bg_graph_destroy(capture(f, forward, "with_scratch")); /* proven from now on */
-    assert_int_equal(setenv("BG_COMPILE", "once", 1), 0);
+    set_variable("BG_COMPILE", "once");
     EXPECT_OK(bg_check_recapture(forward, f, NULL, f->stream, &report));
-    assert_int_equal(unsetenv("BG_COMPILE"), 0);
+    set_variable("BG_COMPILE", NULL);
     assert_int_equal(bg_report_count(report), 0);
 }
 
@@ -332,26 +312,23 @@ FIXTURE_TEST(test_recapture)
 
 FIXTURE_TEST(test_values)
 {
-    bg_graph *graph = capture(f, forward_values, "by_three");
+    OWNED_CAPTURE(graph, f, forward_values, "by_three");
 
     assert_int_equal(count_applied(graph), 1);
     expect_replay(f, graph, 4, 20);
-    bg_graph_destroy(graph);
 }
 
 /* ---- what may not stand for calls ---- */
 
 static void expect_unused(fixture *f, const char *op, bg_fusion_state state, const char *why)
 {
-    bg_graph *graph = capture(f, forward, op);
+    OWNED_CAPTURE(graph, f, forward, op);
     bg_fusion fusion = find_fusion(graph, op);
 
     assert_int_equal(fusion.state, state);
-    if (strstr(fusion.why, why) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", why, fusion.why);
+    EXPECT_TEXT(fusion.why, why);
     assert_int_equal(count_applied(graph), 0);
     expect_replay(f, graph, 4, 12);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_bodies)
@@ -365,33 +342,30 @@ FIXTURE_TEST(test_bodies)
 FIXTURE_TEST(test_bodies_unproven)
 {
     static const char *const ops[] = {"with_calls", "with_wait"};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     OWNED_GRAPH(graph);
 
-    assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
+    set_variable("BG_COMPILE_PROVE", "off");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         now.op = ops[i];
-        options.level = BG_LEVEL_ONCE;
-        assert_int_not_equal(bg_capture_forward(&graph, forward, f, f->stream, &options), BG_OK);
+        assert_int_not_equal(bg_capture_forward(&graph, forward, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)),
+                             BG_OK);
         EXPECT_ERROR(ops[i]);
     }
-    assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
+    set_variable("BG_COMPILE_PROVE", NULL);
     graph = capture(f, forward, "plain");
     expect_replay(f, graph, 4, 12);
 }
 
 FIXTURE_TEST(test_host_nodes_stay)
 {
-    bg_graph *graph = capture(f, forward_and_tell, "plain");
-    bg_fusion fusion = find_fusion(graph, "plain");
+    OWNED_CAPTURE(graph, f, forward_and_tell, "plain");
 
-    assert_int_equal(fusion.state, BG_FUSION_REFUSED);
-    assert_non_null(strstr(fusion.why, "times_and_tell#0 has a node"));
+    assert_int_equal(find_fusion(graph, "plain").state, BG_FUSION_REFUSED);
+    EXPECT_TEXT(find_fusion(graph, "plain").why, "times_and_tell#0 has a node");
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     now.host_calls = 0;
     expect_replay(f, graph, 4, 12);
     assert_int_equal(now.host_calls, 1);
-    bg_graph_destroy(graph);
 }
 
 /* ---- passes and rules ---- */
@@ -455,18 +429,14 @@ FIXTURE_TEST(test_registration)
 /* Calls that vary cannot be compared with anything: the rule is not called wrong. */
 FIXTURE_TEST(test_varying_calls)
 {
-    bg_graph *graph;
-
     now.grows = true;
-    assert_int_equal(setenv("BG_COMPILE_PROVE", "always", 1), 0);
-    graph = capture(f, forward, "plain");
-    assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
+    set_variable("BG_COMPILE_PROVE", "always");
+    OWNED_CAPTURE(varied, f, forward, "plain");
+    set_variable("BG_COMPILE_PROVE", NULL);
     now.grows = false;
-    assert_int_equal(find_fusion(graph, "plain").state, BG_FUSION_UNPROVEN);
-    assert_non_null(strstr(find_fusion(graph, "plain").why, "the calls give another result when they run again"));
-    bg_graph_destroy(graph);
-    graph = capture(f, forward, "plain"); /* the verdict was not kept */
+    assert_int_equal(find_fusion(varied, "plain").state, BG_FUSION_UNPROVEN);
+    EXPECT_TEXT(find_fusion(varied, "plain").why, "the calls give another result when they run again");
+    OWNED_CAPTURE(graph, f, forward, "plain"); /* the verdict was not kept */
     assert_int_equal(count_applied(graph), 1);
     expect_replay(f, graph, 4, 12);
-    bg_graph_destroy(graph);
 }
