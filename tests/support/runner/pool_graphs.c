@@ -1,8 +1,5 @@
 #include "pool_graphs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bg_status queue_scale(const bg_tensor *y, const bg_tensor *x, float factor, cudaStream_t stream)
 {
     return from_cuda(bgk_scale(y->data, x->data, factor, (size_t)x->dim[0], stream));
@@ -30,13 +27,6 @@ BG_EAGER_OP(pool_doubled, BG_IN(x), BG_OUT(y))
     args->y = bg_tensor_1d(memory, BG_F32, args->x.dim[0]);
     return queue_scale(&args->y, &args->x, 2, stream);
 }
-
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 static bg_status get_block(pool_sized *s, int number, bg_tensor *block)
 {
@@ -89,11 +79,8 @@ bg_tensor pool_keep(bg_pool *pool, int64_t count)
 
 bg_graph *pool_capture(pool_sized *s, const char *name, cudaStream_t stream)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
-    options.name = name;
-    options.pool = s->pool;
-    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, &options));
+    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, CAPTURE_OPTIONS(.name = name, .pool = s->pool)));
     if (s->pool != NULL)
         EXPECT_OK(bg__pool_check(s->pool));
     return graph;
@@ -118,22 +105,46 @@ void pool_fill(const bg_tensor *tensor, float value)
     EXPECT_CUDA(cudaDeviceSynchronize());
 }
 
-void pool_graphs_begin(pool_graphs *h)
+pool_graphs pool_graphs_make(void)
 {
-    memset(h, 0, sizeof *h);
-    h->pool = pool_make(POOL_RESERVE, 0);
-    h->x = pool_keep(h->pool, LARGEST);
-    pool_fill(&h->x, 1);
+    pool_graphs h = {.pool = pool_make(POOL_RESERVE, 0)};
+    h.x = pool_keep(h.pool, LARGEST);
+    pool_fill(&h.x, 1);
+    return h;
 }
 
-bg_graph *pool_graphs_add(pool_graphs *h, int64_t count, float factor, cudaStream_t stream)
+pool_sized *pool_graphs_next(pool_graphs *h, int64_t count, float factor)
 {
     pool_sized *s = &h->passes[h->count];
     *s = (pool_sized){.pool = h->pool, .count = count, .factor = factor};
     s->x = bg_tensor_1d(h->x.data, BG_F32, count);
     s->out = pool_keep(h->pool, count);
     pool_fill(&s->out, -1);
-    return h->graphs[h->count++] = pool_capture(s, "shared", stream);
+    return s;
+}
+
+bg_graph *pool_graphs_capture(pool_graphs *h, cudaStream_t stream)
+{
+    bg_graph *graph = pool_capture(&h->passes[h->count], "shared", stream);
+    return h->graphs[h->count++] = graph;
+}
+
+bg_graph *pool_graphs_add(pool_graphs *h, int64_t count, float factor, cudaStream_t stream)
+{
+    pool_graphs_next(h, count, factor);
+    return pool_graphs_capture(h, stream);
+}
+
+void pool_graphs_expect(const pool_graphs *h, int index)
+{
+    pool_expect(&h->passes[index].out, 22 * h->passes[index].factor);
+}
+
+void pool_graphs_replay(const pool_graphs *h, int index, cudaStream_t stream)
+{
+    pool_fill(&h->passes[index].out, -1);
+    EXPECT_OK(bg_replay(h->graphs[index], stream));
+    pool_graphs_expect(h, index);
 }
 
 void pool_graphs_end(const pool_graphs *h)

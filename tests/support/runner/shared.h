@@ -41,6 +41,14 @@
     } while (0)
 #define EXPECT_INVALID(expression) EXPECT_STATUS(expression, BG_ERROR_INVALID_ARGUMENT)
 
+/* In a pass: returns what failed. */
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
 /* Device memory, when the fixture's stream is done; the first of its floats. */
 void read_memory(const fixture *f, void *host, const void *device, size_t bytes);
 float first_of(const fixture *f, const void *device);
