@@ -6,35 +6,17 @@
             print_error("%s differs\n", #field);                                                                       \
             _fail(file, line);                                                                                         \
         }                                                                                                              \
-    } while (0)
+    } while (0);
+
+#define ALL_FIELDS(X)                                                                                                  \
+    X(struct_size)                                                                                                     \
+    X(mode) X(schedule) X(max_tokens) X(max_query_len) X(warmups) X(max_padding) X(eager_ops) X(lazy) X(copy_inputs)   \
+        X(memory_limit) X(memory_fraction) X(debug) X(veto) X(pad_across_ranks) X(prepare) X(callback_user)            \
+            X(worker_threads) X(variants) X(state) X(state_count) X(text_) X(query_lens) X(level) X(compile_sizes)
 
 void expect_same_config(const bg_runner_config *found, const bg_runner_config *expected, const char *file, int line)
 {
-    COMPARE(struct_size);
-    COMPARE(mode);
-    COMPARE(schedule);
-    COMPARE(max_tokens);
-    COMPARE(max_query_len);
-    COMPARE(warmups);
-    COMPARE(max_padding);
-    COMPARE(eager_ops);
-    COMPARE(lazy);
-    COMPARE(copy_inputs);
-    COMPARE(memory_limit);
-    COMPARE(memory_fraction);
-    COMPARE(debug);
-    COMPARE(veto);
-    COMPARE(pad_across_ranks);
-    COMPARE(prepare);
-    COMPARE(callback_user);
-    COMPARE(worker_threads);
-    COMPARE(variants);
-    COMPARE(state);
-    COMPARE(state_count);
-    COMPARE(text_);
-    COMPARE(query_lens);
-    COMPARE(level);
-    COMPARE(compile_sizes);
+    ALL_FIELDS(COMPARE)
 }
 
 static const char *same_text(const char *found, const char *expected)

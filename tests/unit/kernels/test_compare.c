@@ -120,22 +120,21 @@ static bgk_difference compare(fixture *f, const struct kind *k, const void *a, c
                               const bgk_tolerance *t)
 {
     const bgk_difference none = BGK_DIFFERENCE_NONE;
-    bgk_difference found, *room;
-    void *on_device[2];
-    size_t bytes = n * (size_t)k->bytes;
+    const size_t bytes = n * (size_t)k->bytes;
+    bgk_difference found;
+    OWNED_MEMORY(bgk_difference, room);
+    OWNED_MEMORY(void, x);
+    OWNED_MEMORY(void, y);
 
     EXPECT_CUDA(cudaMalloc((void **)&room, sizeof *room));
     EXPECT_CUDA(cudaMemcpy(room, &none, sizeof none, cudaMemcpyHostToDevice));
-    for (int i = 0; i < 2; i++) {
-        EXPECT_CUDA(cudaMalloc(&on_device[i], bytes));
-        EXPECT_CUDA(cudaMemcpy(on_device[i], i ? b : a, bytes, cudaMemcpyHostToDevice));
-    }
-    EXPECT_CUDA(bgk_compare(room, on_device[0], on_device[1], n, k->element, t, f->stream));
+    EXPECT_CUDA(cudaMalloc(&x, bytes));
+    EXPECT_CUDA(cudaMalloc(&y, bytes));
+    EXPECT_CUDA(cudaMemcpy(x, a, bytes, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(cudaMemcpy(y, b, bytes, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(bgk_compare(room, x, y, n, k->element, t, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     EXPECT_CUDA(cudaMemcpy(&found, room, sizeof found, cudaMemcpyDeviceToHost));
-    EXPECT_CUDA(cudaFree(on_device[0]));
-    EXPECT_CUDA(cudaFree(on_device[1]));
-    EXPECT_CUDA(cudaFree(room));
     return found;
 }
 

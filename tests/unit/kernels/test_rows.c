@@ -89,7 +89,7 @@ FIXTURE_TEST(test_against_plain_c)
 {
     const char *text = getenv("BREAKGRAPH_SEED");
     int rounds = getenv("BREAKGRAPH_TEST_SMALL") ? 20 : 200;
-    unsigned char *device;
+    OWNED_MEMORY(unsigned char, device);
 
     random_state = text ? strtoull(text, NULL, 0) : 20261121;
     printf("BREAKGRAPH_SEED=%llu\n", (unsigned long long)random_state);
@@ -97,14 +97,14 @@ FIXTURE_TEST(test_against_plain_c)
     EXPECT_CUDA(cudaMalloc((void **)&device, (size_t)(BGK_ROWS_MAX + 1) * ROOM));
     for (int i = 0; i < rounds; i++)
         check_round(f->stream, device, 1 + (int)below(BGK_ROWS_MAX));
-    EXPECT_CUDA(cudaFree(device));
 }
 
 /* More than one round of the grid. */
 FIXTURE_TEST(test_many_bytes)
 {
     size_t bytes = (size_t)9 << 20;
-    unsigned char *host = malloc(2 * bytes), *device;
+    unsigned char *host = malloc(2 * bytes);
+    OWNED_MEMORY(unsigned char, device);
     bgk_rows rows = {.copied = bytes, .row = bytes};
 
     assert_non_null(host);
@@ -118,7 +118,6 @@ FIXTURE_TEST(test_many_bytes)
     EXPECT_CUDA(cudaMemcpyAsync(host + bytes, device + bytes, bytes, cudaMemcpyDeviceToHost, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     assert_memory_equal(host, host + bytes, bytes);
-    EXPECT_CUDA(cudaFree(device));
     free(host);
 }
 
