@@ -1,22 +1,27 @@
 #include "config_support.h"
 
-#define COMPARE(field)                                                                                                 \
-    do {                                                                                                               \
-        if (found->field != expected->field) {                                                                         \
-            print_error("%s differs\n", #field);                                                                       \
-            _fail(file, line);                                                                                         \
-        }                                                                                                              \
-    } while (0);
+static const bg_runner_config any;
+#define FIELD(name) #name, offsetof(bg_runner_config, name), sizeof any.name
 
-#define ALL_FIELDS(X)                                                                                                  \
-    X(struct_size)                                                                                                     \
-    X(mode) X(schedule) X(max_tokens) X(max_query_len) X(warmups) X(max_padding) X(eager_ops) X(lazy) X(copy_inputs)   \
-        X(memory_limit) X(memory_fraction) X(debug) X(veto) X(pad_across_ranks) X(prepare) X(callback_user)            \
-            X(worker_threads) X(variants) X(state) X(state_count) X(text_) X(query_lens) X(level) X(compile_sizes)
+static const struct field {
+    const char *name;
+    size_t offset, bytes;
+} fields[] = {{FIELD(struct_size)},   {FIELD(mode)},           {FIELD(schedule)},         {FIELD(max_tokens)},
+              {FIELD(max_query_len)}, {FIELD(warmups)},        {FIELD(max_padding)},      {FIELD(eager_ops)},
+              {FIELD(lazy)},          {FIELD(copy_inputs)},    {FIELD(memory_limit)},     {FIELD(memory_fraction)},
+              {FIELD(debug)},         {FIELD(veto)},           {FIELD(pad_across_ranks)}, {FIELD(prepare)},
+              {FIELD(callback_user)}, {FIELD(worker_threads)}, {FIELD(variants)},         {FIELD(state)},
+              {FIELD(state_count)},   {FIELD(text_)},          {FIELD(query_lens)},       {FIELD(level)},
+              {FIELD(compile_sizes)}};
 
 void expect_same_config(const bg_runner_config *found, const bg_runner_config *expected, const char *file, int line)
 {
-    ALL_FIELDS(COMPARE)
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (memcmp((const char *)found + fields[i].offset, (const char *)expected + fields[i].offset,
+                   fields[i].bytes) != 0) {
+            print_error("%s differs\n", fields[i].name);
+            _fail(file, line);
+        }
 }
 
 static const char *same_text(const char *found, const char *expected)

@@ -32,7 +32,7 @@ static bg_status get_block(pool_sized *s, int number, bg_tensor *block)
 {
     void *memory = s->spare + number * s->count;
     if (s->pool != NULL)
-        NEXT(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
+        TRY(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
     *block = bg_tensor_1d(memory, BG_F32, s->count);
     return BG_OK;
 }
@@ -50,21 +50,21 @@ bg_status pool_pass(void *user, cudaStream_t stream)
     pool_scale_args bridged = {.y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 5};
     pool_doubled_args at_break = {0};
 
-    NEXT(get_block(s, 0, &a));
+    TRY(get_block(s, 0, &a));
     s->first = a.data;
-    NEXT(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
+    TRY(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
     bridged.x = a;
-    NEXT(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
+    TRY(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
     at_break.x = bridged.y;
-    NEXT(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
-    NEXT(get_block(s, 1, &b));
-    NEXT(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
+    TRY(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
+    TRY(get_block(s, 1, &b));
+    TRY(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
     put_block(s, &a);
     if (s->at_break != NULL)
-        NEXT(s->at_break(&b, stream));
-    NEXT(get_block(s, 2, &c));
-    NEXT(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
-    NEXT(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
+        TRY(s->at_break(&b, stream));
+    TRY(get_block(s, 2, &c));
+    TRY(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
+    TRY(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
     put_block(s, &b);
     put_block(s, &c);
     return BG_OK;

@@ -14,14 +14,11 @@ BG_EAGER_OP(runner_seen, BG_VALUE(runner_model *, m))
 bg_status runner_model_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     runner_model *m = user;
-    bg_status status = BG_OK;
     if (m->counted != NULL)
-        status = BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1);
-    if (status == BG_OK)
-        status = BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens);
-    if (status == BG_OK)
-        status = BG_CALL(runner_seen, stream, .m = m);
-    return status == BG_OK && m->also != NULL ? m->also(m, context, stream) : status;
+        TRY(BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1));
+    TRY(BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens));
+    TRY(BG_CALL(runner_seen, stream, .m = m));
+    return m->also != NULL ? m->also(m, context, stream) : BG_OK;
 }
 
 /* Where the context is noted in replays, too. */

@@ -42,7 +42,7 @@
 #define EXPECT_INVALID(expression) EXPECT_STATUS(expression, BG_ERROR_INVALID_ARGUMENT)
 
 /* In a pass: returns what failed. */
-#define NEXT(expression)                                                                                               \
+#define TRY(expression)                                                                                                \
     do {                                                                                                               \
         bg_status status_ = (expression);                                                                              \
         if (status_ != BG_OK)                                                                                          \

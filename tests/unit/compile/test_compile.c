@@ -55,18 +55,17 @@ BG_OP(wrong_epsilon, PLUS_NORM)
 /* Wrong: the rule swaps two operands. */
 BG_OP(swapped, PLUS_NORM)
 {
-    bg_status status =
-        from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream));
-    return status != BG_OK ? status
-                           : from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
-                                                    (int)args->x.dim[1], args->epsilon, stream));
+    TRY(from_cuda(
+        bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream)));
+    return from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
+                                  (int)args->x.dim[1], args->epsilon, stream));
 }
 
 /* Wrong where n is y: n is written first. */
 BG_OP(in_place, PLUS_NORM)
 {
-    bg_status status = from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream));
-    return status != BG_OK ? status : RUN_PLUS_NORM(ROWS, args->epsilon);
+    TRY(from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream)));
+    return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
 /* Wrong for rows of zeros alone, such as padding rows, beyond its tolerance: they become NaN. */

@@ -20,12 +20,9 @@ static struct {
 BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     float factor = args->factor + (now.grows ? now.grown++ : 0);
-    bg_status status = BG_OK;
-    for (int i = 0; i < 4 && status == BG_OK; i++)
-        status = from_cuda(bgk_scale(args->y.data, args->x.data, factor, N, stream));
-    if (status == BG_OK && now.seen != NULL)
-        status = from_cuda(bgk_add(now.seen, now.seen, now.x, N, stream));
-    return status;
+    for (int i = 0; i < 4; i++)
+        TRY(from_cuda(bgk_scale(args->y.data, args->x.data, factor, N, stream)));
+    return now.seen != NULL ? from_cuda(bgk_add(now.seen, now.seen, now.x, N, stream)) : BG_OK;
 }
 
 static void CUDART_CB count_call(void *user)
@@ -36,8 +33,8 @@ static void CUDART_CB count_call(void *user)
 
 BG_OP(times_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-    return status != BG_OK ? status : from_cuda(cudaLaunchHostFunc(stream, count_call, NULL));
+    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
+    return from_cuda(cudaLaunchHostFunc(stream, count_call, NULL));
 }
 
 /* ---- ops that stand for two of them ---- */
@@ -47,8 +44,8 @@ BG_OP(times_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 static bg_status run_both(const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first, float second,
                           cudaStream_t stream)
 {
-    bg_status status = from_cuda(bgk_scale(y->data, x->data, first, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(z->data, y->data, second, N, stream));
+    TRY(from_cuda(bgk_scale(y->data, x->data, first, N, stream)));
+    return from_cuda(bgk_scale(z->data, y->data, second, N, stream));
 }
 
 BG_OP(plain, TWICE)
@@ -65,26 +62,23 @@ BG_OP(by_three, TWICE)
 static bg_status run_through(float *memory, const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first,
                              float second, cudaStream_t stream)
 {
-    bg_status status = from_cuda(bgk_scale(memory, x->data, first, N, stream));
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale(y->data, memory, 1, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(z->data, memory, second, N, stream));
+    TRY(from_cuda(bgk_scale(memory, x->data, first, N, stream)));
+    TRY(from_cuda(bgk_scale(y->data, memory, 1, N, stream)));
+    return from_cuda(bgk_scale(z->data, memory, second, N, stream));
 }
 
 BG_OP(with_scratch, TWICE)
 {
     void *memory;
-    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
-    return status != BG_OK ? status
-                           : run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
+    TRY(bg_scratch(args, N * sizeof(float), &memory));
+    return run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
 }
 
 BG_OP(with_pool, TWICE)
 {
     void *memory;
-    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
-    if (status != BG_OK)
-        return status;
+    bg_status status;
+    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
     status = run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
     bg_pool_release(now.pool, memory);
     return status;
@@ -92,14 +86,14 @@ BG_OP(with_pool, TWICE)
 
 BG_OP(with_calls, TWICE)
 {
-    bg_status status = BG_CALL(times, stream, .x = args->x, .y = args->y, .factor = args->first);
-    return status != BG_OK ? status : BG_CALL(times, stream, .x = args->y, .y = args->z, .factor = args->second);
+    TRY(BG_CALL(times, stream, .x = args->x, .y = args->y, .factor = args->first));
+    return BG_CALL(times, stream, .x = args->y, .y = args->z, .factor = args->second);
 }
 
 BG_OP(with_wait, TWICE)
 {
-    bg_status status = run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
-    return status != BG_OK ? status : from_cuda(cudaStreamSynchronize(stream));
+    TRY(run_both(&args->x, &args->y, &args->z, args->first, args->second, stream));
+    return from_cuda(cudaStreamSynchronize(stream));
 }
 
 BG_EAGER_OP(eager, TWICE)
@@ -110,13 +104,12 @@ BG_EAGER_OP(eager, TWICE)
 BG_OP(times_through, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     void *memory;
-    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale(memory, args->x.data, args->factor, N, stream));
-    for (int i = 0; i < 2 && status == BG_OK; i++)
-        status = from_cuda(bgk_scale(args->y.data, memory, 1, N, stream));
+    TRY(bg_scratch(args, N * sizeof(float), &memory));
     now.scratch = memory;
-    return status;
+    TRY(from_cuda(bgk_scale(memory, args->x.data, args->factor, N, stream)));
+    for (int i = 0; i < 2; i++)
+        TRY(from_cuda(bgk_scale(args->y.data, memory, 1, N, stream)));
+    return BG_OK;
 }
 
 BG_RULE(plain, times, times_through)
@@ -149,25 +142,24 @@ TWICE_RULE(eager, times)
 static bg_status forward(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    bg_status status = BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
-    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
+    TRY(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
 static bg_status forward_and_tell(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    bg_status status = BG_CALL(times_and_tell, stream, .x = f->x, .y = f->y, .factor = 2);
-    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
+    TRY(BG_CALL(times_and_tell, stream, .x = f->x, .y = f->y, .factor = 2));
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
 /* z = 10 x at last */
 static bg_status forward_values(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    bg_status status = forward(user, stream);
-    if (status == BG_OK)
-        status = BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
-    return status != BG_OK ? status : BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
+    TRY(forward(user, stream));
+    TRY(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
 }
 
 /* A block of the pool is in use over the run, and released behind it: y = 10 x at last. */
@@ -175,16 +167,12 @@ static bg_status forward_pool(void *user, cudaStream_t stream)
 {
     fixture *f = user;
     void *memory;
-    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
-    if (status != BG_OK)
-        return status;
-    status = from_cuda(bgk_scale(memory, f->x.data, 10, N, stream));
-    if (status == BG_OK)
-        status = forward(user, stream);
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale(f->y.data, memory, 1, N, stream));
+    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
+    TRY(from_cuda(bgk_scale(memory, f->x.data, 10, N, stream)));
+    TRY(forward(user, stream));
+    TRY(from_cuda(bgk_scale(f->y.data, memory, 1, N, stream)));
     bg_pool_release(now.pool, memory);
-    return status;
+    return BG_OK;
 }
 
 /* An input of the first call is a block that is released before the second one, which gets it as scratch. */
@@ -192,15 +180,12 @@ static bg_status forward_released(void *user, cudaStream_t stream)
 {
     fixture *f = user;
     void *memory;
-    bg_status status = bg_pool_alloc(now.pool, N * sizeof(float), &memory);
-    if (status != BG_OK)
-        return status;
+    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
     now.block = memory;
-    status = from_cuda(bgk_scale(memory, f->x.data, 1, N, stream));
-    if (status == BG_OK)
-        status = BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2);
+    TRY(from_cuda(bgk_scale(memory, f->x.data, 1, N, stream)));
+    TRY(BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2));
     bg_pool_release(now.pool, memory);
-    return status != BG_OK ? status : BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
+    return BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
 static void fill_x(fixture *f, float value)

@@ -8,9 +8,8 @@ BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_OP(times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
 {
-    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream));
-    return status != BG_OK ? status
-                           : from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
+    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
+    return from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
 }
 
 BG_RULE(times_twice, times, times)

@@ -53,18 +53,18 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
 {
     forked *p = user;
     bg_tensor a = p->x, b = p->x;
-    NEXT(bg_stream_wait_stream(p->f->other, stream));
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
+    TRY(bg_stream_wait_stream(p->f->other, stream));
+    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
+    TRY(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
+    TRY(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
     bg_pool_release(p->pool, a.data);
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    NEXT(bg_stream_wait_stream(stream, p->f->other));
+    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
+    TRY(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
+    TRY(bg_stream_wait_stream(stream, p->f->other));
     p->reused[0] = a.data == b.data ? a.data : NULL;
-    NEXT(bg_break(stream));
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY(bg_break(stream));
+    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
     p->reused[1] = a.data == b.data ? a.data : NULL;
     return BG_OK;
 }
@@ -85,18 +85,18 @@ static bg_status forked_from_earlier(void *user, cudaStream_t stream)
 {
     forked *p = user;
     bg_tensor a = p->x, b = p->x;
-    NEXT(bg_event_record(p->early, stream));
+    TRY(bg_event_record(p->early, stream));
     if (p->breaks)
-        NEXT(bg_break(stream)); /* the fork then leaves from here */
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
+        TRY(bg_break(stream)); /* the fork then leaves from here */
+    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
+    TRY(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
+    TRY(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
     bg_pool_release(p->pool, a.data);
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    NEXT(bg_stream_wait_event(p->f->other, p->early));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    NEXT(bg_stream_wait_stream(stream, p->f->other));
+    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY(bg_stream_wait_event(p->f->other, p->early));
+    TRY(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
+    TRY(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
+    TRY(bg_stream_wait_stream(stream, p->f->other));
     p->reused[0] = a.data == b.data ? a.data : NULL;
     return BG_OK;
 }
@@ -106,16 +106,16 @@ static bg_status timed(void *user, cudaStream_t stream)
 {
     forked *p = user;
     void *a, *b;
-    NEXT(bg_event_record(p->early, stream));
+    TRY(bg_event_record(p->early, stream));
     for (int i = 0; i < 3; i++) {
-        NEXT(bg_pool_alloc(p->pool, KIB, &a));
+        TRY(bg_pool_alloc(p->pool, KIB, &a));
         p->at_break[i] = a;
         bg_pool_release(p->pool, a);
-        NEXT(bg_pool_alloc(p->pool, KIB, &b));
+        TRY(bg_pool_alloc(p->pool, KIB, &b));
         p->reused[i] = a == b ? a : NULL;
         if (i == 1)
-            NEXT(bg_event_destroy(p->early));
-        NEXT(bg_break(stream));
+            TRY(bg_event_destroy(p->early));
+        TRY(bg_break(stream));
     }
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 1);
 }
@@ -153,17 +153,17 @@ static bg_status forked_around_a_body(void *user, cudaStream_t stream)
 {
     forked *p = user;
     void *a, *b, *c;
-    NEXT(bg_stream_wait_stream(p->f->other, stream));
-    NEXT(bg_pool_alloc(p->pool, KIB, &a));
+    TRY(bg_stream_wait_stream(p->f->other, stream));
+    TRY(bg_pool_alloc(p->pool, KIB, &a));
     bg_pool_release(p->pool, a);
-    NEXT(bg_pool_alloc(p->pool, KIB, &b));
+    TRY(bg_pool_alloc(p->pool, KIB, &b));
     assert_true(b != a);
-    NEXT(BG_CALL(borrows, stream));
+    TRY(BG_CALL(borrows, stream));
     assert_ptr_equal(borrowed, a);
-    NEXT(bg_pool_alloc(p->pool, KIB, &b));
+    TRY(bg_pool_alloc(p->pool, KIB, &b));
     assert_ptr_equal(b, a);
     bg_pool_release(p->pool, b);
-    NEXT(bg_pool_alloc(p->pool, KIB, &c));
+    TRY(bg_pool_alloc(p->pool, KIB, &c));
     assert_true(c != b);
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 2);
 }
@@ -171,16 +171,16 @@ static bg_status forked_around_a_body(void *user, cudaStream_t stream)
 static bg_status alone(void *user, cudaStream_t stream)
 {
     forked *p = user;
-    NEXT(bg_pool_alloc(p->pool, KIB, &p->reused[0]));
+    TRY(bg_pool_alloc(p->pool, KIB, &p->reused[0]));
     bg_pool_release(p->pool, p->reused[0]);
-    NEXT(bg_pool_alloc(p->pool, KIB, &p->reused[1]));
+    TRY(bg_pool_alloc(p->pool, KIB, &p->reused[1]));
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 2);
 }
 
 static bg_status forked_alone(void *user, cudaStream_t stream)
 {
     forked *p = user;
-    NEXT(bg_stream_wait_stream(p->f->other, stream));
+    TRY(bg_stream_wait_stream(p->f->other, stream));
     return alone(user, stream);
 }
 

@@ -1,5 +1,4 @@
 /* A runner's configuration: its checks, and its keys by text. */
-#include "tests/support/test.h"
 #include "tests/support/runner/config_support.h"
 
 #include "runner/config.h"
@@ -7,8 +6,6 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
 

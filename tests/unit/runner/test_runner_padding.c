@@ -1,5 +1,4 @@
 /* What the runner writes into the rows beyond a batch, in each kind of padding and each dtype. */
-#include "tests/support/test.h"
 #include "tests/support/runner/sum_model.h"
 
 #include <math.h>

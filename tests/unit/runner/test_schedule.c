@@ -3,10 +3,6 @@
 
 #include "runner/config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The schedule's sizes are these, as text. */
 static void expect_sizes(const char *schedule, int max_tokens, const char *expected)
 {
