@@ -31,6 +31,12 @@ void close_runner_model(runner_model *m);
 void runner_model_open(fixture *f, runner_model *m, const bg_runner_config *config);
 /* And captures. */
 void runner_model_start(fixture *f, runner_model *m, const bg_runner_config *config);
+#define OPENED_RUNNER_MODEL(name, f, config)                                                                           \
+    OWNED_RUNNER_MODEL(name);                                                                                          \
+    runner_model_open(f, &(name), config)
+#define STARTED_RUNNER_MODEL(name, f, config)                                                                          \
+    OWNED_RUNNER_MODEL(name);                                                                                          \
+    runner_model_start(f, &(name), config)
 
 /* Runs a batch from and to the heap, and checks what comes of it. */
 void runner_model_run(fixture *f, const runner_model *m, int tokens);

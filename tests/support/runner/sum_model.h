@@ -32,6 +32,12 @@ void sum_model_open_for(fixture *f, sum_model *m, const bg_runner_config *config
 void sum_model_open(fixture *f, sum_model *m, const bg_runner_config *config);
 /* And captures. */
 void sum_model_start(fixture *f, sum_model *m, const bg_runner_config *config);
+#define OPENED_SUM_MODEL(name, f, config)                                                                              \
+    OWNED_SUM_MODEL(name);                                                                                             \
+    sum_model_open(f, &(name), config)
+#define STARTED_SUM_MODEL(name, f, config)                                                                             \
+    OWNED_SUM_MODEL(name);                                                                                             \
+    sum_model_start(f, &(name), config)
 
 /* Runs a batch of rows that begin with `first`, and checks them. */
 void expect_run(fixture *f, sum_model *m, bg_batch batch, float first);

@@ -11,9 +11,8 @@ static void run(fixture *f, const runner_model *m, bg_batch batch)
 
 FIXTURE_TEST(test_sizes)
 {
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.query_lens = "1,4"));
 
-    runner_model_start(f, &m, CONFIG(.query_lens = "1,4"));
     for (int i = 0; i < 3; i++)
         run(f, &m, mixed_batch(4));
     run(f, &m, decode_batch(4, 1));
@@ -50,9 +49,8 @@ TEST(test_few_sizes)
 
 FIXTURE_TEST(test_no_such_size)
 {
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     run(f, &m, mixed_batch(4));
     assert_int_equal(bg_runner_batches(NULL, 0, 4), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, -1), 0);
@@ -64,9 +62,8 @@ FIXTURE_TEST(test_no_such_size)
 /* A batch that fails has not run. */
 FIXTURE_TEST(test_failed)
 {
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_start(f, &m, CONFIG());
     m.body_status = BG_ERROR_OP;
     assert_int_not_equal(run_bare(m.runner, mixed_batch(4)), BG_OK);
     assert_int_equal(bg_runner_batches(m.runner, 0, 4), 0);

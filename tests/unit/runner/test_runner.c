@@ -5,9 +5,8 @@
 
 FIXTURE_TEST(test_batches_run_by_the_smallest_bucket)
 {
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.schedule = "2,8,32"));
 
-    sum_model_start(f, &m, CONFIG(.schedule = "2,8,32"));
     assert_int_equal(bg_runner_bucket_count(m.runner), 3);
     for (int tokens = 1; tokens <= 32; tokens++) {
         uint64_t before = counters_now().replays[BG_MODE_PIECEWISE];
@@ -35,9 +34,8 @@ static bool veto_odd(void *user, const bg_batch *batch, const char **why)
 
 FIXTURE_TEST(test_eager_runs_and_their_reasons)
 {
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, CONFIG(.max_padding = 2, .veto = veto_odd));
 
-    sum_model_open(f, &m, CONFIG(.max_padding = 2, .veto = veto_odd));
     expect_eager(f, &m, mixed_batch(4), BG_REASON_NOT_CAPTURED);
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_eager(f, &m, mixed_batch(18), BG_REASON_TOO_LARGE);
@@ -86,8 +84,7 @@ FIXTURE_TEST(test_batches_above_max_tokens)
 FIXTURE_TEST(test_variants)
 {
     bg_batch batch = mixed_batch(3);
-    OWNED_SUM_MODEL(m);
-    sum_model_start(f, &m, CONFIG(.mode = BG_MODE_FULL, .schedule = "4", .variants = 3));
+    STARTED_SUM_MODEL(m, f, CONFIG(.mode = BG_MODE_FULL, .schedule = "4", .variants = 3));
     assert_int_equal(bg_runner_bucket_count(m.runner), 3);
     for (batch.variant = 2; batch.variant >= 0; batch.variant--)
         expect_run(f, &m, batch, 5);
@@ -99,9 +96,8 @@ FIXTURE_TEST(test_lazy)
 {
     uint64_t before = counters_now().captures;
     float rows[3 * WIDTH] = {7, 8, 9};
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.lazy = true));
 
-    sum_model_start(f, &m, CONFIG(.lazy = true));
     assert_int_equal(counters_now().captures, before);
     EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NONE);
     /* What lies in the static buffer already outlives the capture. */
@@ -214,9 +210,8 @@ static int to_sixteen(void *user, int tokens)
 FIXTURE_TEST(test_callbacks)
 {
     called c = {{0}, 0};
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.prepare = prepare, .pad_across_ranks = to_sixteen, .callback_user = &c));
 
-    sum_model_start(f, &m, CONFIG(.prepare = prepare, .pad_across_ranks = to_sixteen, .callback_user = &c));
     assert_int_equal(c.prepared[BG_PHASE_WARMUP], 2);
     assert_int_equal(c.prepared[BG_PHASE_CAPTURE], 2);
     expect_run(f, &m, mixed_batch(2), 1);
@@ -247,9 +242,8 @@ FIXTURE_TEST(test_bad_batches)
     };
     bg_batch batch = mixed_batch(3);
     bg_tensor input, output;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.schedule = "4"));
 
-    sum_model_start(f, &m, CONFIG(.schedule = "4"));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         EXPECT_INVALID(bg_runner_run(m.runner, &bad[i], NULL, NULL, NULL));
         assert_false(bg_runner_can_run(m.runner, &bad[i], NULL));
@@ -315,8 +309,7 @@ FIXTURE_TEST(test_debug_modes)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL; mode++) {
             int passes;
-            OWNED_SUM_MODEL(m);
-            sum_model_start(f, &m, CONFIG(.mode = (bg_mode)mode, .debug = cases[i].debug));
+            STARTED_SUM_MODEL(m, f, CONFIG(.mode = (bg_mode)mode, .debug = cases[i].debug));
             assert_int_equal(bucket_of(m.runner, 0).segments, cases[i].segments[mode]);
             assert_int_equal(bucket_of(m.runner, 0).nodes > 1, cases[i].nodes);
             passes = m.passes;
@@ -348,9 +341,8 @@ FIXTURE_TEST(test_environment)
 FIXTURE_TEST(test_figures)
 {
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG());
 
-    sum_model_start(f, &m, CONFIG());
     bg_counters_reset();
     expect_run(f, &m, mixed_batch(3), 1);
     expect_run(f, &m, mixed_batch(40), 1);

@@ -14,9 +14,8 @@ FIXTURE_TEST(test_inputs_inside_static_buffers)
     float *x, *y;
     bg_batch batch = mixed_batch(3);
     bg_tensor input, output;
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_start(f, &m, CONFIG());
     x = m.x.data;
     y = m.y.data;
     for (int row = 1; row <= 3; row++) { /* in the rows that are copied to, or padded */
@@ -42,9 +41,8 @@ FIXTURE_TEST(test_inputs_in_the_buffers_of_others)
     const int64_t dim[] = {0, WIDTH};
     bg_batch batch = mixed_batch(3);
     bg_tensor second, copy;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     EXPECT_OK(bg_runner_add_output(m.runner, "copy", BG_F32, 2, dim, &copy));
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -62,9 +60,8 @@ FIXTURE_TEST(test_bad_memory_to_bind)
 {
     static float heap[TOKENS_MAX * WIDTH];
     bg_tensor before;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     before = m.x;
     EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT,
                    "the device cannot access");
@@ -80,9 +77,8 @@ FIXTURE_TEST(test_static_buffers_of_inputs_to_bind)
 {
     const int64_t dim[] = {0, WIDTH};
     bg_tensor second, before;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     before = m.x;
     EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
@@ -102,9 +98,8 @@ FIXTURE_TEST(test_an_input_bound_to_an_output)
 {
     bg_batch batch = mixed_batch(1);
     bg_tensor view = {.data = NULL};
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", m.y.data, &m.x));
     assert_ptr_equal(m.x.data, m.y.data);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -140,9 +135,8 @@ FIXTURE_TEST(test_a_lazy_batch_from_an_output)
 {
     bg_batch batch = mixed_batch(20);
     bg_tensor view = {.data = NULL};
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.lazy = true));
 
-    runner_model_open(f, &m, CONFIG(.lazy = true));
     runner_model_run(f, &m, 20);
     EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, &view, NULL));
     batch = mixed_batch(3);
@@ -216,8 +210,7 @@ FIXTURE_TEST(test_inputs_read)
     EXPECT_CUDA(cudaMallocHost((void **)&rows, TOKENS_MAX * WIDTH * sizeof *rows));
     for (int in_place = 0; in_place < 2; in_place++)
         for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
-            OWNED_RUNNER_MODEL(m);
-            runner_model_open(f, &m, CONFIG(.prepare = look_at_event, .lazy = (uint8_t)lazy));
+            OPENED_RUNNER_MODEL(m, f, CONFIG(.prepare = look_at_event, .lazy = (uint8_t)lazy));
             if (in_place)
                 EXPECT_OK(bg_runner_bind_input(m.runner, "x", rows, &m.x));
             for (int captured = 0; captured < 2; captured++) { /* eagerly, or on demand; then by a graph */

@@ -46,9 +46,8 @@ static void expect_larger(fixture *f, sum_model *m, bg_batch batch, int rows, in
 FIXTURE_TEST(test_from_large_to_small)
 {
     const bg_counters before = counters_now();
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, FIVE_SIZES());
     EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NOT_CAPTURED);
     EXPECT_ERROR("call bg_runner_capture and bg_runner_idle");
     expect_eager(f, &m, mixed_batch(3), BG_REASON_NOT_CAPTURED);
@@ -138,9 +137,8 @@ FIXTURE_TEST(test_overruns)
 FIXTURE_TEST(test_variants_and_decode)
 {
     bg_batch batch = decode_batch(3, 1);
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, BACKGROUND(.mode = BG_MODE_FULL_AND_PIECEWISE, .variants = 2));
 
-    sum_model_start(f, &m, BACKGROUND(.mode = BG_MODE_FULL_AND_PIECEWISE, .variants = 2));
     assert_string_equal(captured(&m), "xxxx----"); /* 16 tokens: mixed and decode, of two variants */
     for (batch.variant = 0; batch.variant < 2; batch.variant++)
         expect_larger(f, &m, batch, 16, 12);
@@ -151,18 +149,16 @@ FIXTURE_TEST(test_variants_and_decode)
 
 FIXTURE_TEST(test_too_much_padding)
 {
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, FIVE_SIZES(.max_padding = 4));
 
-    sum_model_start(f, &m, FIVE_SIZES(.max_padding = 4));
     expect_larger(f, &m, mixed_batch(8), 32, 24);
     expect_eager(f, &m, mixed_batch(7), BG_REASON_NOT_CAPTURED);
 }
 
 FIXTURE_TEST(test_failures)
 {
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, FIVE_SIZES());
     m.fail_above = 16;
     m.fail_status = BG_ERROR_TIMEOUT;
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_TIMEOUT);
@@ -220,9 +216,8 @@ static bg_status call_idle(void *user, const bg_forward_context *context, cudaSt
 /* It is no start: bg_runner_capture still captures the largest alone. */
 FIXTURE_TEST(test_idle_first)
 {
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, FIVE_SIZES());
     EXPECT_IDLE(&m, INT64_MAX, "-----");
     EXPECT_OK(bg_runner_capture(m.runner));
     assert_string_equal(captured(&m), "x----");
@@ -253,9 +248,8 @@ FIXTURE_TEST(test_misuse)
 {
     bg_capture *capture;
     OWNED_GRAPH(graph);
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, BACKGROUND(.prepare = call_idle, .callback_user = &m));
 
-    sum_model_open(f, &m, BACKGROUND(.prepare = call_idle, .callback_user = &m));
     EXPECT_INVALID(bg_runner_idle(NULL, 1));
     EXPECT_FAILURE(bg_runner_idle(m.runner, -1), BG_ERROR_INVALID_ARGUMENT, "budget_us is -1; allowed are 0 and more");
     EXPECT_OK(bg_runner_capture(m.runner));

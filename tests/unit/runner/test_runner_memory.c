@@ -122,10 +122,9 @@ FIXTURE_TEST(test_memory_fraction)
 
     EXPECT_CUDA(cudaMemGetInfo(&free_bytes, &total));
     for (int both = 0; both < 2; both++) {
-        OWNED_RUNNER_MODEL(m);
-        runner_model_open(f, &m,
-                          CONFIG(.memory_fraction = (double)(64 << 20) / (double)total,
-                                 .memory_limit = both ? 16 << 20 : 0)); /* the lower one holds */
+        OPENED_RUNNER_MODEL(m, f,
+                            CONFIG(.memory_fraction = (double)(64 << 20) / (double)total,
+                                   .memory_limit = both ? 16 << 20 : 0)); /* the lower one holds */
         EXPECT_OK(bg_pool_alloc(bg_runner_pool(m.runner), 12 << 20, &block));
         EXPECT_FAILURE(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block),
                        BG_ERROR_OUT_OF_MEMORY, "limit");
@@ -152,9 +151,8 @@ FIXTURE_TEST(test_owners_of_buffers)
     const int64_t by_tokens[] = {0, WIDTH}, fixed[] = {3, WIDTH};
     bg_tensor grows, stays;
     bg__owner owner;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_add_buffer(m.runner, "grows", BG_F32, 2, by_tokens, &grows));
     EXPECT_OK(bg_runner_add_buffer(m.runner, "stays", BG_F32, 2, fixed, &stays));
     assert_int_equal(grows.dim[0], TOKENS_MAX);

@@ -37,9 +37,8 @@ FIXTURE_TEST(test_the_configuration_is_copied)
 
 FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 {
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     for (int captures = 1; captures <= 2; captures++) {
         EXPECT_OK(bg_runner_capture(m.runner));
         for (uint64_t i = 0; i < 3; i++) {
@@ -168,9 +167,8 @@ FIXTURE_TEST(test_the_words_of_prepare)
 {
     static const char words[] = "config.prepare: bg_pool_alloc: pool is NULL";
     bool fails = true;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.prepare = fail_with_words, .callback_user = &fails));
 
-    runner_model_open(f, &m, CONFIG(.prepare = fail_with_words, .callback_user = &fails));
     EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_INVALID_ARGUMENT, words);
     EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, words);
     fails = false;
@@ -190,9 +188,8 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
 
 FIXTURE_TEST(test_callbacks_that_call_back)
 {
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.veto = call_back));
 
-    runner_model_start(f, &m, CONFIG(.veto = call_back));
     EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NONE);
     runner_model_run(f, &m, 3);
 }
@@ -206,9 +203,8 @@ static int to_hundred(void *user, int tokens)
 FIXTURE_TEST(test_what_can_run_says)
 {
     bg_reason reason = BG_REASON_VETO;
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.pad_across_ranks = to_hundred));
 
-    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_hundred));
     EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_TOO_LARGE);
     EXPECT_ERROR("103 tokens");
     assert_false(bg_runner_can_run(m.runner, &(bg_batch){.tokens = 0, .requests = 1, .max_query_len = 3}, &reason));
@@ -225,9 +221,8 @@ static int to_five(void *user, int tokens)
 /* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
 FIXTURE_TEST(test_padding_across_ranks)
 {
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.pad_across_ranks = to_five, .max_padding = 3));
 
-    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_five, .max_padding = 3));
     EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_PADDING);
     EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
 }

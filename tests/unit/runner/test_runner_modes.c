@@ -5,9 +5,8 @@ FIXTURE_TEST(test_full_and_piecewise)
 {
     bg_counters before;
     int bodies;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE));
 
-    sum_model_start(f, &m, CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE));
     assert_int_equal(bg_runner_bucket_count(m.runner), 4);
     for (int i = 0; i < 4; i++) {
         const bg_bucket_info info = bucket_of(m.runner, i);
@@ -31,9 +30,8 @@ FIXTURE_TEST(test_full_and_piecewise)
 FIXTURE_TEST(test_full_decode_only)
 {
     uint64_t before;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.mode = BG_MODE_FULL_DECODE_ONLY, .schedule = "4,6,16", .max_query_len = 3));
 
-    sum_model_start(f, &m, CONFIG(.mode = BG_MODE_FULL_DECODE_ONLY, .schedule = "4,6,16", .max_query_len = 3));
     assert_int_equal(bg_runner_bucket_count(m.runner), 2); /* 6 and 18: 4 rounds up to whole requests, too */
     assert_int_equal(bucket_of(m.runner, 0).tokens, 18);
     assert_int_equal(bucket_of(m.runner, 0).max_query_len, 3);
@@ -88,9 +86,8 @@ FIXTURE_TEST(test_buckets_of_query_lengths)
 
 FIXTURE_TEST(test_dispatch_by_query_length)
 {
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE));
 
-    sum_model_start(f, &m, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE));
     expect_graph(f, &m, decode_batch(4, 1), BG_MODE_FULL, 1, 4);
     expect_graph(f, &m, decode_batch(5, 1), BG_MODE_FULL, 1, 6);
     expect_graph(f, &m, decode_batch(1, 3), BG_MODE_FULL, 3, 6);
@@ -113,8 +110,7 @@ FIXTURE_TEST(test_ops_lower_the_query_lengths)
 {
     EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     for (int lazy = 0; lazy < 2; lazy++) {
-        OWNED_SUM_MODEL(m);
-        sum_model_start(f, &m, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .lazy = (uint8_t)lazy));
+        STARTED_SUM_MODEL(m, f, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .lazy = (uint8_t)lazy));
         expect_run(f, &m, decode_batch(1, 4), 1); /* a lazy runner finds out in this run */
         assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL_AND_PIECEWISE);
         assert_int_equal(bg_runner_bucket_count(m.runner), 6);
@@ -144,8 +140,7 @@ FIXTURE_TEST(test_row_limits_are_sizes)
 
     EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.row_limits = {6, 11, 500})));
     for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_BACKGROUND; lazy++) {
-        OWNED_SUM_MODEL(m);
-        sum_model_start(f, &m, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .lazy = (uint8_t)lazy));
+        STARTED_SUM_MODEL(m, f, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .lazy = (uint8_t)lazy));
         expect_run(f, &m, mixed_batch(16), 1); /* a lazy runner finds out in this run */
         assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL_AND_PIECEWISE);
         expect_sizes(&m, 0, mixed);
@@ -191,9 +186,8 @@ static bg_batch of_variant(bg_batch batch, int variant)
 FIXTURE_TEST(test_misses)
 {
     bg_counters before = counters_now(), after;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .variants = 2));
 
-    sum_model_start(f, &m, QUERY_LENS_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .variants = 2));
     expect_run(f, &m, decode_batch(4, 1), 1);
     expect_run(f, &m, mixed_batch(4), 1);
     expect_printed(&m, "\ncaptured: 22 of 22 buckets", "\"families\"");
@@ -231,9 +225,8 @@ FIXTURE_TEST(test_query_lengths_are_copied)
     char list[] = "1,4";
     bg_runner_config config = *CONFIG(.mode = BG_MODE_FULL_DECODE_ONLY, .query_lens = list);
     bg_runner *runner;
-    OWNED_SUM_MODEL(m);
+    OPENED_SUM_MODEL(m, f, &config);
 
-    sum_model_open(f, &m, &config);
     memset(list, 'x', sizeof list - 1);
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_graph(f, &m, decode_batch(1, 4), BG_MODE_FULL, 4, 4);
@@ -249,9 +242,8 @@ FIXTURE_TEST(test_query_lengths_are_copied)
 FIXTURE_TEST(test_full)
 {
     int bodies;
-    OWNED_SUM_MODEL(m);
+    STARTED_SUM_MODEL(m, f, CONFIG(.mode = BG_MODE_FULL));
 
-    sum_model_start(f, &m, CONFIG(.mode = BG_MODE_FULL));
     bodies = m.eager_bodies;
     expect_run(f, &m, mixed_batch(3), 1);
     expect_run(f, &m, decode_batch(16, 1), 1);

@@ -75,9 +75,8 @@ FIXTURE_TEST(test_sentinels)
         unsigned char found[4 * 8];
         bg_tensor t;
         bg_status status;
-        OWNED_SUM_MODEL(m);
+        OPENED_SUM_MODEL(m, f, CONFIG(.schedule = "4"));
 
-        sum_model_open(f, &m, CONFIG(.schedule = "4"));
         status =
             bg_runner_add_input(m.runner, "t", cases[i].dtype, 1, (int64_t[]){0}, BG_PAD_SENTINEL, cases[i].value, &t);
         if (cases[i].bytes == NULL) {

@@ -84,9 +84,8 @@ static bg_status keep_a_block(runner_model *m, const bg_forward_context *context
 FIXTURE_TEST(test_a_pass_keeps_its_blocks)
 {
     bg_pool_stats before = BG_POOL_STATS_INIT, after = BG_POOL_STATS_INIT;
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m.runner), &before));
     m.also = keep_a_block;
     EXPECT_OK(bg_runner_capture(m.runner));

@@ -139,9 +139,8 @@ FIXTURE_TEST(test_copies_are_told_of_once)
 {
     static const char *const told = "input x of this run is not at its static buffer's address";
     const char *said;
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.copy_inputs = false));
 
-    runner_model_start(f, &m, CONFIG(.copy_inputs = false));
     hold_errors();
     runner_model_run(f, &m, 3);
     runner_model_run(f, &m, 20);
@@ -154,9 +153,8 @@ FIXTURE_TEST(test_copies_are_told_of_once)
 
 FIXTURE_TEST(test_a_replay_fails)
 {
-    OWNED_RUNNER_MODEL(m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_start(f, &m, CONFIG());
     m.body_status = BG_ERROR_TIMEOUT;
     EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_TIMEOUT, "runner_seen#0");
     assert_null(bg_forward_context_get());
@@ -211,9 +209,8 @@ static void *run_in_thread(void *user)
 
 FIXTURE_TEST(test_one_thread_after_another)
 {
-    OWNED_RUNNER_MODEL(m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.lazy = true)); /* captured in one thread, replayed in others */
 
-    runner_model_open(f, &m, CONFIG(.lazy = true)); /* captured in one thread, replayed in others */
     for (int i = 0; i < 3; i++) {
         work w = {.f = f, .m = &m, .rounds = 3};
         run_thread(run_in_thread, &w);
