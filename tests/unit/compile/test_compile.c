@@ -199,6 +199,10 @@ static void open_model(model *m, fixture *f, int rows)
     fill(m);
 }
 
+#define OPENED_MODEL(name, f, rows)                                                                                    \
+    OWNED_MODEL(name);                                                                                                 \
+    open_model(&(name), f, rows)
+
 typedef struct result {
     float x[ROWS_MAX * WIDTH], y[ROWS_MAX * WIDTH], n[ROWS_MAX * WIDTH];
 } result;
@@ -268,8 +272,7 @@ static result plain_result(model *m)
 
 FIXTURE_TEST(test_levels)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     result plain = plain_result(&m);
 
     captured seen = capture(&m, "right", "once", CAPTURE_OPTIONS(.level = BG_LEVEL_AS_IS));
@@ -318,8 +321,7 @@ FIXTURE_TEST(test_shapes)
 
 FIXTURE_TEST(test_selection)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     assert_int_equal(capture_once(&m, "right,!right#0").info.applied, 0);
     assert_int_equal(capture_once(&m, "!*,right#0").info.applied, 1);
     assert_int_equal(capture_once(&m, "right#1").info.applied, 0);
@@ -329,8 +331,7 @@ FIXTURE_TEST(test_selection)
 FIXTURE_TEST(test_unlaunched)
 {
     const bg_capture_options *options = CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE, .launch_segments = false);
-    OWNED_MODEL(m);
-    open_model(&m, f, 3);
+    OPENED_MODEL(m, f, 3);
     result plain = plain_result(&m);
     captured c = capture(&m, "right", "always", options);
     assert_int_equal(c.fusion.state, BG_FUSION_UNPROVEN);
@@ -362,8 +363,7 @@ static void expect_dropped(model *m, const char *op, const char *field)
 
 FIXTURE_TEST(test_wrong_rules)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     expect_dropped(&m, "wrong_epsilon", "n of norm#0");
     expect_dropped(&m, "swapped", "n of norm#0");
     expect_dropped(&m, "padded", "the last rows are zero");
@@ -372,8 +372,7 @@ FIXTURE_TEST(test_wrong_rules)
 
 FIXTURE_TEST(test_wrong_in_place)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     assert_int_not_equal(capture_once(&m, "in_place").fusion.state, BG_FUSION_DIFFERS); /* n is memory of its own */
     m.alias = true;
     expect_dropped(&m, "in_place", "x of plus#0");
@@ -385,8 +384,7 @@ FIXTURE_TEST(test_wrong_in_place)
 
 FIXTURE_TEST(test_wrong_beyond_64_rows)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 64);
+    OPENED_MODEL(m, f, 64);
     assert_int_equal(capture_once(&m, "large").fusion.state, BG_FUSION_APPLIED);
     open_model(&m, f, 65);
     expect_dropped(&m, "large", "x of plus#0");
@@ -407,8 +405,7 @@ static void expect_refused(model *m, const char *op, const char *why)
 
 FIXTURE_TEST(test_refused)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.raw = true;
     expect_refused(&m, "right", "work that no op call has launched");
     m.raw = false;
@@ -424,8 +421,7 @@ FIXTURE_TEST(test_refused)
 /* A break is no near miss: the calls are in different segments. */
 FIXTURE_TEST(test_break)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.eager = true;
     captured c = capture_once(&m, "right");
     assert_int_equal(c.info.fusions, 0);
@@ -434,8 +430,7 @@ FIXTURE_TEST(test_break)
 
 FIXTURE_TEST(test_memory_nodes)
 {
-    OWNED_MODEL(m);
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.memory = true;
     expect_refused(&m, "right", "allocation nodes");
 }
@@ -448,9 +443,8 @@ FIXTURE_TEST(test_arguments)
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
     OWNED_GRAPH(graph);
-    OWNED_MODEL(m);
+    OPENED_MODEL(m, f, 4);
 
-    open_model(&m, f, 4);
     EXPECT_INVALID(bg_capture_forward(&graph, forward, &m, m.f.stream, CAPTURE_OPTIONS(.level = 4)));
     EXPECT_ERROR("options.level is 4");
     for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++)

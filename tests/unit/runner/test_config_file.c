@@ -149,15 +149,13 @@ TEST(test_values)
 TEST(test_files)
 {
     bg_runner_config config = fallback;
-    char *large = malloc((1 << 20) + 1);
-    assert_non_null(large);
-    memset(large, ' ', (1 << 20) + 1);
+    static char large[(1 << 20) + 1];
+    memset(large, ' ', sizeof large);
     large[0] = '{', large[1] = '}';
     write_bytes(large, 1 << 20);
     EXPECT_OK(bg_runner_config_read(&config, path));
-    write_bytes(large, (1 << 20) + 1);
+    write_bytes(large, sizeof large);
     EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "larger than 1048576 bytes");
-    free(large);
     EXPECT_FAILURE(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO,
                    "/nowhere/runner.json cannot be read: No such file");
     EXPECT_FAILURE(bg_runner_config_read(&config, "/"), BG_ERROR_IO,
