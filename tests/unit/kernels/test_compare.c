@@ -152,9 +152,9 @@ static void check(fixture *f, const struct kind *k, const bgk_tolerance *t)
     }
     found = compare(f, k, a, b, ELEMENTS, t);
     if (found.differing != want.differing || found.beyond != want.beyond || found.first != want.first ||
-        found.ulp != want.ulp || found.lost != want.lost || found.nan[0] != want.nan[0] ||
-        found.nan[1] != want.nan[1] || found.inf[0] != want.inf[0] || found.inf[1] != want.inf[1] ||
-        found.absolute != want.absolute || found.relative != want.relative)
+        found.ulp != want.ulp || found.lost != want.lost || memcmp(found.nan, want.nan, sizeof found.nan) != 0 ||
+        memcmp(found.inf, want.inf, sizeof found.inf) != 0 || found.absolute != want.absolute ||
+        found.relative != want.relative)
         fail_msg(
             "%s, tolerance %g %g %llu: %llu differ, %llu beyond, first %llu, %g, %g, %llu ULP, %llu lost; expected "
             "%llu, %llu, %llu, %g, %g, %llu, %llu",

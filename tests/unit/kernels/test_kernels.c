@@ -37,9 +37,10 @@ static void end_check(double **expected)
 /* What a kernel should give; at the end of its scope it goes, and all buffers with it. */
 #define EXPECTED(name, count) __attribute__((cleanup(end_check))) double *name = buffer_make_expected(count)
 
+typedef cudaError_t pair_kernel(float *y, const float *a, const float *b, size_t n, cudaStream_t on);
+
 /* The kernel on n elements, `shift` elements into its buffers, in place or not. */
-static void check_pair(cudaError_t (*kernel)(float *, const float *, const float *, size_t, cudaStream_t),
-                       double (*formula)(double, double), size_t n, size_t shift, bool in_place)
+static void check_pair(pair_kernel *kernel, double (*formula)(double, double), size_t n, size_t shift, bool in_place)
 {
     buffer *a = buffer_make_input(n + shift, 10), *b = buffer_make_input(n + shift, 10),
            *y = in_place ? a : buffer_make_output(n + shift);
@@ -50,8 +51,7 @@ static void check_pair(cudaError_t (*kernel)(float *, const float *, const float
     buffer_expect_close(y, expected, 1e-5, 1e-6);
 }
 
-static void check_pairs(cudaError_t (*kernel)(float *, const float *, const float *, size_t, cudaStream_t),
-                        double (*formula)(double, double))
+static void check_pairs(pair_kernel *kernel, double (*formula)(double, double))
 {
     for (int i = 0; i < LENGTHS; i++)
         for (size_t shift = 0; shift < 2; shift++)

@@ -126,21 +126,17 @@ TEST(test_query_lens)
 TEST(test_set_query_lens)
 {
     char list[] = "1,4";
-    bg_runner_config config = fallback;
-    config.max_query_len = 2;
+    bg_runner_config config = *RUNNER_CONFIG(.max_query_len = 2);
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", list));
     list[0] = 'x'; /* it was copied */
-    assert_string_equal(config.query_lens, "1,4");
-    assert_int_equal(config.max_query_len, 2);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.query_lens = "1,4", .max_query_len = 2));
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "2,3"));
     assert_string_equal(config.query_lens, "2,3");
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", " 5 "));
-    assert_null(config.query_lens);
-    assert_int_equal(config.max_query_len, 5);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.max_query_len = 5));
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "1,4"));
     bg_runner_config_clear(&config);
-    assert_null(config.query_lens);
-    assert_int_equal(config.max_query_len, 5);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.max_query_len = 5));
     config.query_lens = "6,7";
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     bg_runner_config_clear(&config);
@@ -150,17 +146,12 @@ TEST(test_set_query_lens)
 /* A program built against the first version of the header. */
 TEST(test_older)
 {
-    bg_runner_config config = fallback, copy;
-    config.struct_size = offsetof(bg_runner_config, worker_threads);
-    config.worker_threads = config.variants = -7; /* what lies behind its struct */
-    config.query_lens = "rubbish";
-    config.max_tokens = 64;
+    bg_runner_config config = *RUNNER_CONFIG(.struct_size = offsetof(bg_runner_config, worker_threads),
+                                             .max_tokens = 64, .worker_threads = -7, .variants = -7,
+                                             .query_lens = "rubbish"), /* what lies behind its struct */
+        copy;
     EXPECT_OK(bg__config_load(&config, &copy));
-    assert_int_equal(copy.struct_size, sizeof copy);
-    assert_int_equal(copy.max_tokens, 64);
-    assert_int_equal(copy.worker_threads, 0);
-    assert_null(copy.query_lens);
-    assert_int_equal(copy.variants, 1);
+    EXPECT_CONFIG(&copy, RUNNER_CONFIG(.max_tokens = 64, .variants = 1));
     EXPECT_FAILURE(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     config.struct_size--;
     EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");

@@ -90,7 +90,7 @@ static void delete_json(cJSON **root)
 {
     cJSON_Delete(*root);
 }
-#define OWNED_JSON(name) OWNED(cJSON *, name, delete_json)
+#define PRINTED(name, runner) __attribute__((cleanup(delete_json))) cJSON *name = printed(runner)
 
 static bool veto_five(void *user, const bg_batch *batch, const char **why)
 {
@@ -115,16 +115,14 @@ static void expect_size(const cJSON *sizes, int index, const double *expected)
 
 FIXTURE_TEST(test_json)
 {
-    OWNED_RUNNER_MODEL(m);
     const cJSON *family;
-    OWNED_JSON(root);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.veto = veto_five));
 
-    runner_model_start(f, &m, CONFIG(.veto = veto_five));
     run(f, &m, mixed_batch(3));
     run(f, &m, mixed_batch(7));
     run(f, &m, mixed_batch(5));
     run(f, &m, mixed_batch(20));
-    root = printed(m.runner);
+    PRINTED(root, m.runner);
     assert_true(number_in(root, "batches") == 4);
     assert_true(number_in(root, "replayed") == 2);
     assert_true(number_in(root, "rows") == 10);
@@ -145,13 +143,11 @@ FIXTURE_TEST(test_families)
 {
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_DECODE_ONLY};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        OWNED_RUNNER_MODEL(m);
         const cJSON *families;
-        OWNED_JSON(root);
-        runner_model_open(f, &m, CONFIG(.mode = modes[i]));
+        OPENED_RUNNER_MODEL(m, f, CONFIG(.mode = modes[i]));
         run(f, &m, decode_batch(4, 1));
         run(f, &m, mixed_batch(4));
-        root = printed(m.runner);
+        PRINTED(root, m.runner);
         families = cJSON_GetObjectItem(root, "families");
         assert_int_equal(cJSON_GetArraySize(families), i == 0 ? 1 : 2);
         assert_true(number_in(cJSON_GetArrayItem(families, 0), "query_len") == 0);
@@ -165,13 +161,12 @@ FIXTURE_TEST(test_families)
 FIXTURE_TEST(test_across_ranks)
 {
     OWNED_RUNNER_MODEL(m);
-    OWNED_JSON(root);
 
     runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_six));
     run(f, &m, mixed_batch(2));
     assert_int_equal(bg_runner_batches(m.runner, 0, 2), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, 6), 1);
-    root = printed(m.runner);
+    PRINTED(root, m.runner);
     assert_true(number_in(root, "padding_rows") == 14);
     assert_true(number_in(root, "rank_rows") == 4);
 }
@@ -179,12 +174,11 @@ FIXTURE_TEST(test_across_ranks)
 /* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */
 FIXTURE_TEST(test_times)
 {
-    OWNED_RUNNER_MODEL(m);
     const bg_batch batch = mixed_batch(3);
     const bg__mix_run eager = {.reason = BG_REASON_VETO, .tokens = 3, .padded_tokens = 3};
     int times = 0;
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, CONFIG());
     for (int i = 0; i < 1000; i++)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10);

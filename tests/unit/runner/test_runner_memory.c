@@ -63,19 +63,15 @@ static bg_status hoard(void *user, const bg_forward_context *context, cudaStream
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     size_t free_bytes, total;
-    cudaError_t error = cudaSuccess;
 
     (void)user;
     if (context->phase == BG_PHASE_CAPTURE && hoarded == NULL) {
-        error = cudaThreadExchangeStreamCaptureMode(&mode);
-        if (error == cudaSuccess)
-            error = cudaMemGetInfo(&free_bytes, &total);
-        if (error == cudaSuccess)
-            error = cudaMalloc(&hoarded, free_bytes / 5 * 2);
-        if (error == cudaSuccess)
-            error = cudaThreadExchangeStreamCaptureMode(&mode);
+        TRY(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
+        TRY(from_cuda(cudaMemGetInfo(&free_bytes, &total)));
+        TRY(from_cuda(cudaMalloc(&hoarded, free_bytes / 5 * 2)));
+        TRY(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
     }
-    return from_cuda(error != cudaSuccess ? error : bgk_fill(between.data, 1, 1, stream));
+    return from_cuda(bgk_fill(between.data, 1, 1, stream));
 }
 
 static int capture_much(void)

@@ -100,10 +100,9 @@ FIXTURE_TEST(test_beside_a_capture_of_the_thread)
 {
     bg_capture *capture;
     OWNED_GRAPH(graph);
-    OWNED_RUNNER_MODEL(m);
     OWNED_RUNNER_MODEL(second);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_start(f, &m, CONFIG());
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
     runner_model_open(f, &second, CONFIG());
     close_runner_model(&second);
@@ -138,10 +137,9 @@ static bg_status run_in_a_body(void *user, cudaStream_t stream)
 /* Runs are allowed in an eager body, captures are not. */
 FIXTURE_TEST(test_runs_in_a_body)
 {
-    OWNED_RUNNER_MODEL(m);
     OWNED_GRAPH(graph);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.lazy = true));
 
-    runner_model_open(f, &m, CONFIG(.lazy = true));
     EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     EXPECT_OK(bg_replay(graph, f->stream));

@@ -1,4 +1,5 @@
 /* Runners of one pool (config.pool): memory of the largest, order across streams, threads, and who may go first. */
+#include "tests/support/runner/pool_support.h"
 #include "tests/support/runner/runner_support.h"
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
@@ -123,13 +124,6 @@ static void expect_run(const model *m, int tokens, int round)
         fail_msg("round %d, %d tokens: element %d is wrong", round, tokens, wrong);
 }
 
-static size_t mapped(bg_pool *pool)
-{
-    bg_pool_stats stats = BG_POOL_STATS_INIT;
-    EXPECT_OK(bg_pool_get_stats(pool, &stats));
-    return stats.mapped;
-}
-
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
 enum { NARROW = 64, WIDE = 1024 }; /* 64 rows of 256 bytes: 1 and 16 MiB */
@@ -140,7 +134,7 @@ static size_t mapped_alone(cudaStream_t stream, int wide)
     size_t bytes;
     open_model(&m, NULL, stream, wide);
     EXPECT_OK(bg_runner_capture(m.runner));
-    bytes = mapped(bg_runner_pool(m.runner));
+    bytes = pool_stats(bg_runner_pool(m.runner)).mapped;
     bg_runner_destroy(m.runner);
     return bytes;
 }
@@ -153,7 +147,7 @@ FIXTURE_TEST(test_as_large_as_the_largest)
     for (int large_first = 0; large_first < 2; large_first++) {
         model m[2];
         open_two(m, f->stream, f->stream, large_first ? (int[]){WIDE, NARROW} : (int[]){NARROW, WIDE});
-        assert_int_equal(mapped(bg_runner_pool(m[0].runner)), large);
+        assert_int_equal(pool_stats(bg_runner_pool(m[0].runner)).mapped, large);
         for (int round = 0; round < ROUNDS; round++)
             for (int i = 0; i < 2; i++)
                 expect_run(&m[i], round % 2 == 0 ? 60 : 9, round);

@@ -1,5 +1,6 @@
 /* The debugging tools on a runner's graphs: from C by bg_runner_get_graph, by BG_CHECK=recapture and poison, and
  * batches without padding under BG_DEBUG=forward. */
+#include "tests/support/runner/pool_support.h"
 #include "tests/support/runner/runner_support.h"
 #include "tests/support/tools/finding_support.h"
 
@@ -123,6 +124,9 @@ static void run_batch(model *m, int tokens, float factor)
 
 /* ---- bg_runner_get_graph ---- */
 
+#define EXPECT_NO_GRAPH(m, index, text)                                                                                \
+    EXPECT_FAILURE(bg_runner_get_graph((m)->runner, index, &graph), BG_ERROR_NOT_FOUND, text)
+
 FIXTURE_TEST(test_no_graph)
 {
     bg_graph *graph;
@@ -133,19 +137,15 @@ FIXTURE_TEST(test_no_graph)
     EXPECT_INVALID(bg_runner_get_graph(NULL, 0, &graph));
     EXPECT_INVALID(bg_runner_get_graph(m.runner, 0, NULL));
     EXPECT_STATUS(bg_runner_get_graph(m.runner, -1, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 2, &graph), BG_ERROR_NOT_FOUND,
-                   "there is no bucket 2; the runner has 2");
-    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND,
-                   "piecewise tokens 8 is not captured yet; call bg_runner_capture first");
+    EXPECT_NO_GRAPH(&m, 2, "there is no bucket 2; the runner has 2");
+    EXPECT_NO_GRAPH(&m, 0, "piecewise tokens 8 is not captured yet; call bg_runner_capture first");
     assert_null(graph);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_OP);
-    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND,
-                   "piecewise tokens 8 could not be captured: ");
+    EXPECT_NO_GRAPH(&m, 0, "piecewise tokens 8 could not be captured: ");
 
     m.fail = 0;
     open_runner(&m, BG_MODE_PIECEWISE, true);
-    EXPECT_FAILURE(bg_runner_get_graph(m.runner, 1, &graph), BG_ERROR_NOT_FOUND,
-                   "piecewise tokens 2 is not captured yet; run a batch of that size first");
+    EXPECT_NO_GRAPH(&m, 1, "piecewise tokens 2 is not captured yet; run a batch of that size first");
     run_batch(&m, 2, 2);
     EXPECT_OK(bg_runner_get_graph(m.runner, 1, &graph));
     assert_string_equal(info_of(graph).name, "piecewise tokens 2");
@@ -213,13 +213,6 @@ FIXTURE_TEST(test_tools_on_graph)
 
 /* ---- BG_CHECK=recapture ---- */
 
-static size_t mapped(const model *m)
-{
-    bg_pool_stats stats = BG_POOL_STATS_INIT;
-    EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m->runner), &stats));
-    return stats.mapped;
-}
-
 /* What the check prints of a runner with this model; the runner stays. */
 static const char *recapture(model *m, bg_mode mode, bool lazy)
 {
@@ -244,7 +237,7 @@ FIXTURE_TEST(test_recapture_of_twin)
 
         assert_string_equal(recapture(&m, modes[i / 2], i % 2 == 1), "");
         checked = bucket_of(m.runner, 0);
-        bytes = mapped(&m);
+        bytes = pool_stats(bg_runner_pool(m.runner)).mapped;
         assert_true(get(&m.f->x) == (float)checked.replays);
         run_batch(&m, 3, 2);
 
@@ -255,7 +248,7 @@ FIXTURE_TEST(test_recapture_of_twin)
         assert_int_equal(checked.nodes, unchecked.nodes);
         assert_int_equal(checked.segments, unchecked.segments);
         assert_int_equal(checked.replays, unchecked.replays);
-        assert_int_equal(bytes, mapped(&plain));
+        assert_int_equal(bytes, pool_stats(bg_runner_pool(plain.runner)).mapped);
         /* For each bucket that is captured: a capture more that has to be thrown away, and two that are compared. */
         assert_int_equal(m.prepared - 1, plain.prepared + (i % 2 == 1 ? 3 : 6));
     }
