@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-void read_memory(const fixture *f, void *host, const void *device, size_t bytes)
+void read_device(const fixture *f, void *host, const void *device, size_t bytes)
 {
     EXPECT_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDefault, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
@@ -11,7 +11,7 @@ void read_memory(const fixture *f, void *host, const void *device, size_t bytes)
 float first_of(const fixture *f, const void *device)
 {
     float first;
-    read_memory(f, &first, device, sizeof first);
+    read_device(f, &first, device, sizeof first);
     return first;
 }
 
@@ -19,7 +19,7 @@ void expect_floats(const fixture *f, const void *device, size_t count, float val
 {
     float *host = malloc(count * sizeof *host);
     assert_non_null(host);
-    read_memory(f, host, device, count * sizeof *host);
+    read_device(f, host, device, count * sizeof *host);
     for (size_t i = 0; i < count; i++) {
         if (host[i] == value)
             continue;

@@ -50,7 +50,7 @@
     } while (0)
 
 /* Device memory, when the fixture's stream is done; the first of its floats. */
-void read_memory(const fixture *f, void *host, const void *device, size_t bytes);
+void read_device(const fixture *f, void *host, const void *device, size_t bytes);
 float first_of(const fixture *f, const void *device);
 /* All of these floats are the value. */
 #define EXPECT_FLOATS(f, device, count, value) expect_floats(f, device, count, value, __FILE__, __LINE__)

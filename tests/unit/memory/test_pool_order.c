@@ -47,7 +47,7 @@ FIXTURE_TEST(test_random_order_of_many)
         graph = pool_capture(&own, "own", f->stream);
         pool_fill(&own.out, -1);
         EXPECT_OK(bg_replay(graph, f->stream));
-        read_memory(f, expected[i], own.out.data, bg_tensor_bytes(&own.out));
+        read_device(f, expected[i], own.out.data, bg_tensor_bytes(&own.out));
         pool_graphs_add(&h, count, own.factor, i % 2 ? f->stream : f->other);
         pool_fill(&h.passes[i].out, -1);
     }

@@ -103,7 +103,7 @@ FIXTURE_TEST(test_lazy)
     /* What lies in the static buffer already outlives the capture. */
     EXPECT_CUDA(cudaMemcpyAsync(m.x.data, rows, sizeof rows, cudaMemcpyHostToDevice, f->stream));
     EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
-    read_memory(f, rows, m.y.data, sizeof rows);
+    read_device(f, rows, m.y.data, sizeof rows);
     assert_true(rows[0] == 15 && rows[1] == 17 && rows[2] == 19);
     assert_int_equal(counters_now().captures, before + 1);
     expect_run(f, &m, mixed_batch(4), 1);
@@ -160,7 +160,7 @@ FIXTURE_TEST(test_bound_inputs_and_views)
         assert_ptr_equal(output.data, m.y.data);
         assert_int_equal(output.dim[0], tokens);
     }
-    read_memory(f, found, output.data, sizeof found);
+    read_device(f, found, output.data, sizeof found);
     assert_true(found[0] == 3 && found[1] == 5 && found[2] == 7);
     expect_run(f, &m, mixed_batch(2), 4); /* from elsewhere: copied, and said once */
     expect_run(f, &m, mixed_batch(3), 5);

@@ -190,12 +190,12 @@ FIXTURE_TEST(test_buffers_stay)
     assert_ptr_equal(view.data, m.y.data);
     EXPECT_CUDA(cudaMemcpyAsync(m.x.data, next, sizeof next, cudaMemcpyHostToDevice, f->stream));
     EXPECT_IDLE(&m, INT64_MAX, "xx");
-    read_memory(f, found, view.data, sizeof found);
+    read_device(f, found, view.data, sizeof found);
     for (int i = 0; i < 3 * WIDTH; i++)
         assert_true(found[i] == 2 * rows[i] + 1);                  /* the view is still the last batch's */
     assert_true(first_of(f, f->x.data) == 42);                     /* the run's own pass alone */
     EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, &view, NULL)); /* the next one is in place already */
-    read_memory(f, found, view.data, sizeof found);
+    read_device(f, found, view.data, sizeof found);
     for (int i = 0; i < 3 * WIDTH; i++)
         assert_true(found[i] == 2 * next[i] + 1);
 }

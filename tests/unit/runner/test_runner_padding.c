@@ -17,7 +17,7 @@ static void expect_padding(fixture *f, bg_padding padding, double value, const f
             rows[i] = (float)(b == 0 ? 100 + i : i);
         EXPECT_OK(bg_runner_run(m.runner, &batches[b], &input, NULL, NULL));
     }
-    read_memory(f, found, m.x.data, sizeof found);
+    read_device(f, found, m.x.data, sizeof found);
     for (int i = 0; i < 2 * WIDTH; i++) {
         float want = expected != NULL ? expected[i % WIDTH] : 100 + 2 * WIDTH + (float)i;
         assert_true(found[i] == (float)i);
@@ -86,7 +86,7 @@ FIXTURE_TEST(test_sentinels)
         EXPECT_OK(status);
         EXPECT_OK(bg_runner_capture(m.runner));
         EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
-        read_memory(f, found, t.data, 4 * bytes);
+        read_device(f, found, t.data, 4 * bytes);
         assert_memory_equal(found + 3 * bytes, cases[i].bytes, bytes);
     }
 }

@@ -100,7 +100,7 @@ FIXTURE_TEST(test_many_tensors)
     EXPECT_OK(bg_runner_run(m.runner, &batch, inputs, outputs, NULL));
     for (int i = 0; i < TENSORS; i++) {
         assert_ptr_equal(outputs[i + 1].data, y[i].data);
-        read_memory(f, out, x[i].data, sizeof out);
+        read_device(f, out, x[i].data, sizeof out);
         for (int t = 0; t < TOKENS; t++)
             assert_int_equal(out[t], in[i][t]);
         assert_int_equal(out[TOKENS], -i);
@@ -126,7 +126,7 @@ FIXTURE_TEST(test_bound_batches_shrink)
         EXPECT_CUDA(
             cudaMemcpyAsync(own, rows, (size_t)tokens * WIDTH * sizeof *own, cudaMemcpyHostToDevice, f->stream));
         EXPECT_OK(bg_runner_run(m.runner, &batch, &input, NULL, NULL));
-        read_memory(f, found, m.y.data, sizeof found);
+        read_device(f, found, m.y.data, sizeof found);
         for (int i = 0; i < 4 * WIDTH; i++) { /* the last row again and again */
             int row = i / WIDTH < tokens ? i / WIDTH : tokens - 1;
             assert_true(found[i] == 2 * rows[row * WIDTH + i % WIDTH]);
