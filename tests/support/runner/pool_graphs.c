@@ -1,8 +1,5 @@
 #include "pool_graphs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bg_status queue_scale(const bg_tensor *y, const bg_tensor *x, float factor, cudaStream_t stream)
 {
     return from_cuda(bgk_scale(y->data, x->data, factor, (size_t)x->dim[0], stream));
@@ -31,18 +28,11 @@ BG_EAGER_OP(pool_doubled, BG_IN(x), BG_OUT(y))
     return queue_scale(&args->y, &args->x, 2, stream);
 }
 
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_status get_block(pool_sized *s, int number, bg_tensor *block)
 {
     void *memory = s->spare + number * s->count;
     if (s->pool != NULL)
-        NEXT(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
+        TRY(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
     *block = bg_tensor_1d(memory, BG_F32, s->count);
     return BG_OK;
 }
@@ -60,21 +50,21 @@ bg_status pool_pass(void *user, cudaStream_t stream)
     pool_scale_args bridged = {.y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 5};
     pool_doubled_args at_break = {0};
 
-    NEXT(get_block(s, 0, &a));
+    TRY(get_block(s, 0, &a));
     s->first = a.data;
-    NEXT(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
+    TRY(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
     bridged.x = a;
-    NEXT(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
+    TRY(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
     at_break.x = bridged.y;
-    NEXT(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
-    NEXT(get_block(s, 1, &b));
-    NEXT(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
+    TRY(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
+    TRY(get_block(s, 1, &b));
+    TRY(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
     put_block(s, &a);
     if (s->at_break != NULL)
-        NEXT(s->at_break(&b, stream));
-    NEXT(get_block(s, 2, &c));
-    NEXT(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
-    NEXT(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
+        TRY(s->at_break(&b, stream));
+    TRY(get_block(s, 2, &c));
+    TRY(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
+    TRY(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
     put_block(s, &b);
     put_block(s, &c);
     return BG_OK;
@@ -89,11 +79,8 @@ bg_tensor pool_keep(bg_pool *pool, int64_t count)
 
 bg_graph *pool_capture(pool_sized *s, const char *name, cudaStream_t stream)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
-    options.name = name;
-    options.pool = s->pool;
-    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, &options));
+    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, CAPTURE_OPTIONS(.name = name, .pool = s->pool)));
     if (s->pool != NULL)
         EXPECT_OK(bg__pool_check(s->pool));
     return graph;
@@ -118,22 +105,46 @@ void pool_fill(const bg_tensor *tensor, float value)
     EXPECT_CUDA(cudaDeviceSynchronize());
 }
 
-void pool_graphs_begin(pool_graphs *h)
+pool_graphs pool_graphs_make(void)
 {
-    memset(h, 0, sizeof *h);
-    h->pool = pool_make(POOL_RESERVE, 0);
-    h->x = pool_keep(h->pool, LARGEST);
-    pool_fill(&h->x, 1);
+    pool_graphs h = {.pool = pool_make(POOL_RESERVE, 0)};
+    h.x = pool_keep(h.pool, LARGEST);
+    pool_fill(&h.x, 1);
+    return h;
 }
 
-bg_graph *pool_graphs_add(pool_graphs *h, int64_t count, float factor, cudaStream_t stream)
+pool_sized *pool_graphs_next(pool_graphs *h, int64_t count, float factor)
 {
     pool_sized *s = &h->passes[h->count];
     *s = (pool_sized){.pool = h->pool, .count = count, .factor = factor};
     s->x = bg_tensor_1d(h->x.data, BG_F32, count);
     s->out = pool_keep(h->pool, count);
     pool_fill(&s->out, -1);
-    return h->graphs[h->count++] = pool_capture(s, "shared", stream);
+    return s;
+}
+
+bg_graph *pool_graphs_capture(pool_graphs *h, cudaStream_t stream)
+{
+    bg_graph *graph = pool_capture(&h->passes[h->count], "shared", stream);
+    return h->graphs[h->count++] = graph;
+}
+
+bg_graph *pool_graphs_add(pool_graphs *h, int64_t count, float factor, cudaStream_t stream)
+{
+    pool_graphs_next(h, count, factor);
+    return pool_graphs_capture(h, stream);
+}
+
+void pool_graphs_expect(const pool_graphs *h, int index)
+{
+    pool_expect(&h->passes[index].out, 22 * h->passes[index].factor);
+}
+
+void pool_graphs_replay(const pool_graphs *h, int index, cudaStream_t stream)
+{
+    pool_fill(&h->passes[index].out, -1);
+    EXPECT_OK(bg_replay(h->graphs[index], stream));
+    pool_graphs_expect(h, index);
 }
 
 void pool_graphs_end(const pool_graphs *h)

@@ -41,9 +41,16 @@ typedef struct pool_graphs {
     bg_graph *graphs[GRAPHS_MAX];
 } pool_graphs;
 
-void pool_graphs_begin(pool_graphs *h);
+pool_graphs pool_graphs_make(void);
+/* The next pass, with a kept output; its graph; both. */
+pool_sized *pool_graphs_next(pool_graphs *h, int64_t count, float factor);
+bg_graph *pool_graphs_capture(pool_graphs *h, cudaStream_t stream);
 bg_graph *pool_graphs_add(pool_graphs *h, int64_t count, float factor, cudaStream_t stream);
+/* The output is what the pass computes; so it is after another replay. */
+void pool_graphs_expect(const pool_graphs *h, int index);
+void pool_graphs_replay(const pool_graphs *h, int index, cudaStream_t stream);
 /* Destroys all. */
 void pool_graphs_end(const pool_graphs *h);
+#define OWNED_POOL_GRAPHS(name) __attribute__((cleanup(pool_graphs_end))) pool_graphs name = pool_graphs_make()
 
 #endif

@@ -1,7 +1,5 @@
 #include "pool_support.h"
 
-#include <string.h>
-
 bg_pool_stats pool_stats(const bg_pool *pool)
 {
     bg_pool_stats stats = BG_POOL_STATS_INIT;
@@ -11,11 +9,8 @@ bg_pool_stats pool_stats(const bg_pool *pool)
 
 bg_pool *pool_make(size_t reserve, size_t limit)
 {
-    bg_pool_options options = BG_POOL_OPTIONS_INIT;
     bg_pool *pool;
-    options.reserve_bytes = reserve;
-    options.limit_bytes = limit;
-    EXPECT_OK(bg_pool_create(&pool, &options));
+    EXPECT_OK(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = reserve, .limit_bytes = limit)));
     return pool;
 }
 
@@ -59,12 +54,9 @@ bg__bucket_figures pool_end(bg_pool *pool)
 /* The page size: what the first byte costs. */
 size_t pool_page(void)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
-    size_t page;
+    MADE_POOL(pool);
     pool_take(pool, 1);
-    page = pool_stats(pool).mapped;
-    bg_pool_destroy(pool);
-    return page;
+    return pool_stats(pool).mapped;
 }
 
 /* The device's free memory, with all work done. */

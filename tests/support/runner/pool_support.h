@@ -2,7 +2,7 @@
 #ifndef BG_TESTS_POOL_SUPPORT_H
 #define BG_TESTS_POOL_SUPPORT_H
 
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include "memory/memory.h"
 
@@ -10,6 +10,8 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 #define RESERVE ((size_t)256 * MIB)
 
 bg_pool *pool_make(size_t reserve, size_t limit);
+/* A pool of RESERVE bytes that goes with its scope. */
+#define MADE_POOL(name) __attribute__((cleanup(destroy_owned_pool))) bg_pool *name = pool_make(RESERVE, 0)
 bg_pool_stats pool_stats(const bg_pool *pool);
 
 /* Each succeeds, or fails the test; no two blocks overlap afterwards. */

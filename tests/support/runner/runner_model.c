@@ -14,18 +14,15 @@ BG_EAGER_OP(runner_seen, BG_VALUE(runner_model *, m))
 bg_status runner_model_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     runner_model *m = user;
-    bg_status status = BG_OK;
     if (m->counted != NULL)
-        status = BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1);
-    if (status == BG_OK)
-        status = BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens);
-    if (status == BG_OK)
-        status = BG_CALL(runner_seen, stream, .m = m);
-    return status == BG_OK && m->also != NULL ? m->also(m, context, stream) : status;
+        TRY(BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1));
+    TRY(BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens));
+    TRY(BG_CALL(runner_seen, stream, .m = m));
+    return m->also != NULL ? m->also(m, context, stream) : BG_OK;
 }
 
 /* Where the context is noted in replays, too. */
-static bg_status note(void *user, const bg_forward_context *context, cudaStream_t stream)
+bg_status runner_model_note(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     runner_model *m = user;
     (void)stream;
@@ -33,27 +30,33 @@ static bg_status note(void *user, const bg_forward_context *context, cudaStream_
     return BG_OK;
 }
 
-bg_runner_config runner_model_config(runner_model *m)
-{
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    config.schedule = "4,16";
-    config.max_tokens = TOKENS_MAX;
-    config.prepare = note;
-    config.callback_user = m;
-    return config;
-}
-
 void runner_model_open(fixture *f, runner_model *m, const bg_runner_config *config)
 {
     const int64_t dim[] = {0, WIDTH};
+    bg_runner_config noting;
+
+    if (config->callback_user == NULL) {
+        noting = *config;
+        noting.prepare = config->prepare != NULL ? config->prepare : runner_model_note;
+        noting.callback_user = m;
+        config = &noting;
+    }
+    bg_runner_destroy(m->runner);
     EXPECT_OK(bg_runner_create(&m->runner, config, runner_model_forward, m, f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, BG_PAD_REPEAT_LAST, 0, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
 }
 
-bg_batch mixed_batch(int tokens)
+void runner_model_start(fixture *f, runner_model *m, const bg_runner_config *config)
 {
-    return (bg_batch){.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    runner_model_open(f, m, config);
+    EXPECT_OK(bg_runner_capture(m->runner));
+}
+
+void close_runner_model(runner_model *m)
+{
+    bg_runner_destroy(m->runner);
+    m->runner = NULL;
 }
 
 void runner_model_run(fixture *f, const runner_model *m, int tokens)
@@ -71,4 +74,10 @@ void runner_model_run(fixture *f, const runner_model *m, int tokens)
             fail_msg("%d tokens: element %d is %g, not %g", tokens, i, (double)found[i], (double)(2 * rows[i]));
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+}
+
+void expect_run_in(fixture *f, const runner_model *m, int tokens, bg_mode mode, const char *file, int line)
+{
+    runner_model_run(f, m, tokens);
+    _assert_int_equal((uintmax_t)m->last.mode, (uintmax_t)mode, file, line);
 }

@@ -1,7 +1,5 @@
 #include "sum_model.h"
 
-#include <stdlib.h>
-
 /* y = 2 x, captured. */
 BG_OP(twice, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
 {
@@ -14,7 +12,6 @@ static sum_model *current;
 BG_EAGER_OP(add_variant, BG_INOUT(x), BG_VALUE(int, rows))
 {
     const bg_forward_context *context = bg_forward_context_get();
-    bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     float *ones = (float *)current->scale_of_rows.data;
 
     current->eager_bodies++;
@@ -22,12 +19,9 @@ BG_EAGER_OP(add_variant, BG_INOUT(x), BG_VALUE(int, rows))
     if (context == NULL)
         return BG_ERROR_OP;
     current->in_body = *context;
-    current->nested_was_busy = bg_runner_run(current->runner, &batch, NULL, NULL, NULL) == BG_ERROR_BUSY;
-    for (int i = 0; i <= context->batch.variant; i++) {
-        cudaError_t error = bgk_add(args->x.data, args->x.data, ones, (size_t)args->rows * WIDTH, stream);
-        if (error != cudaSuccess)
-            return from_cuda(error);
-    }
+    current->nested_was_busy = run_bare(current->runner, mixed_batch(1)) == BG_ERROR_BUSY;
+    for (int i = 0; i <= context->batch.variant; i++)
+        TRY(from_cuda(bgk_add(args->x.data, args->x.data, ones, (size_t)args->rows * WIDTH, stream)));
     return BG_OK;
 }
 
@@ -51,46 +45,33 @@ bg_status sum_model_forward(void *user, const bg_forward_context *context, cudaS
 void sum_model_open_for(fixture *f, sum_model *m, const bg_runner_config *config, bg_padding padding, double value,
                         int rows)
 {
-    size_t count = (size_t)rows * WIDTH;
-    float *ones = malloc(count * sizeof *ones);
     int64_t dim[] = {0, WIDTH}, fixed[] = {rows, WIDTH};
 
     current = m;
-    assert_non_null(ones);
-    for (size_t i = 0; i < count; i++)
-        ones[i] = 1;
+    bg_runner_destroy(m->runner);
     EXPECT_OK(bg_runner_create(&m->runner, config, sum_model_forward, m, f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, padding, value, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
     EXPECT_OK(bg_runner_add_buffer(m->runner, "hidden", BG_F32, 2, dim, &m->hidden));
     EXPECT_OK(bg_runner_add_buffer(m->runner, "ones", BG_F32, 2, fixed, &m->scale_of_rows));
-    EXPECT_CUDA(cudaMemcpyAsync(m->scale_of_rows.data, ones, count * sizeof *ones, cudaMemcpyHostToDevice, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    free(ones);
+    EXPECT_CUDA(bgk_fill(m->scale_of_rows.data, 1, (size_t)rows * WIDTH, f->stream));
 }
 
-void sum_model_open(fixture *f, sum_model *m, const bg_runner_config *config, bg_padding padding, double value)
+void sum_model_open(fixture *f, sum_model *m, const bg_runner_config *config)
 {
-    sum_model_open_for(f, m, config, padding, value, TOKENS_MAX);
+    sum_model_open_for(f, m, config, BG_PAD_ZERO, 0, TOKENS_MAX);
 }
 
-bg_runner_config sum_model_config(bg_mode mode, const char *schedule)
+void sum_model_start(fixture *f, sum_model *m, const bg_runner_config *config)
 {
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    config.mode = mode;
-    config.schedule = schedule;
-    config.max_tokens = TOKENS_MAX;
-    return config;
+    sum_model_open(f, m, config);
+    EXPECT_OK(bg_runner_capture(m->runner));
 }
 
-bg_batch mixed_tokens(int tokens)
+void close_sum_model(sum_model *m)
 {
-    return (bg_batch){.tokens = tokens, .requests = 1, .max_query_len = tokens};
-}
-
-bg_batch decode_tokens(int tokens)
-{
-    return (bg_batch){.tokens = tokens, .requests = tokens, .max_query_len = 1, .uniform_decode = true};
+    bg_runner_destroy(m->runner);
+    m->runner = NULL;
 }
 
 void expect_run(fixture *f, sum_model *m, bg_batch batch, float first)
@@ -108,19 +89,10 @@ void expect_run(fixture *f, sum_model *m, bg_batch batch, float first)
             fail_msg("%d tokens: element %d is %g, not %g", batch.tokens, i, found[i], 2 * rows[i] + 1 + batch.variant);
 }
 
-bg_counters counters_now(void)
-{
-    bg_counters now = BG_COUNTERS_INIT;
-    bg_counters_get(&now);
-    return now;
-}
-
 void expect_eager(fixture *f, sum_model *m, bg_batch batch, bg_reason why)
 {
     uint64_t before = counters_now().eager[why];
-    bg_reason reason = BG_REASON_NONE;
-    assert_false(bg_runner_can_run(m->runner, &batch, &reason));
-    assert_int_equal(reason, why);
+    EXPECT_REASON(m->runner, batch, why);
     expect_run(f, m, batch, 3);
     assert_int_equal(counters_now().eager[why], before + 1);
     assert_int_equal(m->last.mode, BG_MODE_NONE);

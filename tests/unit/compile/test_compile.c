@@ -1,9 +1,5 @@
 /* Compile levels: which runs of calls become one op, which are refused and why, and which rules the referee drops. */
-#include "tests/support/support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/runner/shared.h"
 
 enum { WIDTH = 32, ROWS_MAX = 96 };
 static const float epsilon = 1e-3f;
@@ -15,6 +11,8 @@ typedef struct model {
     bg_tensor x, y, n, weight;
     bool raw, fork, eager, alias, memory; /* what is done between the two calls, or with their tensors */
     float *memory_of_all;
+    bg_graph *graphs[16]; /* that were captured */
+    int graph_count;
 } model;
 
 /* ---- the calls, and the ops that stand for them ---- */
@@ -38,53 +36,48 @@ BG_EAGER_OP(pause, BG_INOUT(x))
 
 #define PLUS_NORM BG_INOUT(x), BG_IN(y), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon)
 
-static bg_status plus_norm(const bg_tensor *x, const bg_tensor *y, const bg_tensor *weight, const bg_tensor *n,
-                           int rows, float of, cudaStream_t stream)
-{
-    return from_cuda(bgk_add_rms_norm(n->data, x->data, y->data, weight->data, rows, (int)x->dim[1], of, stream));
-}
+#define RUN_PLUS_NORM(rows, epsilon)                                                                                   \
+    from_cuda(bgk_add_rms_norm(args->n.data, args->x.data, args->y.data, args->weight.data, rows, (int)args->x.dim[1], \
+                               epsilon, stream))
+#define ROWS ((int)args->x.dim[0])
 
 BG_OP(right, PLUS_NORM)
 {
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon, stream);
+    return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
 /* Wrong: with another epsilon. */
 BG_OP(wrong_epsilon, PLUS_NORM)
 {
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], 2 * args->epsilon, stream);
+    return RUN_PLUS_NORM(ROWS, 2 * args->epsilon);
 }
 
 /* Wrong: the rule swaps two operands. */
 BG_OP(swapped, PLUS_NORM)
 {
-    bg_status status =
-        from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream));
-    return status != BG_OK ? status
-                           : from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
-                                                    (int)args->x.dim[1], args->epsilon, stream));
+    TRY(from_cuda(
+        bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream)));
+    return from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
+                                  (int)args->x.dim[1], args->epsilon, stream));
 }
 
 /* Wrong where n is y: n is written first. */
 BG_OP(in_place, PLUS_NORM)
 {
-    bg_status status = from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream));
-    return status != BG_OK
-               ? status
-               : plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon, stream);
+    TRY(from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream)));
+    return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
 /* Wrong for rows of zeros alone, such as padding rows, beyond its tolerance: they become NaN. */
 BG_OP(padded, PLUS_NORM)
 {
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], 0, stream);
+    return RUN_PLUS_NORM(ROWS, 0);
 }
 
 /* Wrong beyond 64 rows. */
 BG_OP(large, PLUS_NORM)
 {
-    int rows = args->x.dim[0] < 64 ? (int)args->x.dim[0] : 64;
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, rows, args->epsilon, stream);
+    return RUN_PLUS_NORM(ROWS < 64 ? ROWS : 64, args->epsilon);
 }
 
 /* Fails. */
@@ -96,13 +89,13 @@ BG_OP(failing, PLUS_NORM)
 /* Does not say that it writes x. */
 BG_OP(silent, BG_IN(x), BG_IN(y), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon))
 {
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon, stream);
+    return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
 /* For few rows alone. */
 BG_OP(shaped, PLUS_NORM)
 {
-    return plus_norm(&args->x, &args->y, &args->weight, &args->n, (int)args->x.dim[0], args->epsilon, stream);
+    return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
 #define PLUS_NORM_RULE(name)                                                                                           \
@@ -128,18 +121,14 @@ static bool has_few_rows(int rows)
     return rows <= 8;
 }
 
+#define RULE(...) (&(bg_rule_attributes){.struct_size = sizeof(bg_rule_attributes), __VA_ARGS__})
+
 static void set_attributes(void)
 {
-    bg_rule_attributes attributes = BG_RULE_ATTRIBUTES_INIT;
-    attributes.in_place = true; /* which is true of one of them */
-    EXPECT_OK(bg_rule_set_attributes("right", &attributes));
-    EXPECT_OK(bg_rule_set_attributes("in_place", &attributes));
-    attributes.in_place = false;
-    attributes.tolerance = "rel=0.1";
-    EXPECT_OK(bg_rule_set_attributes("padded", &attributes));
-    attributes.tolerance = NULL;
-    attributes.applies = has_few_rows;
-    EXPECT_OK(bg_rule_set_attributes("shaped", &attributes));
+    EXPECT_OK(bg_rule_set_attributes("right", RULE(.in_place = true)));
+    EXPECT_OK(bg_rule_set_attributes("in_place", RULE(.in_place = true))); /* which is not true of it */
+    EXPECT_OK(bg_rule_set_attributes("padded", RULE(.tolerance = "rel=0.1")));
+    EXPECT_OK(bg_rule_set_attributes("shaped", RULE(.applies = has_few_rows)));
 }
 
 /* ---- passes ---- */
@@ -187,9 +176,19 @@ static void fill(const model *m)
     EXPECT_CUDA(cudaMemcpy(m->weight.data, weight, sizeof weight, cudaMemcpyHostToDevice));
 }
 
+static void close_model(model *m)
+{
+    for (int i = 0; i < m->graph_count; i++)
+        bg_graph_destroy(m->graphs[i]);
+    EXPECT_CUDA(cudaFree(m->memory_of_all));
+}
+/* A model that goes with its scope, and its graphs with it. */
+#define OWNED_MODEL(name) __attribute__((cleanup(close_model))) model name = {.rows = 0}
+
 static void open_model(model *m, fixture *f, int rows)
 {
     size_t floats = (size_t)ROWS_MAX * WIDTH;
+    close_model(m);
     *m = (model){.f = *f, .rows = rows};
     EXPECT_CUDA(cudaMalloc((void **)&m->memory_of_all, (3 * floats + WIDTH) * sizeof(float)));
     m->x = rows_of(m->memory_of_all, rows);
@@ -200,10 +199,9 @@ static void open_model(model *m, fixture *f, int rows)
     fill(m);
 }
 
-static void close_model(const model *m)
-{
-    EXPECT_CUDA(cudaFree(m->memory_of_all));
-}
+#define OPENED_MODEL(name, f, rows)                                                                                    \
+    OWNED_MODEL(name);                                                                                                 \
+    open_model(&(name), f, rows)
 
 typedef struct result {
     float x[ROWS_MAX * WIDTH], y[ROWS_MAX * WIDTH], n[ROWS_MAX * WIDTH];
@@ -224,7 +222,7 @@ static bool same_bits(const result *a, const result *b)
     return memcmp(one, other, sizeof *a) == 0;
 }
 
-/* Captured with that level and these rules, and what one more replay gives from the same memory. */
+/* Captured with these rules, and what one more replay gives from the same memory. */
 typedef struct captured {
     bg_graph *graph;
     bg_compile_info info;
@@ -232,16 +230,18 @@ typedef struct captured {
     result at_capture, replayed;
 } captured;
 
-static captured capture(model *m, bg_level level, const char *ops, const char *prove, const bg_capture_options *with)
+static captured capture(model *m, const char *ops, const char *prove, const bg_capture_options *options)
 {
-    bg_capture_options options = with != NULL ? *with : (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
     captured c = {.info = BG_COMPILE_INFO_INIT, .fusion = BG_FUSION_INIT};
 
-    options.level = (int)level;
     fill(m);
-    assert_int_equal(setenv("BG_COMPILE_OPS", ops, 1) | setenv("BG_COMPILE_PROVE", prove, 1), 0);
-    EXPECT_OK(bg_capture_forward(&c.graph, forward, m, m->f.stream, &options));
-    assert_int_equal(unsetenv("BG_COMPILE_OPS") | unsetenv("BG_COMPILE_PROVE"), 0);
+    set_variable("BG_COMPILE_OPS", ops);
+    set_variable("BG_COMPILE_PROVE", prove);
+    EXPECT_OK(bg_capture_forward(&c.graph, forward, m, m->f.stream, options));
+    assert_in_range(m->graph_count, 0, sizeof m->graphs / sizeof *m->graphs - 1);
+    m->graphs[m->graph_count++] = c.graph;
+    set_variable("BG_COMPILE_OPS", NULL);
+    set_variable("BG_COMPILE_PROVE", NULL);
     read_result(m, &c.at_capture);
     EXPECT_OK(bg_graph_get_compile_info(c.graph, &c.info));
     for (int i = 0; i < c.info.fusions; i++) {
@@ -255,12 +255,16 @@ static captured capture(model *m, bg_level level, const char *ops, const char *p
     return c;
 }
 
+static captured capture_once(model *m, const char *ops)
+{
+    return capture(m, ops, "once", CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE));
+}
+
 static result plain_result(model *m)
 {
-    captured c = capture(m, BG_LEVEL_NONE, "", "once", NULL);
+    captured c = capture(m, "", "once", CAPTURE_OPTIONS(.level = BG_LEVEL_NONE));
     assert_int_equal(c.info.pieces, 0);
     assert_true(same_bits(&c.at_capture, &c.replayed));
-    bg_graph_destroy(c.graph);
     return c.replayed;
 }
 
@@ -268,14 +272,13 @@ static result plain_result(model *m)
 
 FIXTURE_TEST(test_levels)
 {
-    model m;
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     result plain = plain_result(&m);
 
-    captured seen = capture(&m, BG_LEVEL_AS_IS, "right", "once", NULL);
+    captured seen = capture(&m, "right", "once", CAPTURE_OPTIONS(.level = BG_LEVEL_AS_IS));
     assert_int_equal(seen.fusion.state, BG_FUSION_FITS);
     assert_int_equal(info_of(seen.graph).nodes, 2);
-    captured used = capture(&m, BG_LEVEL_ONCE, "right", "once", NULL);
+    captured used = capture_once(&m, "right");
     assert_int_equal(used.fusion.state, BG_FUSION_APPLIED);
     assert_string_equal(used.fusion.name, "right[plus#0, norm#0]");
     assert_string_equal(used.fusion.file, __FILE__);
@@ -287,79 +290,56 @@ FIXTURE_TEST(test_levels)
     assert_int_equal(info_of(used.graph).calls, 2); /* of the pass: the op is none of them */
     assert_true(same_bits(&plain, &seen.replayed) && same_bits(&plain, &used.at_capture) &&
                 same_bits(&plain, &used.replayed));
-    captured again = capture(&m, BG_LEVEL_ONCE, "right", "once", NULL);
-    assert_int_equal(again.info.proofs, 0);
-    captured always = capture(&m, BG_LEVEL_ONCE, "right", "always", NULL);
-    assert_int_equal(always.info.proofs, 1);
-    bg_graph_destroy(seen.graph);
-    bg_graph_destroy(used.graph);
-    bg_graph_destroy(again.graph);
-    bg_graph_destroy(always.graph);
-    close_model(&m);
+    assert_int_equal(capture_once(&m, "right").info.proofs, 0);
+    assert_int_equal(capture(&m, "right", "always", CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)).info.proofs, 1);
 }
 
 FIXTURE_TEST(test_shapes)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    model m;
-    open_model(&m, f, 4);
-    captured c = capture(&m, BG_LEVEL_ONCE, "shaped", "once", NULL);
-    assert_int_equal(c.fusion.state, BG_FUSION_OFF);
-    bg_graph_destroy(c.graph);
-    c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", NULL);
-    assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
-    bg_graph_destroy(c.graph);
-    options.compile_sizes = "1,2";
-    c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", &options);
-    assert_int_equal(c.fusion.state, BG_FUSION_OFF);
-    bg_graph_destroy(c.graph);
-    options.compile_sizes = "2, 4";
-    c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", &options);
-    assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
-    bg_graph_destroy(c.graph);
-    close_model(&m);
-    open_model(&m, f, 16);
-    c = capture(&m, BG_LEVEL_PIECEWISE, "shaped", "once", NULL);
-    assert_int_equal(c.fusion.state, BG_FUSION_OFF);
-    assert_non_null(strstr(c.fusion.why, "16 rows"));
-    bg_graph_destroy(c.graph);
-    close_model(&m);
+    static const struct {
+        int rows;
+        bg_level level;
+        const char *sizes;
+        bg_fusion_state state;
+    } cases[] = {
+        {4, BG_LEVEL_ONCE, NULL, BG_FUSION_OFF},       {4, BG_LEVEL_PIECEWISE, NULL, BG_FUSION_APPLIED},
+        {4, BG_LEVEL_PIECEWISE, "1,2", BG_FUSION_OFF}, {4, BG_LEVEL_PIECEWISE, "2, 4", BG_FUSION_APPLIED},
+        {16, BG_LEVEL_PIECEWISE, NULL, BG_FUSION_OFF},
+    };
+    captured c = {.graph = NULL};
+    OWNED_MODEL(m);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        open_model(&m, f, cases[i].rows);
+        c = capture(&m, "shaped", "once",
+                    CAPTURE_OPTIONS(.level = (int)cases[i].level, .compile_sizes = cases[i].sizes));
+        if (c.fusion.state != cases[i].state)
+            fail_msg("case %zu: the state is %d, not %d", i, (int)c.fusion.state, (int)cases[i].state);
+    }
+    EXPECT_TEXT(c.fusion.why, "16 rows");
 }
 
 FIXTURE_TEST(test_selection)
 {
-    model m;
-    open_model(&m, f, 4);
-    captured c = capture(&m, BG_LEVEL_ONCE, "right,!right#0", "once", NULL);
-    assert_int_equal(c.info.applied, 0);
-    bg_graph_destroy(c.graph);
-    c = capture(&m, BG_LEVEL_ONCE, "!*,right#0", "once", NULL);
-    assert_int_equal(c.info.applied, 1);
-    bg_graph_destroy(c.graph);
-    c = capture(&m, BG_LEVEL_ONCE, "right#1", "once", NULL);
-    assert_int_equal(c.info.applied, 0);
-    bg_graph_destroy(c.graph);
-    close_model(&m);
+    OPENED_MODEL(m, f, 4);
+    assert_int_equal(capture_once(&m, "right,!right#0").info.applied, 0);
+    assert_int_equal(capture_once(&m, "!*,right#0").info.applied, 1);
+    assert_int_equal(capture_once(&m, "right#1").info.applied, 0);
 }
 
 /* Nothing is launched: there is no data. */
 FIXTURE_TEST(test_unlaunched)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    model m;
-    open_model(&m, f, 3);
+    const bg_capture_options *options = CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE, .launch_segments = false);
+    OPENED_MODEL(m, f, 3);
     result plain = plain_result(&m);
-    options.launch_segments = false;
-    captured c = capture(&m, BG_LEVEL_ONCE, "right", "always", &options);
+    captured c = capture(&m, "right", "always", options);
     assert_int_equal(c.fusion.state, BG_FUSION_UNPROVEN);
     assert_int_equal(c.info.unproven, 1);
     assert_true(same_bits(&plain, &c.replayed));
-    bg_graph_destroy(c.graph);
-    c = capture(&m, BG_LEVEL_ONCE, "right", "off", &options);
+    c = capture(&m, "right", "off", options);
     assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
     assert_true(same_bits(&plain, &c.replayed));
-    bg_graph_destroy(c.graph);
-    close_model(&m);
 }
 
 /* ---- rules that are wrong ---- */
@@ -368,62 +348,46 @@ FIXTURE_TEST(test_unlaunched)
 static void expect_dropped(model *m, const char *op, const char *field)
 {
     result plain = plain_result(m);
-    captured c = capture(m, BG_LEVEL_ONCE, op, "once", NULL);
+    captured c = capture_once(m, op);
 
     assert_string_equal(c.fusion.op, op);
     assert_int_equal(c.fusion.state, BG_FUSION_DIFFERS);
-    assert_non_null(strstr(c.fusion.why, field));
+    EXPECT_TEXT(c.fusion.why, field);
     assert_int_equal(c.info.dropped, 1);
     assert_int_equal(info_of(c.graph).nodes, 2);
     assert_true(same_bits(&plain, &c.at_capture) && same_bits(&plain, &c.replayed));
-    bg_graph_destroy(c.graph);
-    c = capture(m, BG_LEVEL_ONCE, op, "once", NULL); /* the verdict is kept */
+    c = capture_once(m, op); /* the verdict is kept */
     assert_int_equal(c.fusion.state, BG_FUSION_DIFFERS);
     assert_int_equal(c.info.proofs, 0);
-    bg_graph_destroy(c.graph);
 }
 
 FIXTURE_TEST(test_wrong_rules)
 {
-    model m;
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     expect_dropped(&m, "wrong_epsilon", "n of norm#0");
     expect_dropped(&m, "swapped", "n of norm#0");
     expect_dropped(&m, "padded", "the last rows are zero");
     expect_dropped(&m, "failing", "its body failed");
-    close_model(&m);
 }
 
 FIXTURE_TEST(test_wrong_in_place)
 {
-    model m;
-    open_model(&m, f, 4);
-    captured c = capture(&m, BG_LEVEL_ONCE, "in_place", "once", NULL);
-    assert_int_not_equal(c.fusion.state, BG_FUSION_DIFFERS); /* n is memory of its own */
-    bg_graph_destroy(c.graph);
+    OPENED_MODEL(m, f, 4);
+    assert_int_not_equal(capture_once(&m, "in_place").fusion.state, BG_FUSION_DIFFERS); /* n is memory of its own */
     m.alias = true;
     expect_dropped(&m, "in_place", "x of plus#0");
-    c = capture(&m, BG_LEVEL_ONCE, "right", "once", NULL);
-    assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
-    bg_graph_destroy(c.graph);
-    c = capture(&m, BG_LEVEL_ONCE, "swapped", "once", NULL); /* which does not say in_place */
+    assert_int_equal(capture_once(&m, "right").fusion.state, BG_FUSION_APPLIED);
+    captured c = capture_once(&m, "swapped"); /* which does not say in_place */
     assert_int_equal(c.fusion.state, BG_FUSION_REFUSED);
-    assert_non_null(strstr(c.fusion.why, "same memory"));
-    bg_graph_destroy(c.graph);
-    close_model(&m);
+    EXPECT_TEXT(c.fusion.why, "same memory");
 }
 
 FIXTURE_TEST(test_wrong_beyond_64_rows)
 {
-    model m;
-    open_model(&m, f, 64);
-    captured c = capture(&m, BG_LEVEL_ONCE, "large", "once", NULL);
-    assert_int_equal(c.fusion.state, BG_FUSION_APPLIED);
-    bg_graph_destroy(c.graph);
-    close_model(&m);
+    OPENED_MODEL(m, f, 64);
+    assert_int_equal(capture_once(&m, "large").fusion.state, BG_FUSION_APPLIED);
     open_model(&m, f, 65);
     expect_dropped(&m, "large", "x of plus#0");
-    close_model(&m);
 }
 
 /* ---- runs that are refused ---- */
@@ -431,20 +395,17 @@ FIXTURE_TEST(test_wrong_beyond_64_rows)
 static void expect_refused(model *m, const char *op, const char *why)
 {
     result plain = plain_result(m);
-    captured c = capture(m, BG_LEVEL_ONCE, op, "once", NULL);
+    captured c = capture_once(m, op);
 
     assert_int_equal(c.fusion.state, BG_FUSION_REFUSED);
-    if (strstr(c.fusion.why, why) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", why, c.fusion.why);
+    EXPECT_TEXT(c.fusion.why, why);
     assert_int_equal(c.info.applied, 0);
     assert_true(same_bits(&plain, &c.at_capture) && same_bits(&plain, &c.replayed));
-    bg_graph_destroy(c.graph);
 }
 
 FIXTURE_TEST(test_refused)
 {
-    model m;
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.raw = true;
     expect_refused(&m, "right", "work that no op call has launched");
     m.raw = false;
@@ -455,29 +416,23 @@ FIXTURE_TEST(test_refused)
     m.n.data = (float *)m.y.data + WIDTH;
     m.n.dim[0] = m.y.dim[0] = m.x.dim[0] = 3;
     expect_refused(&m, "right", "overlap in part");
-    close_model(&m);
 }
 
 /* A break is no near miss: the calls are in different segments. */
 FIXTURE_TEST(test_break)
 {
-    model m;
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.eager = true;
-    captured c = capture(&m, BG_LEVEL_ONCE, "right", "once", NULL);
+    captured c = capture_once(&m, "right");
     assert_int_equal(c.info.fusions, 0);
     assert_int_equal(c.info.pieces, 2);
-    bg_graph_destroy(c.graph);
-    close_model(&m);
 }
 
 FIXTURE_TEST(test_memory_nodes)
 {
-    model m;
-    open_model(&m, f, 4);
+    OPENED_MODEL(m, f, 4);
     m.memory = true;
     expect_refused(&m, "right", "allocation nodes");
-    close_model(&m);
 }
 
 /* ---- arguments ---- */
@@ -485,40 +440,29 @@ FIXTURE_TEST(test_memory_nodes)
 FIXTURE_TEST(test_arguments)
 {
     static const char *const bad_sizes[] = {"", "few", "schedule", "1,", ",1", "1;2", "0", "-1", "1 2", "99999999999"};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_rule_attributes attributes = BG_RULE_ATTRIBUTES_INIT;
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
-    bg_graph *graph;
-    model m;
+    OWNED_GRAPH(graph);
+    OPENED_MODEL(m, f, 4);
 
-    open_model(&m, f, 4);
-    options.level = 4;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_capture_forward(&graph, forward, &m, m.f.stream, CAPTURE_OPTIONS(.level = 4)));
     EXPECT_ERROR("options.level is 4");
-    options.level = BG_LEVEL_PIECEWISE;
-    for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
-        options.compile_sizes = bad_sizes[i];
-        EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, &options), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("options.compile_sizes");
-    }
-    EXPECT_STATUS(bg_rule_set_attributes(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("right");
-    attributes.tolerance = "rel=much";
-    EXPECT_STATUS(bg_rule_set_attributes("right", &attributes), BG_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(setenv("BG_COMPILE", "4", 1), 0);
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_COMPILE");
-    assert_int_equal(setenv("BG_COMPILE", "once", 1), 0);
+    for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++)
+        EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream,
+                                          CAPTURE_OPTIONS(.level = BG_LEVEL_PIECEWISE, .compile_sizes = bad_sizes[i])),
+                       BG_ERROR_INVALID_ARGUMENT, "options.compile_sizes");
+    EXPECT_INVALID(bg_rule_set_attributes(NULL, NULL));
+    EXPECT_FAILURE(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND, "right");
+    EXPECT_INVALID(bg_rule_set_attributes("right", RULE(.tolerance = "rel=much")));
+    set_variable("BG_COMPILE", "4");
+    EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT, "BG_COMPILE");
+    set_variable("BG_COMPILE", "once");
     EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL));
-    assert_int_equal(unsetenv("BG_COMPILE"), 0);
+    set_variable("BG_COMPILE", NULL);
     EXPECT_OK(bg_graph_get_compile_info(graph, &info));
     assert_int_equal(info.level, BG_LEVEL_ONCE);
     EXPECT_STATUS(bg_graph_get_fusion(graph, info.fusions, &fusion), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_graph_get_fusion(graph, -1, &fusion), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_graph_get_fusion(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_graph_get_compile_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
-    bg_graph_destroy(graph);
-    close_model(&m);
+    EXPECT_INVALID(bg_graph_get_fusion(graph, 0, NULL));
+    EXPECT_INVALID(bg_graph_get_compile_info(NULL, &info));
 }

@@ -1,8 +1,5 @@
 /* Passes that compile themselves (bg_compile), compilers of the program's own, and the removal of no-ops. */
-#include "tests/support/support.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/runner/shared.h"
 
 BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
@@ -11,9 +8,8 @@ BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_OP(times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
 {
-    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream));
-    return status != BG_OK ? status
-                           : from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
+    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
+    return from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
 }
 
 BG_RULE(times_twice, times, times)
@@ -37,6 +33,12 @@ static bg_status forward(void *user, cudaStream_t stream)
     return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
+static void destroy_compiled(bg_compiled **compiled)
+{
+    bg_compiled_destroy(*compiled);
+}
+#define OWNED_COMPILED(name) OWNED(bg_compiled *, name, destroy_compiled)
+
 static float run(fixture *f, bg_compiled *compiled, float x)
 {
     put(&f->x, x);
@@ -48,7 +50,7 @@ static float run(fixture *f, bg_compiled *compiled, float x)
 
 FIXTURE_TEST(test_flag)
 {
-    bg_compiled *compiled;
+    OWNED_COMPILED(compiled);
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     forwards = 0;
     EXPECT_OK(bg_compile(&compiled, forward, f, NULL));
@@ -75,16 +77,15 @@ FIXTURE_TEST(test_flag)
     EXPECT_OK(bg_graph_get_compile_info(bg_compiled_graph(compiled), &info));
     assert_int_equal(info.level, BG_LEVEL_PIECEWISE);
     assert_int_equal(info.fusions, 1); /* a GPU may find it slower */
-    bg_compiled_destroy(compiled);
     bg_compiled_destroy(NULL);
 }
 
 /* Inside a capture it is forward, and its calls are the capture's. */
 FIXTURE_TEST(test_inside_captures)
 {
-    bg_compiled *compiled;
-    bg_graph *graph;
-    cudaGraph_t cuda;
+    OWNED_COMPILED(compiled);
+    OWNED_GRAPH(graph);
+    OWNED_CUDA_GRAPH(cuda);
     size_t nodes = 0;
     EXPECT_OK(bg_compile(&compiled, forward, f, NULL));
     BG_COMPILED(true)
@@ -100,24 +101,17 @@ FIXTURE_TEST(test_inside_captures)
         assert_null(bg_compiled_graph(compiled));
         EXPECT_CUDA(cudaGraphGetNodes(cuda, NULL, &nodes));
         assert_int_equal(nodes, 2);
-        EXPECT_CUDA(cudaGraphDestroy(cuda));
     }
-    bg_graph_destroy(graph);
-    bg_compiled_destroy(compiled);
 }
 
 FIXTURE_TEST(test_failures)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_compiled *compiled = NULL;
-    EXPECT_STATUS(bg_compile(NULL, forward, f, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_compile(&compiled, NULL, f, NULL), BG_ERROR_INVALID_ARGUMENT);
-    options.level = -2;
-    EXPECT_STATUS(bg_compile(&compiled, forward, f, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_compiled_run(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    options.level = BG_LEVEL_NONE;
-    options.launch_segments = false;
-    EXPECT_OK(bg_compile(&compiled, forward, f, &options));
+    OWNED_COMPILED(compiled);
+    EXPECT_INVALID(bg_compile(NULL, forward, f, NULL));
+    EXPECT_INVALID(bg_compile(&compiled, NULL, f, NULL));
+    EXPECT_INVALID(bg_compile(&compiled, forward, f, CAPTURE_OPTIONS(.level = -2)));
+    EXPECT_INVALID(bg_compiled_run(NULL, f->stream));
+    EXPECT_OK(bg_compile(&compiled, forward, f, CAPTURE_OPTIONS(.level = BG_LEVEL_NONE, .launch_segments = false)));
     BG_COMPILED(true)
     {
         fails = true;
@@ -128,7 +122,6 @@ FIXTURE_TEST(test_failures)
         assert_true(run(f, compiled, 3) == 18);
     }
     expect_usable(f, f->stream);
-    bg_compiled_destroy(compiled);
 }
 
 /* ---- compilers ---- */
@@ -147,17 +140,15 @@ static bg_status look(void *user, bg_piece *piece)
     s->calls = bg_piece_calls(piece);
     s->nodes = bg_piece_nodes(piece);
     s->rows = bg_piece_rows(piece);
-    assert_non_null(strstr(bg_piece_name(piece), "segment 0 of"));
+    EXPECT_TEXT(bg_piece_name(piece), "segment 0 of");
     assert_non_null(bg_piece_graph(piece));
     return s->fails ? BG_ERROR_OP : bg_passes_run(passes, 1, piece);
 }
 
 static bg_graph *capture(fixture *f, bg_status expected)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph = NULL;
-    options.level = BG_LEVEL_ONCE;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, &options), expected);
+    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)), expected);
     return graph;
 }
 
@@ -165,13 +156,13 @@ FIXTURE_TEST(test_compilers)
 {
     seen s = {0};
     bg_compiler own = {sizeof own, "own", look, &s}, bad = own;
-    bg_graph *graph;
+    OWNED_GRAPH(plain);
+    OWNED_GRAPH(graph);
     assert_null(bg_compiler_find("nvrtc"));
     assert_null(bg_compiler_find(NULL));
     EXPECT_OK(bg_compiler_set(bg_compiler_find("none")));
-    graph = capture(f, BG_OK);
-    assert_int_equal(info_of(graph).nodes, 2);
-    bg_graph_destroy(graph);
+    plain = capture(f, BG_OK);
+    assert_int_equal(info_of(plain).nodes, 2);
     EXPECT_OK(bg_compiler_set(&own));
     graph = capture(f, BG_OK);
     assert_int_equal(info_of(graph).nodes, 2); /* the op launches two kernels */
@@ -179,14 +170,13 @@ FIXTURE_TEST(test_compilers)
     assert_int_equal(s.calls, 2);
     assert_int_equal(s.nodes, 2);
     assert_int_equal(s.rows, N);
-    bg_graph_destroy(graph);
     s.fails = true;
     assert_null(capture(f, BG_ERROR_OP));
     expect_usable(f, f->stream);
     bad.compile = NULL;
-    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compiler_set(&bad));
     bad.struct_size = 1;
-    EXPECT_STATUS(bg_compiler_set(&bad), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_compiler_set(&bad));
     EXPECT_OK(bg_compiler_set(NULL));
 }
 
@@ -202,15 +192,12 @@ static bg_status forward_with_no_op(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_no_ops)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     for (int level = BG_LEVEL_NONE; level <= BG_LEVEL_ONCE; level++) {
-        bg_graph *graph;
-        options.level = level;
-        EXPECT_OK(bg_capture_forward(&graph, forward_with_no_op, f, f->stream, &options));
+        OWNED_GRAPH(graph);
+        EXPECT_OK(bg_capture_forward(&graph, forward_with_no_op, f, f->stream, CAPTURE_OPTIONS(.level = level)));
         assert_int_equal(info_of(graph).nodes, level == BG_LEVEL_ONCE ? 2 : 3);
         put(&f->x, 3);
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->z) == 30);
-        bg_graph_destroy(graph);
     }
 }

@@ -48,6 +48,8 @@ static int64_t as_signed(uint64_t bits, int bytes)
 
 static double value_of(const struct kind *k, uint64_t bits)
 {
+    if (k->fraction == 0)
+        return k->has_sign ? (double)as_signed(bits, k->bytes) : (double)bits;
     uint64_t fraction = bits & ((1ull << k->fraction) - 1);
     int bias = (1 << (k->exponent - 1)) - 1, exponent = (int)(bits >> k->fraction & ((1u << k->exponent) - 1));
     bool negative = bits >> (k->fraction + k->exponent) & 1;
@@ -58,43 +60,35 @@ static double value_of(const struct kind *k, uint64_t bits)
     return negative ? -value : value;
 }
 
+/* Of floats, ULPs: the distance through 0 where the signs differ. */
+static unsigned long long steps_between(const struct kind *k, uint64_t a, uint64_t b)
+{
+    const uint64_t sign = 1ull << (8 * k->bytes - 1);
+    const bool through_zero = k->fraction > 0 && (a ^ b) & sign;
+    uint64_t m = k->fraction > 0 ? a & (sign - 1) : k->has_sign ? a ^ sign : a;
+    uint64_t n = k->fraction > 0 ? b & (sign - 1) : k->has_sign ? b ^ sign : b;
+    return through_zero ? m + n : m > n ? m - n : n - m;
+}
+
 static void expect_pair(const struct kind *k, uint64_t a, uint64_t b, size_t at, const bgk_tolerance *t,
                         bgk_difference *d)
 {
-    bool exact = t->absolute == 0 && t->relative == 0 && t->ulp == 0, fits = false;
-    if (k->fraction == 0) {
-        unsigned long long steps;
-        double size;
-        if (k->has_sign) {
-            int64_t x = as_signed(a, k->bytes), y = as_signed(b, k->bytes);
-            steps = x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
-            size = fabs((double)x);
-        } else {
-            steps = a > b ? a - b : b - a;
-            size = (double)a;
-        }
-        d->absolute = fmax(d->absolute, (double)steps);
-        d->relative = fmax(d->relative, (double)steps / size);
-        fits = (double)steps <= t->absolute || (double)steps / size <= t->relative;
+    const bool exact = t->absolute == 0 && t->relative == 0 && t->ulp == 0;
+    const double x = value_of(k, a), y = value_of(k, b);
+    bool fits = isnan(x) && isnan(y);
+    if (isfinite(x) && isfinite(y)) {
+        unsigned long long steps = steps_between(k, a, b);
+        double absolute = k->fraction == 0 ? (double)steps : fabs(x - y);
+        double relative = absolute == 0 ? 0 : absolute / fabs(x);
+        d->absolute = fmax(d->absolute, absolute);
+        d->relative = fmax(d->relative, relative);
         d->ulp = steps > d->ulp ? steps : d->ulp;
-        fits = !exact && (fits || steps <= t->ulp);
+        fits = absolute <= t->absolute || relative <= t->relative || steps <= t->ulp;
     } else {
-        double x = value_of(k, a), y = value_of(k, b);
-        if (isfinite(x) && isfinite(y)) {
-            uint64_t sign = 1ull << (k->fraction + k->exponent), m = a & (sign - 1), n = b & (sign - 1);
-            unsigned long long steps = (a ^ b) & sign ? m + n : m > n ? m - n : n - m;
-            double absolute = fabs(x - y), relative = absolute == 0 ? 0 : absolute / fabs(x);
-            d->absolute = fmax(d->absolute, absolute);
-            d->relative = fmax(d->relative, relative);
-            d->ulp = steps > d->ulp ? steps : d->ulp;
-            fits = !exact && (absolute <= t->absolute || relative <= t->relative || steps <= t->ulp);
-        } else {
-            d->lost += !(isnan(x) && isnan(y));
-            fits = isnan(x) && isnan(y) && !exact;
-        }
+        d->lost += !fits;
     }
     d->differing++;
-    if (!fits) {
+    if (exact || !fits) {
         d->beyond++;
         d->first = at < d->first ? at : d->first;
     }
@@ -120,22 +114,21 @@ static bgk_difference compare(fixture *f, const struct kind *k, const void *a, c
                               const bgk_tolerance *t)
 {
     const bgk_difference none = BGK_DIFFERENCE_NONE;
-    bgk_difference found, *room;
-    void *on_device[2];
-    size_t bytes = n * (size_t)k->bytes;
+    const size_t bytes = n * (size_t)k->bytes;
+    bgk_difference found;
+    OWNED_MEMORY(bgk_difference, room);
+    OWNED_MEMORY(void, x);
+    OWNED_MEMORY(void, y);
 
     EXPECT_CUDA(cudaMalloc((void **)&room, sizeof *room));
     EXPECT_CUDA(cudaMemcpy(room, &none, sizeof none, cudaMemcpyHostToDevice));
-    for (int i = 0; i < 2; i++) {
-        EXPECT_CUDA(cudaMalloc(&on_device[i], bytes));
-        EXPECT_CUDA(cudaMemcpy(on_device[i], i ? b : a, bytes, cudaMemcpyHostToDevice));
-    }
-    EXPECT_CUDA(bgk_compare(room, on_device[0], on_device[1], n, k->element, t, f->stream));
+    EXPECT_CUDA(cudaMalloc(&x, bytes));
+    EXPECT_CUDA(cudaMalloc(&y, bytes));
+    EXPECT_CUDA(cudaMemcpy(x, a, bytes, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(cudaMemcpy(y, b, bytes, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(bgk_compare(room, x, y, n, k->element, t, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     EXPECT_CUDA(cudaMemcpy(&found, room, sizeof found, cudaMemcpyDeviceToHost));
-    EXPECT_CUDA(cudaFree(on_device[0]));
-    EXPECT_CUDA(cudaFree(on_device[1]));
-    EXPECT_CUDA(cudaFree(room));
     return found;
 }
 
@@ -159,9 +152,9 @@ static void check(fixture *f, const struct kind *k, const bgk_tolerance *t)
     }
     found = compare(f, k, a, b, ELEMENTS, t);
     if (found.differing != want.differing || found.beyond != want.beyond || found.first != want.first ||
-        found.ulp != want.ulp || found.lost != want.lost || found.nan[0] != want.nan[0] ||
-        found.nan[1] != want.nan[1] || found.inf[0] != want.inf[0] || found.inf[1] != want.inf[1] ||
-        found.absolute != want.absolute || found.relative != want.relative)
+        found.ulp != want.ulp || found.lost != want.lost || memcmp(found.nan, want.nan, sizeof found.nan) != 0 ||
+        memcmp(found.inf, want.inf, sizeof found.inf) != 0 || found.absolute != want.absolute ||
+        found.relative != want.relative)
         fail_msg(
             "%s, tolerance %g %g %llu: %llu differ, %llu beyond, first %llu, %g, %g, %llu ULP, %llu lost; expected "
             "%llu, %llu, %llu, %g, %g, %llu, %llu",

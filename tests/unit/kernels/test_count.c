@@ -4,13 +4,12 @@
 #include "kernels/library/count.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bgk_specials count(const void *host, size_t bytes, size_t n, bgk_float format, cudaStream_t stream)
 {
-    bgk_specials counts = BGK_SPECIALS_NONE, *result;
-    void *x;
+    bgk_specials counts = BGK_SPECIALS_NONE;
+    OWNED_MEMORY(bgk_specials, result);
+    OWNED_MEMORY(void, x);
     EXPECT_CUDA(cudaMalloc(&x, bytes));
     EXPECT_CUDA(cudaMalloc((void **)&result, sizeof *result));
     EXPECT_CUDA(cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice));
@@ -18,17 +17,15 @@ static bgk_specials count(const void *host, size_t bytes, size_t n, bgk_float fo
     EXPECT_CUDA(bgk_count_specials(result, x, n, format, stream));
     EXPECT_CUDA(cudaStreamSynchronize(stream));
     EXPECT_CUDA(cudaMemcpy(&counts, result, sizeof counts, cudaMemcpyDeviceToHost));
-    EXPECT_CUDA(cudaFree(x));
-    EXPECT_CUDA(cudaFree(result));
     return counts;
 }
 
-static void expect(const bgk_specials *found, uint64_t nan, uint64_t inf, uint64_t first_nan, uint64_t first_inf)
+static void expect(bgk_specials found, uint64_t nan, uint64_t inf, uint64_t first_nan, uint64_t first_inf)
 {
-    assert_int_equal(found->nan, nan);
-    assert_int_equal(found->inf, inf);
-    assert_int_equal(found->first_nan, first_nan);
-    assert_int_equal(found->first_inf, first_inf);
+    assert_int_equal(found.nan, nan);
+    assert_int_equal(found.inf, inf);
+    assert_int_equal(found.first_nan, first_nan);
+    assert_int_equal(found.first_inf, first_inf);
 }
 
 /* Zero, the largest finite, a NaN of the least fraction, infinities, a NaN with the sign set, a subnormal: 3 finite, 2
@@ -38,23 +35,19 @@ FIXTURE_TEST(test_formats)
     static const uint16_t half[] = {0, 0x7bff, 0x7c01, 0x7c00, 0xfc00, 0xfe00, 0x8001},
                           bfloat[] = {0, 0x7f7f, 0x7f81, 0x7f80, 0xff80, 0xffc0, 0x8001};
     static const uint32_t single[] = {0, 0x7f7fffff, 0x7f800001, 0x7f800000, 0xff800000, 0xffc00000, 0x80000001};
-    static const uint64_t twice[] = {0,
+    static const uint64_t twice[] = {0, /* of 52 bits of fraction */
                                      0x7fefffffffffffff,
                                      0x7ff0000000000001,
                                      0x7ff0000000000000,
                                      0xfff0000000000000,
                                      0xfff8000000000000,
                                      0x8000000000000001};
-    bgk_specials found = count(half, sizeof half, 7, BGK_F16, f->stream);
-    expect(&found, 2, 2, 2, 3);
-    found = count(bfloat, sizeof bfloat, 7, BGK_BF16, f->stream);
-    expect(&found, 2, 2, 2, 3);
-    found = count(single, sizeof single, 7, BGK_F32, f->stream);
-    expect(&found, 2, 2, 2, 3);
-    found = count(twice, sizeof twice, 7, BGK_F64, f->stream);
-    expect(&found, 2, 2, 2, 3);
-    found = count(single, sizeof single, 2, BGK_F32, f->stream); /* what lies behind is not looked at */
-    expect(&found, 0, 0, UINT64_MAX, UINT64_MAX);
+    expect(count(half, sizeof half, 7, BGK_F16, f->stream), 2, 2, 2, 3);
+    expect(count(bfloat, sizeof bfloat, 7, BGK_BF16, f->stream), 2, 2, 2, 3);
+    expect(count(single, sizeof single, 7, BGK_F32, f->stream), 2, 2, 2, 3);
+    expect(count(twice, sizeof twice, 7, BGK_F64, f->stream), 2, 2, 2, 3);
+    /* What lies behind is not looked at. */
+    expect(count(single, sizeof single, 2, BGK_F32, f->stream), 0, 0, UINT64_MAX, UINT64_MAX);
 }
 
 /* What tells a mask from an overflow: signs, and whether there are other numbers than 0. */
@@ -81,18 +74,11 @@ FIXTURE_TEST(test_masks)
 FIXTURE_TEST(test_many)
 {
     enum { MANY = 1024 * 256 * 8 + 77 };
-    float *host = calloc(MANY, sizeof *host);
-    uint32_t nan = 0x7fc00000, inf = 0xff800000;
-    bgk_specials found;
-    assert_non_null(host);
-    memcpy(&host[MANY - 1], &nan, 4);
-    memcpy(&host[300000], &nan, 4);
-    memcpy(&host[MANY - 2], &inf, 4);
-    found = count(host, MANY * sizeof *host, MANY, BGK_F32, f->stream);
-    expect(&found, 2, 1, 300000, MANY - 2);
-    found = count(host, MANY * sizeof *host, MANY - 2, BGK_F32, f->stream);
-    expect(&found, 1, 0, 300000, UINT64_MAX);
-    free(host);
+    static uint32_t host[MANY]; /* of floats that are 0 */
+    host[MANY - 1] = host[300000] = 0x7fc00000;
+    host[MANY - 2] = 0xff800000;
+    expect(count(host, sizeof host, MANY, BGK_F32, f->stream), 2, 1, 300000, MANY - 2);
+    expect(count(host, sizeof host, MANY - 2, BGK_F32, f->stream), 1, 0, 300000, UINT64_MAX);
 }
 
 FIXTURE_TEST(test_bad_arguments)

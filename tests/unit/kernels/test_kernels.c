@@ -29,23 +29,29 @@ static cudaError_t run_scale(float *y, const float *a, const float *b, size_t n,
     return bgk_scale(y, a, -1.75f, n, on);
 }
 
+static void end_check(double **expected)
+{
+    free(*expected);
+    buffers_release();
+}
+/* What a kernel should give; at the end of its scope it goes, and all buffers with it. */
+#define EXPECTED(name, count) __attribute__((cleanup(end_check))) double *name = buffer_make_expected(count)
+
+typedef cudaError_t pair_kernel(float *y, const float *a, const float *b, size_t n, cudaStream_t on);
+
 /* The kernel on n elements, `shift` elements into its buffers, in place or not. */
-static void check_pair(cudaError_t (*kernel)(float *, const float *, const float *, size_t, cudaStream_t),
-                       double (*formula)(double, double), size_t n, size_t shift, bool in_place)
+static void check_pair(pair_kernel *kernel, double (*formula)(double, double), size_t n, size_t shift, bool in_place)
 {
     buffer *a = buffer_make_input(n + shift, 10), *b = buffer_make_input(n + shift, 10),
            *y = in_place ? a : buffer_make_output(n + shift);
-    double *expected = buffer_make_expected(n + shift);
+    EXPECTED(expected, n + shift);
     for (size_t i = 0; i < n + shift; i++)
         expected[i] = i < shift ? (double)y->host[i] : formula(a->host[i], b->host[i]);
     kernel_ok(kernel(y->device + shift, a->device + shift, b->device + shift, n, kernel_stream));
     buffer_expect_close(y, expected, 1e-5, 1e-6);
-    free(expected);
-    buffers_release();
 }
 
-static void check_pairs(cudaError_t (*kernel)(float *, const float *, const float *, size_t, cudaStream_t),
-                        double (*formula)(double, double))
+static void check_pairs(pair_kernel *kernel, double (*formula)(double, double))
 {
     for (int i = 0; i < LENGTHS; i++)
         for (size_t shift = 0; shift < 2; shift++)
@@ -87,13 +93,11 @@ KERNELS_TEST(test_fill)
 {
     for (int i = 0; i < LENGTHS; i++) {
         buffer *y = buffer_make_output(lengths[i]);
-        double *expected = buffer_make_expected(lengths[i]);
+        EXPECTED(expected, lengths[i]);
         for (size_t j = 0; j < lengths[i]; j++)
             expected[j] = -2.5;
         kernel_ok(bgk_fill(y->device, -2.5f, lengths[i], kernel_stream));
         buffer_expect_close(y, expected, 0, 0);
-        free(expected);
-        buffers_release();
     }
     kernel_ok(bgk_fill(NULL, 1, 0, kernel_stream));
 }
@@ -108,7 +112,7 @@ KERNELS_TEST(test_embedding)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         size_t width = (size_t)widths[w];
         buffer *table = buffer_make_input(vocabulary * width, 1), *y = buffer_make_output(rows * width);
-        double *expected = buffer_make_expected(rows * width);
+        EXPECTED(expected, rows * width);
         for (size_t i = 0; i < rows * width; i++) {
             int token = tokens[i / width];
             expected[i] = token >= 0 && token < vocabulary ? table->host[(size_t)token * width + i % width] : NAN;
@@ -116,8 +120,6 @@ KERNELS_TEST(test_embedding)
         kernel_ok(bgk_embedding(y->device, table->device, buffer_make_ints(tokens, rows), rows, widths[w], vocabulary,
                                 kernel_stream));
         buffer_expect_close(y, expected, 0, 0);
-        free(expected);
-        buffers_release();
     }
 }
 
@@ -126,7 +128,7 @@ static void check_rms_norm(int rows, int width, double scale, bool in_place)
     const float epsilon = 1e-5f;
     buffer *x = buffer_make_input((size_t)rows * width, scale), *weight = buffer_make_input((size_t)width, 2);
     buffer *y = in_place ? x : buffer_make_output((size_t)rows * width);
-    double *expected = buffer_make_expected((size_t)rows * width);
+    EXPECTED(expected, (size_t)rows * width);
     for (int r = 0; r < rows; r++) {
         const float *row = x->host + (size_t)r * width;
         double squares = 0;
@@ -137,8 +139,6 @@ static void check_rms_norm(int rows, int width, double scale, bool in_place)
     }
     kernel_ok(bgk_rms_norm(y->device, x->device, weight->device, rows, width, epsilon, kernel_stream));
     buffer_expect_close(y, expected, 2e-6, 1e-6);
-    free(expected);
-    buffers_release();
 }
 
 KERNELS_TEST(test_rms_norm)
@@ -156,7 +156,7 @@ static void check_rope(int rows, int heads, int head_dim, int position)
     const double base = 10000;
     size_t count = (size_t)rows * heads * head_dim;
     buffer *x = buffer_make_input(count, 2);
-    double *expected = buffer_make_expected(count);
+    EXPECTED(expected, count);
     for (size_t i = 0; i < count; i += 2) {
         int row = (int)(i / ((size_t)heads * head_dim)), pair = (int)(i % head_dim);
         double angle = (position + row) * pow(base, -(double)pair / head_dim), a = x->host[i], b = x->host[i + 1];
@@ -166,8 +166,6 @@ static void check_rope(int rows, int heads, int head_dim, int position)
     kernel_ok(bgk_rope(x->device, buffer_make_ints(&position, 1), rows, heads, head_dim, (float)base, kernel_stream));
     /* the angle is rounded to fp32: its error grows with the position */
     buffer_expect_close(x, expected, 1e-6 + 2e-7 * (position + rows), 2);
-    free(expected);
-    buffers_release();
 }
 
 KERNELS_TEST(test_rope)
@@ -189,7 +187,7 @@ KERNELS_TEST(test_rope_rows)
     enum { HEADS = 3, HEAD_DIM = 50, WIDTH = HEADS * HEAD_DIM };
     for (int rows = 1; rows <= ROW_POSITIONS; rows++) {
         buffer *x = buffer_make_input((size_t)rows * WIDTH, 2);
-        double *expected = buffer_make_expected(x->count);
+        EXPECTED(expected, x->count);
         for (int r = 0; r < rows; r++) {
             bool garbage = row_positions[r] < 0 || row_positions[r] == 2147483647;
             float *row = x->host + (size_t)r * WIDTH;
@@ -209,15 +207,13 @@ KERNELS_TEST(test_rope_rows)
         kernel_ok(bgk_rope_rows(x->device, buffer_make_ints(row_positions, rows), rows, HEADS, HEAD_DIM, 1e4f,
                                 kernel_stream));
         buffer_expect_close(x, expected, 0, 0);
-        free(expected);
-        buffers_release();
     }
 }
 
 static void check_kv_append(int rows, int width, int capacity, int position)
 {
     buffer *cache = buffer_make_input((size_t)capacity * width, 1), *x = buffer_make_input((size_t)rows * width, 1);
-    double *expected = buffer_make_expected(cache->count);
+    EXPECTED(expected, cache->count);
     for (size_t i = 0; i < cache->count; i++) {
         int row = (int)(i / width) - position;
         expected[i] = row >= 0 && row < rows ? x->host[(size_t)row * width + i % width] : cache->host[i];
@@ -225,8 +221,6 @@ static void check_kv_append(int rows, int width, int capacity, int position)
     kernel_ok(
         bgk_kv_append(cache->device, x->device, buffer_make_ints(&position, 1), rows, width, capacity, kernel_stream));
     buffer_expect_close(cache, expected, 0, 0);
-    free(expected);
-    buffers_release();
 }
 
 KERNELS_TEST(test_kv_append)
@@ -244,7 +238,7 @@ static void check_kv_append_rows(int rows, int width, const int *position, const
     enum { CAPACITY = 5, SLOTS = 3 };
     buffer *cache = buffer_make_input((size_t)SLOTS * CAPACITY * width, 1),
            *x = buffer_make_input((size_t)rows * width, 1);
-    double *expected = buffer_make_expected(cache->count);
+    EXPECTED(expected, cache->count);
     for (size_t i = 0; i < cache->count; i++)
         expected[i] = cache->host[i];
     for (int r = 0; r < rows; r++)
@@ -253,8 +247,6 @@ static void check_kv_append_rows(int rows, int width, const int *position, const
     kernel_ok(bgk_kv_append_rows(cache->device, x->device, buffer_make_ints(position, rows),
                                  buffer_make_ints(slot, rows), rows, width, CAPACITY, SLOTS, kernel_stream));
     buffer_expect_close(cache, expected, 0, 0);
-    free(expected);
-    buffers_release();
 }
 
 KERNELS_TEST(test_kv_append_rows)
@@ -269,34 +261,32 @@ KERNELS_TEST(test_kv_append_rows)
     check_kv_append_rows(5, 129, padded, of_padded);
 }
 
+#define EXPECT_REFUSED(call) assert_int_equal(call, cudaErrorInvalidValue)
+
 /* Those that read other key heads than there are, or none. */
 KERNELS_TEST(test_refuses_heads)
 {
     static const bgk_heads wrong[] = {{3, 2, 1, 0}, {3, 2, 3, 0}, {5, 2, 3, 2},  {4, 2, 3, 3},
                                       {1, 1, 0, 0}, {0, 1, 1, 0}, {1, 1, 3, -1}, {1, 0, 1, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, kernel_stream),
-                         cudaErrorInvalidValue);
-        assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, 1, kernel_stream),
-                         cudaErrorInvalidValue);
+        EXPECT_REFUSED(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, kernel_stream));
+        EXPECT_REFUSED(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, 1, kernel_stream));
     }
 }
 
 KERNELS_TEST(test_refuses_sizes)
 {
     const bgk_heads even = {2, 2, 1, 0};
-    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 66, 8, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 260, 8, kernel_stream),
-                     cudaErrorInvalidValue);
-    assert_int_equal(bgk_rope(NULL, NULL, 1, 1, 7, 1e4f, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_rms_norm(NULL, NULL, NULL, 1, 0, 1e-5f, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_embedding(NULL, NULL, NULL, 0, 1, 1, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_kv_append(NULL, NULL, NULL, 1, 1, 0, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_argmax(NULL, NULL, 1, 0, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_rope_rows(NULL, NULL, 65536, 1, 2, 1e4f, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_kv_append_rows(NULL, NULL, NULL, NULL, 1, 1, 1, 0, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, even, 64, 8, 0, kernel_stream),
-                     cudaErrorInvalidValue);
+    EXPECT_REFUSED(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 66, 8, kernel_stream));
+    EXPECT_REFUSED(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 260, 8, kernel_stream));
+    EXPECT_REFUSED(bgk_rope(NULL, NULL, 1, 1, 7, 1e4f, kernel_stream));
+    EXPECT_REFUSED(bgk_rms_norm(NULL, NULL, NULL, 1, 0, 1e-5f, kernel_stream));
+    EXPECT_REFUSED(bgk_embedding(NULL, NULL, NULL, 0, 1, 1, kernel_stream));
+    EXPECT_REFUSED(bgk_kv_append(NULL, NULL, NULL, 1, 1, 0, kernel_stream));
+    EXPECT_REFUSED(bgk_argmax(NULL, NULL, 1, 0, kernel_stream));
+    EXPECT_REFUSED(bgk_rope_rows(NULL, NULL, 65536, 1, 2, 1e4f, kernel_stream));
+    EXPECT_REFUSED(bgk_kv_append_rows(NULL, NULL, NULL, NULL, 1, 1, 1, 0, kernel_stream));
+    EXPECT_REFUSED(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, even, 64, 8, 0, kernel_stream));
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
@@ -312,11 +302,12 @@ static void expect_ints(buffer *b, const int *expected)
     }
 }
 
+enum { ROWS_OF_ARGMAX = 3 };
+
 static void check_argmax(int rows, int n, bool coarse)
 {
     buffer *x = buffer_make_input((size_t)rows * n, 5), *index = buffer_make_output((size_t)rows);
-    int *expected = calloc((size_t)rows, sizeof *expected);
-    assert_non_null(expected);
+    int expected[ROWS_OF_ARGMAX] = {0};
     for (size_t i = 0; coarse && i < x->count; i++)
         x->host[i] = roundf(x->host[i]); /* many are equal: the first counts */
     buffer_upload(x);
@@ -326,7 +317,6 @@ static void check_argmax(int rows, int n, bool coarse)
                 expected[r] = i;
     kernel_ok(bgk_argmax((int *)index->device, x->device, rows, n, kernel_stream));
     expect_ints(index, expected);
-    free(expected);
     buffers_release();
 }
 
@@ -335,7 +325,7 @@ KERNELS_TEST(test_argmax)
     static const int sizes[] = {1, 2, 31, 32, 33, 255, 512, 1023, 1024, 5000, 49152};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         check_argmax(1, sizes[i], false);
-        check_argmax(3, sizes[i], true);
+        check_argmax(ROWS_OF_ARGMAX, sizes[i], true);
     }
 }
 

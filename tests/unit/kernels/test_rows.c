@@ -89,7 +89,7 @@ FIXTURE_TEST(test_against_plain_c)
 {
     const char *text = getenv("BREAKGRAPH_SEED");
     int rounds = getenv("BREAKGRAPH_TEST_SMALL") ? 20 : 200;
-    unsigned char *device;
+    OWNED_MEMORY(unsigned char, device);
 
     random_state = text ? strtoull(text, NULL, 0) : 20261121;
     printf("BREAKGRAPH_SEED=%llu\n", (unsigned long long)random_state);
@@ -97,29 +97,26 @@ FIXTURE_TEST(test_against_plain_c)
     EXPECT_CUDA(cudaMalloc((void **)&device, (size_t)(BGK_ROWS_MAX + 1) * ROOM));
     for (int i = 0; i < rounds; i++)
         check_round(f->stream, device, 1 + (int)below(BGK_ROWS_MAX));
-    EXPECT_CUDA(cudaFree(device));
 }
 
 /* More than one round of the grid. */
 FIXTURE_TEST(test_many_bytes)
 {
-    size_t bytes = (size_t)9 << 20;
-    unsigned char *host = malloc(2 * bytes), *device;
-    bgk_rows rows = {.copied = bytes, .row = bytes};
+    enum { BYTES = 9 << 20 };
+    static unsigned char source[BYTES], target[BYTES];
+    bgk_rows rows = {.copied = BYTES, .row = BYTES};
+    OWNED_MEMORY(unsigned char, device);
 
-    assert_non_null(host);
-    EXPECT_CUDA(cudaMalloc((void **)&device, 2 * bytes));
-    for (size_t i = 0; i < bytes; i++)
-        host[i] = (unsigned char)(i * 2654435761u >> 13);
-    EXPECT_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, f->stream));
+    EXPECT_CUDA(cudaMalloc((void **)&device, 2 * (size_t)BYTES));
+    for (size_t i = 0; i < BYTES; i++)
+        source[i] = (unsigned char)(i * 2654435761u >> 13);
+    EXPECT_CUDA(cudaMemcpyAsync(device, source, BYTES, cudaMemcpyHostToDevice, f->stream));
     rows.source = device;
-    rows.target = device + bytes;
+    rows.target = device + BYTES;
     EXPECT_CUDA(bgk_move_rows(&rows, 1, f->stream));
-    EXPECT_CUDA(cudaMemcpyAsync(host + bytes, device + bytes, bytes, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaMemcpyAsync(target, device + BYTES, BYTES, cudaMemcpyDeviceToHost, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    assert_memory_equal(host, host + bytes, bytes);
-    EXPECT_CUDA(cudaFree(device));
-    free(host);
+    assert_memory_equal(source, target, BYTES);
 }
 
 FIXTURE_TEST(test_bad_counts)

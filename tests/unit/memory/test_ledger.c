@@ -1,12 +1,8 @@
 /* The ledger: whose an address is. */
-#include "tests/support/test.h"
 #include "tests/support/runner/pool_support.h"
 
 #include "memory/ledger.h"
 #include "memory/pages.h"
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bg__owner owner_of(bg__level level, const void *ptr)
 {
@@ -21,6 +17,9 @@ static char *allocate(size_t bytes)
     EXPECT_CUDA(cudaMalloc(&memory, bytes));
     return memory;
 }
+
+/* Memory of the device's that goes with its scope. */
+#define ALLOCATED(name, bytes) __attribute__((cleanup(free_owned_memory))) char *name = allocate(bytes)
 
 static void expect_block(const void *ptr, const char *name, const char *base, size_t bytes, bool freed)
 {
@@ -63,7 +62,7 @@ TEST(test_blocks)
 
 TEST(test_reused)
 {
-    char *memory = allocate(4096);
+    ALLOCATED(memory, 4096);
     uint64_t before, version;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "old"));
     before = owner_of(BG__REGISTERED, memory).generation;
@@ -77,33 +76,26 @@ TEST(test_reused)
     assert_true(owner_of(BG__REGISTERED, memory).generation != before);
     EXPECT_OK(bg_ledger_free(memory));
     EXPECT_OK(bg_ledger_free(memory + 512));
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 TEST(test_refused)
 {
-    char *memory = allocate(4096);
+    ALLOCATED(memory, 4096);
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, "kv"));
-    EXPECT_STATUS(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("overlap block \"kv\" of 1024 bytes");
-    EXPECT_STATUS(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("overlap block \"kv\"");
-    EXPECT_STATUS(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("call bg_ledger_free first");
-    EXPECT_STATUS(bg_ledger_alloc(NULL, 1, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_ledger_alloc(memory, 0, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_ledger_alloc(memory, SIZE_MAX, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_ledger_free(NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_ledger_free(memory), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("was reported with bg_ledger_alloc");
-    EXPECT_STATUS(bg_ledger_free(memory + 1025), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("is inside block \"kv\"");
+    EXPECT_FAILURE(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT,
+                   "overlap block \"kv\" of 1024 bytes");
+    EXPECT_FAILURE(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT, "overlap block \"kv\"");
+    EXPECT_FAILURE(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT, "call bg_ledger_free first");
+    EXPECT_INVALID(bg_ledger_alloc(NULL, 1, "x"));
+    EXPECT_INVALID(bg_ledger_alloc(memory, 0, "x"));
+    EXPECT_INVALID(bg_ledger_alloc(memory, SIZE_MAX, "x"));
+    EXPECT_INVALID(bg_ledger_free(NULL));
+    EXPECT_FAILURE(bg_ledger_free(memory), BG_ERROR_NOT_FOUND, "was reported with bg_ledger_alloc");
+    EXPECT_FAILURE(bg_ledger_free(memory + 1025), BG_ERROR_INVALID_ARGUMENT, "is inside block \"kv\"");
     expect_block(memory + 1024, "kv", memory + 1024, 1024, false);
     EXPECT_OK(bg_ledger_free(memory + 1024));
-    EXPECT_STATUS(bg_ledger_free(memory + 1024), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("block \"kv\" of 1024 bytes");
+    EXPECT_FAILURE(bg_ledger_free(memory + 1024), BG_ERROR_INVALID_ARGUMENT, "block \"kv\" of 1024 bytes");
     EXPECT_ERROR("was already freed");
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 /* An allocator that gives its memory back without a word: what comes after it is not refused for ever. */
@@ -123,7 +115,7 @@ TEST(test_forgotten)
 
 TEST(test_resized)
 {
-    char *memory = allocate(4096);
+    ALLOCATED(memory, 4096);
     uint64_t before;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "grows"));
     before = owner_of(BG__REGISTERED, memory).generation;
@@ -133,18 +125,18 @@ TEST(test_resized)
     EXPECT_OK(bg_ledger_free(memory));
     bg__ledger_resize(memory, 4096); /* it is freed */
     expect_none(BG__REGISTERED, memory + 2048);
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 TEST(test_named)
 {
-    char *memory = allocate(4096), text[200];
+    ALLOCATED(memory, 4096);
+    char text[200];
     bg__owner owner;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "kv"));
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, ""));
     assert_true(bg__owner_named("kv", 0, &owner));
     assert_ptr_equal((void *)owner.base, memory);
-    assert_non_null(strstr(bg__owner_text(&owner, text, sizeof text), "block \"kv\" of 1024 bytes at "));
+    EXPECT_TEXT(bg__owner_text(&owner, text, sizeof text), "block \"kv\" of 1024 bytes at ");
     assert_false(bg__owner_named("kv", owner.generation, &owner)); /* a newer one */
     EXPECT_OK(bg_ledger_alloc(memory + 2048, 1024, "kv"));
     assert_false(bg__owner_named("kv", 0, &owner)); /* which of the two? */
@@ -154,7 +146,6 @@ TEST(test_named)
     EXPECT_OK(bg_ledger_free(memory));
     assert_false(bg__owner_named("kv", 0, &owner));
     EXPECT_OK(bg_ledger_free(memory + 1024));
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 /* ---- the driver's ---- */
@@ -286,14 +277,10 @@ static void *tell(void *memory)
 
 TEST(test_threads)
 {
-    char *memory = allocate((size_t)THREADS * EACH * 64);
+    ALLOCATED(memory, (size_t)THREADS * EACH * 64);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, tell, memory + (ptrdiff_t)i * EACH * 64), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *failed;
-        assert_int_equal(pthread_join(threads[i], &failed), 0);
-        assert_null(failed);
-    }
-    EXPECT_CUDA(cudaFree(memory));
+        threads[i] = start_thread(tell, memory + (ptrdiff_t)i * EACH * 64);
+    for (int i = 0; i < THREADS; i++)
+        assert_null(join_thread(threads[i]));
 }

@@ -1,15 +1,12 @@
 /* The memory pool: growth, best fit, reuse in order, buckets, and blocks that never overlap. */
-#include "tests/support/test.h"
 #include "tests/support/runner/pool_support.h"
-
-#include <stdlib.h>
 
 /* ---- growth ---- */
 
 FIXTURE_TEST(test_memory_is_mapped_when_it_is_needed)
 {
     size_t page = pool_page();
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     char *blocks[3];
 
     assert_int_equal(pool_stats(pool).mapped, 0);
@@ -26,36 +23,27 @@ FIXTURE_TEST(test_memory_is_mapped_when_it_is_needed)
     assert_int_equal(pool_stats(pool).mapped, 3 * page);
     assert_int_equal(pool_stats(pool).in_use, 0);
     assert_int_equal(pool_stats(pool).peak, 2 * page + 256);
-    bg_pool_destroy(pool);
 }
 
 /* Across the borders of what was mapped step by step, by kernels, copies and fills. */
 FIXTURE_TEST(test_blocks_hold_what_is_written)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
-    size_t page = pool_page(), n = 3 * page / sizeof(float);
-    float *host = malloc(n * sizeof *host);
+    MADE_POOL(pool);
+    const size_t page = pool_page(), n = 3 * page / sizeof(float), bytes = n * sizeof(float);
     float *first, *second;
-    assert_non_null(host);
+
     pool_begin(pool, "pages");
     (void)pool_take(pool, page - 512);
-    first = (float *)pool_take(pool, n * sizeof *host); /* extends the first page */
-    EXPECT_STATUS(bg__pool_bucket_begin(pool, "inner"), BG_ERROR_BUSY);
-    EXPECT_ERROR("pages");
+    first = (float *)pool_take(pool, bytes); /* extends the first page */
+    EXPECT_FAILURE(bg__pool_bucket_begin(pool, "inner"), BG_ERROR_BUSY, "pages");
     EXPECT_OK(bg__pool_keep(pool, page + 1, (void **)&second));
-    EXPECT_OK(bg__pool_keep(pool, n * sizeof *host, (void **)&second));
+    EXPECT_OK(bg__pool_keep(pool, bytes, (void **)&second));
     EXPECT_CUDA(bgk_fill(first, 3, n, f->stream));
-    EXPECT_CUDA(cudaMemcpyAsync(second, first, n * sizeof *host, cudaMemcpyDeviceToDevice, f->stream));
-    EXPECT_CUDA(cudaMemsetAsync(first, 0, n * sizeof *host, f->stream));
+    EXPECT_CUDA(cudaMemcpyAsync(second, first, bytes, cudaMemcpyDeviceToDevice, f->stream));
+    EXPECT_CUDA(cudaMemsetAsync(first, 0, bytes, f->stream));
     EXPECT_CUDA(bgk_add(first, first, second, n, f->stream));
-    EXPECT_CUDA(cudaMemcpyAsync(host, first, n * sizeof *host, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    for (size_t i = 0; i < n; i++)
-        if (host[i] != 3)
-            fail_msg("element %zu is %g", i, (double)host[i]);
+    EXPECT_FLOATS(f, first, n, 3);
     pool_end(pool);
-    free(host);
-    bg_pool_destroy(pool);
 }
 
 TEST_F(test_defaults, fixture_setup, fixture_teardown, void *ptr)
@@ -77,18 +65,17 @@ TEST_F(test_defaults, fixture_setup, fixture_teardown, void *ptr)
 
 FIXTURE_TEST(test_the_smallest_block_that_fits)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
-    char *large, *small, *middle, *again;
+    MADE_POOL(pool);
+    const size_t sizes[] = {8 * KIB, 2 * KIB, 4 * KIB};
+    char *blocks[3], *again;
 
-    large = pool_take(pool, 8 * KIB);
-    (void)pool_take(pool, 256);
-    small = pool_take(pool, 2 * KIB);
-    (void)pool_take(pool, 256);
-    middle = pool_take(pool, 4 * KIB);
-    (void)pool_take(pool, 256);
-    pool_release(pool, large);
-    pool_release(pool, small);
-    pool_release(pool, middle);
+    for (int i = 0; i < 3; i++) {
+        blocks[i] = pool_take(pool, sizes[i]);
+        (void)pool_take(pool, 256);
+    }
+    for (int i = 0; i < 3; i++)
+        pool_release(pool, blocks[i]);
+    char *large = blocks[0], *small = blocks[1], *middle = blocks[2];
     assert_int_equal(pool_stats(pool).in_use, 3 * 256);
     assert_ptr_equal(pool_take(pool, 2 * KIB), small);
     again = pool_take(pool, 3 * KIB);
@@ -99,13 +86,12 @@ FIXTURE_TEST(test_the_smallest_block_that_fits)
     again = pool_take(pool, KIB); /* what was left of two blocks is not torn out of a third */
     assert_true((again >= middle && again < middle + 4 * KIB) || (again >= large && again < large + 8 * KIB));
     assert_int_equal(pool_stats(pool).reused, 13 * KIB);
-    bg_pool_destroy(pool);
 }
 
 /* Neighbours that are free become one block, and the last one grows instead of being left. */
 FIXTURE_TEST(test_released_blocks_join)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     char *blocks[4];
     bg__bucket_figures figures;
 
@@ -123,21 +109,16 @@ FIXTURE_TEST(test_released_blocks_join)
     assert_int_equal(figures.bytes, 6 * KIB);
     assert_int_equal(figures.reused, 7 * KIB);
     assert_int_equal(figures.pinned, 0);
-    bg_pool_destroy(pool);
 }
 
 /* With several streams, what is released waits for the break; what was released before, too, since a stream may have
  * forked earlier. */
 FIXTURE_TEST(test_reuse_waits_for_a_break)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
-    char *a, *b, *c, *d;
+    MADE_POOL(pool);
 
     pool_begin(pool, "streams");
-    a = pool_take(pool, KIB);
-    b = pool_take(pool, KIB);
-    c = pool_take(pool, KIB);
-    d = pool_take(pool, KIB);
+    char *a = pool_take(pool, KIB), *b = pool_take(pool, KIB), *c = pool_take(pool, KIB), *d = pool_take(pool, KIB);
     pool_release(pool, a);
     assert_ptr_equal(pool_take(pool, KIB), a); /* one stream: at once */
     pool_release(pool, a);
@@ -163,52 +144,45 @@ FIXTURE_TEST(test_reuse_waits_for_a_break)
     pool_release(pool, a);
     assert_ptr_equal(pool_take(pool, KIB), a);
     pool_end(pool);
-    bg_pool_destroy(pool);
 }
 
-/* What comes of a released block waits as it does: the rest of one that was cut, and several that became one. */
-FIXTURE_TEST(test_parts_of_released_blocks_wait)
+/* The rest of a block that was cut waits as the block does. */
+static void expect_rest_waits(bg_pool *pool)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
-    char *a, *b, *c, *end;
-
     pool_begin(pool, "parts");
-    a = pool_take(pool, 3 * KIB);
-    end = pool_take(pool, KIB);
+    char *a = pool_take(pool, 3 * KIB), *end = pool_take(pool, KIB);
     pool_release(pool, a);
     assert_ptr_equal(pool_take(pool, KIB), a);
     bg__pool_set_concurrent(pool, true);
     assert_true(pool_take(pool, KIB) > end); /* not the rest of a */
     pool_end(pool);
+}
 
+/* Of several blocks that became one, the last was released behind the break. */
+static void expect_joined_wait(bg_pool *pool, int count, bool concurrent_first)
+{
+    char *blocks[4];
     pool_begin(pool, "joined");
-    a = pool_take(pool, KIB);
-    b = pool_take(pool, KIB);
-    c = pool_take(pool, KIB);
-    end = pool_take(pool, KIB);
-    pool_release(pool, a);
-    pool_release(pool, c);
+    for (int i = 0; i <= count; i++)
+        blocks[i] = pool_take(pool, KIB);
+    for (int i = 0; i < count; i += 2)
+        pool_release(pool, blocks[i]);
     bg__pool_break(pool);
-    pool_release(pool, b);
+    bg__pool_set_concurrent(pool, concurrent_first);
+    pool_release(pool, blocks[1]);
     bg__pool_set_concurrent(pool, true);
-    assert_true(pool_take(pool, 3 * KIB) > end);
+    assert_true(pool_take(pool, (size_t)count * KIB) > blocks[count]);
     bg__pool_set_concurrent(pool, false);
-    assert_ptr_equal(pool_take(pool, 3 * KIB), a);
+    assert_ptr_equal(pool_take(pool, (size_t)count * KIB), blocks[0]);
     pool_end(pool);
+}
 
-    pool_begin(pool, "apart");
-    a = pool_take(pool, KIB);
-    b = pool_take(pool, KIB);
-    end = pool_take(pool, KIB);
-    pool_release(pool, a);
-    bg__pool_break(pool);
-    bg__pool_set_concurrent(pool, true);
-    pool_release(pool, b);
-    assert_true(pool_take(pool, 2 * KIB) > end);
-    bg__pool_set_concurrent(pool, false);
-    assert_ptr_equal(pool_take(pool, 2 * KIB), a);
-    pool_end(pool);
-    bg_pool_destroy(pool);
+FIXTURE_TEST(test_parts_of_released_blocks_wait)
+{
+    MADE_POOL(pool);
+    expect_rest_waits(pool);
+    expect_joined_wait(pool, 3, false);
+    expect_joined_wait(pool, 2, true);
 }
 
 /* ---- buckets ---- */
@@ -216,7 +190,7 @@ FIXTURE_TEST(test_parts_of_released_blocks_wait)
 FIXTURE_TEST(test_buckets_share_their_base)
 {
     size_t page = pool_page();
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     char *base, *kept;
     bg__bucket_figures figures;
 
@@ -240,15 +214,14 @@ FIXTURE_TEST(test_buckets_share_their_base)
     assert_int_equal(pool_stats(pool).pinned, 3 * page);
     assert_int_equal(pool_stats(pool).peak, 4 * page + page / 2);
     assert_true(kept >= base + 4 * page || kept + page / 2 <= base);
-    EXPECT_STATUS(bg__pool_bucket_end(pool, &figures), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__pool_bucket_end(pool, &figures));
     assert_int_equal(figures.bytes, 0);
-    bg_pool_destroy(pool);
 }
 
 /* A static input that is released while a graph is captured stays as it is until the capture ends. */
 FIXTURE_TEST(test_kept_blocks_wait_for_the_bucket)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     char *before = pool_take(pool, KIB), *during = pool_take(pool, KIB);
     void *kept;
 
@@ -265,12 +238,11 @@ FIXTURE_TEST(test_kept_blocks_wait_for_the_bucket)
     assert_true(kept != during);
     pool_end(pool);
     assert_ptr_equal(pool_take(pool, KIB), during);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_pinned_blocks_are_not_reused)
 {
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     char *free_block, *pinned;
     pool_begin(pool, "pinned");
     free_block = pool_take(pool, KIB);
@@ -281,7 +253,6 @@ FIXTURE_TEST(test_pinned_blocks_are_not_reused)
     assert_true(pool_take(pool, KIB) > pinned);
     assert_int_equal(pool_stats(pool).pinned, 2 * KIB);
     pool_end(pool);
-    bg_pool_destroy(pool);
 }
 
 /* ---- churn ---- */
@@ -323,7 +294,7 @@ FIXTURE_TEST(test_churn)
     enum { STEPS = 20000, BLOCKS = 64, RELEASED = 1024 };
     const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
     const int steps = getenv("BREAKGRAPH_TEST_SMALL") ? STEPS / 10 : STEPS;
-    bg_pool *pool = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
     block blocks[BLOCKS], released[RELEASED];
     int count = 0, released_count = 0;
     bool open = false, concurrent = false;
@@ -367,5 +338,4 @@ FIXTURE_TEST(test_churn)
         EXPECT_OK(bg__pool_check(pool));
     }
     assert_true(pool_stats(pool).reused > 0 && pool_stats(pool).pinned > 0);
-    bg_pool_destroy(pool);
 }

@@ -1,10 +1,7 @@
 /* Captures with a pool: graphs that lie in one place, and what captures take and give back. */
-#include "tests/support/test.h"
 #include "tests/support/runner/pool_graphs.h"
 
 #include <breakgraph/workspace.h>
-
-#include <string.h>
 
 BG_EAGER_OP(unlucky, BG_INOUT(x))
 {
@@ -15,11 +12,10 @@ BG_EAGER_OP(unlucky, BG_INOUT(x))
 
 FIXTURE_TEST(test_graphs_start_from_the_same_base)
 {
-    pool_graphs h;
     bg_graph_info large, small;
     size_t mapped, bytes = LARGEST * sizeof(float);
+    OWNED_POOL_GRAPHS(h);
 
-    pool_graphs_begin(&h);
     large = info_of(pool_graphs_add(&h, LARGEST, 1, f->stream));
     mapped = pool_stats(h.pool).mapped;
     small = info_of(pool_graphs_add(&h, LARGEST / 4, 2, f->stream));
@@ -32,14 +28,10 @@ FIXTURE_TEST(test_graphs_start_from_the_same_base)
     assert_true(pool_stats(h.pool).reused >= bytes);
     assert_true(pool_stats(h.pool).mapped - mapped < bytes); /* no more than its kept output, a page at most */
     assert_true(pool_stats(h.pool).in_use < 2 * bytes + bytes / 4 + 1024);
-    pool_expect(&h.passes[0].out, 22);
-    pool_expect(&h.passes[1].out, 44);
-    for (int i = 0; i < 4; i++) {
-        pool_fill(&h.passes[i % 2].out, -1);
-        EXPECT_OK(bg_replay(h.graphs[i % 2], f->stream));
-        pool_expect(&h.passes[i % 2].out, i % 2 ? 44 : 22);
-    }
-    pool_graphs_end(&h);
+    pool_graphs_expect(&h, 0);
+    pool_graphs_expect(&h, 1);
+    for (int i = 0; i < 4; i++)
+        pool_graphs_replay(&h, i % 2, f->stream);
 }
 
 static bg_status fail_at_break(bg_tensor *x, cudaStream_t stream)
@@ -51,81 +43,71 @@ static bg_status fail_at_break(bg_tensor *x, cudaStream_t stream)
 
 FIXTURE_TEST(test_failed_captures_give_all_back)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *aborted;
     bg_graph *graph;
     bg_pool_stats before;
     void *ptr;
-    pool_graphs h;
+    OWNED_POOL_GRAPHS(h);
 
-    pool_graphs_begin(&h);
     pool_graphs_add(&h, LARGEST, 1, f->stream);
     before = pool_stats(h.pool);
-    options.pool = h.pool;
     h.passes[1] = h.passes[0];
     h.passes[1].at_break = fail_at_break;
-    EXPECT_STATUS(bg_capture_forward(&graph, pool_pass, &h.passes[1], f->other, &options), BG_ERROR_OP);
+    EXPECT_STATUS(bg_capture_forward(&graph, pool_pass, &h.passes[1], f->other, CAPTURE_OPTIONS(.pool = h.pool)),
+                  BG_ERROR_OP);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
-    EXPECT_OK(bg_capture_begin(&aborted, f->other, &options));
+    EXPECT_OK(bg_capture_begin(&aborted, f->other, CAPTURE_OPTIONS(.pool = h.pool)));
     EXPECT_OK(bg_pool_alloc(h.pool, 1000, &ptr));
     assert_ptr_equal(ptr, h.passes[0].first);
     bg_capture_abort(aborted);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
-    EXPECT_STATUS(bg_capture_begin(&aborted, cudaStreamLegacy, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_capture_begin(&aborted, cudaStreamLegacy, CAPTURE_OPTIONS(.pool = h.pool)));
     EXPECT_OK(bg__pool_bucket_begin(h.pool, "open"));
     EXPECT_OK(bg__pool_bucket_end(h.pool, NULL)); /* none was left open */
     EXPECT_OK(bg__pool_check(h.pool));
     EXPECT_OK(bg_replay(h.graphs[0], f->stream)); /* after what the failed capture had launched */
-    pool_expect(&h.passes[0].out, 22);
-    pool_graphs_end(&h);
+    pool_graphs_expect(&h, 0);
 }
 
 FIXTURE_TEST(test_the_limit_in_a_capture)
 {
-    bg_pool_options pool_options = BG_POOL_OPTIONS_INIT;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     pool_sized s = {.count = N, .factor = 1, .x = f->x, .out = f->y};
-    bg_graph *graph, *large;
+    bg_graph *large;
+    OWNED_POOL(pool);
+    OWNED_GRAPH(graph);
 
-    pool_options.limit_bytes = (size_t)4 << 20;
-    EXPECT_OK(bg_pool_create(&s.pool, &pool_options));
+    EXPECT_OK(bg_pool_create(&pool, POOL_OPTIONS(.limit_bytes = (size_t)4 << 20)));
+    s.pool = pool;
     put(&f->x, 1);
     graph = pool_capture(&s, "small", f->stream);
-    options.pool = s.pool;
-    options.name = "tokens-4096";
     pool_more_scratch = (size_t)8 << 20;
-    EXPECT_STATUS(bg_capture_forward(&large, pool_pass, &s, f->stream, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("doubled#0");
+    EXPECT_FAILURE(
+        bg_capture_forward(&large, pool_pass, &s, f->stream, CAPTURE_OPTIONS(.pool = pool, .name = "tokens-4096")),
+        BG_ERROR_OUT_OF_MEMORY, "doubled#0");
     EXPECT_ERROR("bucket tokens-4096");
     EXPECT_ERROR("limit_bytes");
     pool_more_scratch = 0;
     put(&f->y, -1);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 22);
-    bg_graph_destroy(graph);
-    bg_pool_destroy(s.pool);
 }
 
 /* What a body asks for beyond what it had at capture is not the pool's, whose bucket is closed. */
 FIXTURE_TEST(test_more_scratch_in_a_replay)
 {
     bg_pool_stats before;
-    pool_graphs h;
-    pool_graphs_begin(&h);
+    OWNED_POOL_GRAPHS(h);
+
     pool_graphs_add(&h, LARGEST, 1, f->stream);
     pool_graphs_add(&h, LARGEST / 2, 3, f->stream);
     before = pool_stats(h.pool);
     pool_more_scratch = 4 * LARGEST * sizeof(float);
-    for (int i = 0; i < 4; i++) {
-        pool_fill(&h.passes[i % 2].out, -1);
-        EXPECT_OK(bg_replay(h.graphs[i % 2], f->stream));
-        pool_expect(&h.passes[i % 2].out, i % 2 ? 66 : 22);
-    }
+    for (int i = 0; i < 4; i++)
+        pool_graphs_replay(&h, i % 2, f->stream);
     pool_more_scratch = 0;
     assert_int_equal(pool_stats(h.pool).mapped, before.mapped);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
     assert_true(info_of(h.graphs[0]).bridge_bytes > info_of(h.graphs[0]).pool_bytes);
-    pool_graphs_end(&h);
 }
 
 /* Memory is mapped, and that of another pool unmapped, while the stream captures. */
@@ -134,22 +116,20 @@ FIXTURE_TEST(test_growth_in_each_mode)
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeGlobal,
                                                        cudaStreamCaptureModeRelaxed};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_pool *other = pool_make(POOL_RESERVE, 0);
+        bg_tensor kept = pool_keep(other, N), block = f->x;
         bg_capture *capture;
-        bg_graph *graph;
-        bg_tensor kept, block = f->x;
         size_t mapped;
+        OWNED_POOL(pool);
+        OWNED_GRAPH(graph);
 
-        kept = pool_keep(other, N);
-        options.pool = pool_make(POOL_RESERVE, 0);
-        options.mode = modes[i];
+        pool = pool_make(POOL_RESERVE, 0);
         put(&f->x, 3);
         put(&kept, 4);
-        EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
-        mapped = pool_stats(options.pool).mapped;
-        EXPECT_OK(bg_pool_alloc(options.pool, (size_t)5 << 20, &block.data));
-        assert_true(pool_stats(options.pool).mapped > mapped);
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_OPTIONS(.pool = pool, .mode = modes[i])));
+        mapped = pool_stats(pool).mapped;
+        EXPECT_OK(bg_pool_alloc(pool, (size_t)5 << 20, &block.data));
+        assert_true(pool_stats(pool).mapped > mapped);
         EXPECT_OK(BG_CALL(pool_scale, f->stream, .x = f->x, .y = block, .factor = 2));
         bg_pool_destroy(other);
         EXPECT_OK(BG_CALL(pool_scale, f->stream, .x = block, .y = f->y, .factor = 5));
@@ -158,21 +138,17 @@ FIXTURE_TEST(test_growth_in_each_mode)
         put(&f->x, 1);
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->y) == 10);
-        bg_graph_destroy(graph);
-        bg_pool_destroy(options.pool);
     }
 }
 
 /* A library's workspace that is first asked for in a capture, even one that fails, is no block of its bucket. */
 FIXTURE_TEST(test_workspaces_outlive_their_capture)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_pool *pool = pool_make(POOL_RESERVE, 0);
     bg_capture *capture;
     void *block, *workspaces[2], *again;
 
-    options.pool = pool;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_OPTIONS(.pool = pool)));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &block));
     for (int i = 0; i < 2; i++)
         EXPECT_OK(bg_workspace_in(&workspaces[i], pool, KIB, &workspaces[i]));
@@ -192,17 +168,15 @@ FIXTURE_TEST(test_workspaces_outlive_their_capture)
 FIXTURE_TEST(test_a_capture_in_an_open_bucket)
 {
     bg__bucket_figures figures;
-    pool_graphs h;
     void *first;
-    pool_graphs_begin(&h);
-    h.passes[0] =
-        (pool_sized){.pool = h.pool, .count = LARGEST, .factor = 1, .x = h.x, .out = pool_keep(h.pool, LARGEST)};
-    h.passes[1] =
-        (pool_sized){.pool = h.pool, .count = LARGEST, .factor = 3, .x = h.x, .out = pool_keep(h.pool, LARGEST)};
+    OWNED_POOL_GRAPHS(h);
+
+    h.passes[1] = *pool_graphs_next(&h, LARGEST, 3);
+    pool_graphs_next(&h, LARGEST, 1);
     EXPECT_OK(bg__pool_bucket_begin(h.pool, "tokens-64"));
     EXPECT_OK(bg_pool_alloc(h.pool, 1, &first));
     for (int i = 0; i < 2; i++)
-        h.graphs[h.count++] = pool_capture(&h.passes[i], "in a bucket", f->stream);
+        pool_graphs_capture(&h, f->stream);
     EXPECT_OK(bg__pool_bucket_end(h.pool, &figures));
     assert_int_equal(figures.bytes, info_of(h.graphs[1]).pool_bytes);
     assert_true(info_of(h.graphs[0]).pool_bytes < figures.bytes);
@@ -210,54 +184,40 @@ FIXTURE_TEST(test_a_capture_in_an_open_bucket)
     assert_true((char *)h.passes[0].first > (char *)first);
     for (int i = 0; i < 4; i++) {
         EXPECT_OK(bg_replay(h.graphs[i % 2], f->stream));
-        pool_expect(&h.passes[i % 2].out, i % 2 ? 66 : 22);
+        pool_graphs_expect(&h, i % 2);
     }
-    pool_graphs_end(&h);
 }
 
 FIXTURE_TEST(test_debug_modes)
 {
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
-    pool_graphs h;
-    pool_graphs_begin(&h);
+    OWNED_POOL_GRAPHS(h);
+
     pool_graphs_add(&h, LARGEST, 1, f->stream);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        pool_sized *s = &h.passes[h.count];
-        *s = (pool_sized){
-            .pool = h.pool, .count = LARGEST / 2, .factor = (float)(i + 2), .out = pool_keep(h.pool, LARGEST / 2)};
-        s->x = bg_tensor_1d(h.x.data, BG_F32, LARGEST / 2);
-        options.pool = h.pool;
-        options.debug = modes[i];
-        EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, s, f->stream, &options));
-        pool_expect(&s->out, 22 * (float)(i + 2));
+        pool_sized *s = pool_graphs_next(&h, LARGEST / 2, (float)(i + 2));
+        EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, s, f->stream,
+                                     CAPTURE_OPTIONS(.pool = h.pool, .debug = modes[i])));
+        pool_graphs_expect(&h, (int)i + 1);
     }
-    for (int i = 0; i < 8; i++) {
-        pool_fill(&h.passes[i % 4].out, -1);
-        EXPECT_OK(bg_replay(h.graphs[i % 4], f->stream));
-        pool_expect(&h.passes[i % 4].out, 22 * (float)(i % 4 + 1));
-    }
+    for (int i = 0; i < 8; i++)
+        pool_graphs_replay(&h, i % 4, f->stream);
     EXPECT_OK(bg__pool_check(h.pool));
-    pool_graphs_end(&h);
 }
 
 /* Nothing runs at capture; the first replay is the first pass. */
 FIXTURE_TEST(test_without_launching)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    pool_graphs h;
-    pool_graphs_begin(&h);
+    pool_sized *s;
+    OWNED_POOL_GRAPHS(h);
+
     pool_graphs_add(&h, LARGEST, 1, f->stream);
-    options.pool = h.pool;
-    options.launch_segments = false;
-    options.worker_threads = 2;
-    h.passes[1] =
-        (pool_sized){.pool = h.pool, .count = LARGEST, .factor = 3, .x = h.x, .out = pool_keep(h.pool, LARGEST)};
+    s = pool_graphs_next(&h, LARGEST, 3);
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
-    EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, &h.passes[1], f->stream, &options));
+    EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, s, f->stream,
+                                 CAPTURE_OPTIONS(.pool = h.pool, .launch_segments = false, .worker_threads = 2)));
     EXPECT_OK(bg_replay(h.graphs[1], f->stream));
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
-    pool_expect(&h.passes[0].out, 22);
-    pool_expect(&h.passes[1].out, 66);
-    pool_graphs_end(&h);
+    pool_graphs_expect(&h, 0);
+    pool_graphs_expect(&h, 1);
 }

@@ -1,38 +1,20 @@
 /* The memory pool: limits, releases that are none, what lives how long, and calls that fail. */
 #include "tests/support/runner/pool_support.h"
 
-#include <hostcuda/hostcuda.h>
 #include "memory/pool.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2"); /* a GPU's machine has what it has */
-
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
-#pragma weak hostcuda_count_live
 
 /* ---- releases that are none ---- */
 
 /* What bg_pool_release says on standard error. */
 static void expect_warning(bg_pool *pool, void *ptr, const char *warning)
 {
-    char said[400];
-    FILE *file = tmpfile();
-    int kept = dup(STDERR_FILENO);
+    const char *said;
     size_t in_use = pool_stats(pool).in_use;
-    assert_non_null(file);
-    assert_true(kept >= 0 && fflush(stderr) == 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    hold_errors();
     bg_pool_release(pool, ptr);
-    fflush(stderr);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    close(kept);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    fclose(file);
+    said = held_errors();
     assert_int_equal(pool_stats(pool).in_use, in_use);
     EXPECT_OK(bg__pool_check(pool));
     if (warning == NULL ? said[0] != '\0' : strstr(said, warning) == NULL)
@@ -41,7 +23,8 @@ static void expect_warning(bg_pool *pool, void *ptr, const char *warning)
 
 FIXTURE_TEST(test_what_cannot_be_released)
 {
-    bg_pool *pool = pool_make(RESERVE, 0), *other = pool_make(RESERVE, 0);
+    MADE_POOL(pool);
+    MADE_POOL(other);
     char *kept = pool_take(pool, KIB), *foreign = pool_take(other, KIB), *inner, *pinned;
 
     expect_warning(pool, NULL, NULL);
@@ -57,8 +40,6 @@ FIXTURE_TEST(test_what_cannot_be_released)
     expect_warning(pool, pinned + 4 * KIB, "is not a block");
     pool_end(pool);
     expect_warning(pool, inner, "belongs to a capture that has ended");
-    bg_pool_destroy(pool);
-    bg_pool_destroy(other);
 }
 
 /* ---- limits ---- */
@@ -67,10 +48,10 @@ FIXTURE_TEST(test_the_limit)
 {
     void *ptr = f;
     size_t page = pool_page();
-    bg_pool *pool = pool_make(RESERVE, 3 * page);
-    char *kept;
-    char text[64];
+    char *kept, text[64];
+    OWNED_POOL(pool);
 
+    pool = pool_make(RESERVE, 3 * page);
     kept = pool_take(pool, page);
     pool_begin(pool, "decode-64");
     (void)pool_take(pool, page);
@@ -87,19 +68,16 @@ FIXTURE_TEST(test_the_limit)
     assert_int_equal(pool_stats(pool).mapped, 2 * page);
     (void)pool_take(pool, page); /* the pool is as it was */
     pool_end(pool);
-    EXPECT_STATUS(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("outside the buckets");
+    EXPECT_FAILURE(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     pool_release(pool, kept);
     assert_ptr_equal(pool_take(pool, page), kept);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_the_reserve)
 {
     void *ptr = f;
-    bg_pool *pool = pool_make(RESERVE, 0);
-    EXPECT_STATUS(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("options.reserve_bytes");
+    MADE_POOL(pool);
+    EXPECT_FAILURE(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY, "options.reserve_bytes");
     EXPECT_ERROR("the limit is none");
     for (size_t less = 0; less < 300; less += 50)
         EXPECT_STATUS(bg_pool_alloc(pool, SIZE_MAX - less, &ptr), BG_ERROR_OUT_OF_MEMORY);
@@ -110,36 +88,31 @@ FIXTURE_TEST(test_the_reserve)
     pool_take(pool, RESERVE / 4);
     assert_int_equal(pool_stats(pool).mapped, RESERVE);
     pool_end(pool);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_arguments)
 {
-    bg_pool *pool = (bg_pool *)f;
-    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    bg_pool *none = (bg_pool *)f;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
     void *ptr;
-    EXPECT_STATUS(bg_pool_create(NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    options.struct_size = 1;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_POOL_OPTIONS_INIT");
-    assert_null(pool);
-    options = (bg_pool_options)BG_POOL_OPTIONS_INIT;
-    options.reserve_bytes = SIZE_MAX;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("reserve_bytes");
-    pool = pool_make(RESERVE, 0);
-    EXPECT_STATUS(bg_pool_alloc(NULL, 1, &ptr), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_alloc(pool, 1, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_get_stats(NULL, &stats), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_pool_get_stats(pool, NULL), BG_ERROR_INVALID_ARGUMENT);
+    MADE_POOL(pool);
+
+    EXPECT_INVALID(bg_pool_create(NULL, NULL));
+    EXPECT_FAILURE(bg_pool_create(&none, POOL_OPTIONS(.struct_size = 1)), BG_ERROR_INVALID_ARGUMENT,
+                   "BG_POOL_OPTIONS_INIT");
+    assert_null(none);
+    EXPECT_FAILURE(bg_pool_create(&none, POOL_OPTIONS(.reserve_bytes = SIZE_MAX)), BG_ERROR_INVALID_ARGUMENT,
+                   "reserve_bytes");
+    EXPECT_INVALID(bg_pool_alloc(NULL, 1, &ptr));
+    EXPECT_INVALID(bg_pool_alloc(pool, 1, NULL));
+    EXPECT_INVALID(bg_pool_get_stats(NULL, &stats));
+    EXPECT_INVALID(bg_pool_get_stats(pool, NULL));
     stats.struct_size = 2;
-    EXPECT_STATUS(bg_pool_get_stats(pool, &stats), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_pool_get_stats(pool, &stats));
     stats.struct_size = offsetof(bg_pool_stats, peak);
     stats.peak = 77;
     EXPECT_OK(bg_pool_get_stats(pool, &stats)); /* an older program's */
     assert_int_equal(stats.peak, 77);
-    bg_pool_destroy(pool);
 }
 
 /* ---- life ---- */
@@ -177,24 +150,17 @@ FIXTURE_TEST(test_references)
 FIXTURE_TEST(test_another_device)
 {
     void *ptr = f;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    OWNED_POOL(pool);
     cudaStream_t stream;
-    int devices = 0;
-    EXPECT_CUDA(cudaGetDeviceCount(&devices));
-    if (devices < 2) {
-        print_message("skipped: needs two devices\n");
-        skip();
-    }
+    OWNED_POOL(pool);
+
+    need_two_devices();
     pool = pool_make(RESERVE, 0);
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("cudaSetDevice(0)");
+    EXPECT_FAILURE(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT, "cudaSetDevice(0)");
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    options.pool = pool;
-    EXPECT_STATUS(bg_capture_begin(&capture, stream, &options), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the pool belongs to device 0");
+    EXPECT_FAILURE(bg_capture_begin(&capture, stream, CAPTURE_OPTIONS(.pool = pool)), BG_ERROR_INVALID_ARGUMENT,
+                   "the pool belongs to device 0");
     EXPECT_CUDA(cudaStreamDestroy(stream));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
@@ -202,15 +168,7 @@ FIXTURE_TEST(test_another_device)
 
 /* ---- calls that fail ---- */
 
-static int no_faults(void **state)
-{
-    if (hostcuda_fail)
-        assert_int_equal(hostcuda_fail(NULL), 0);
-    return fixture_teardown(state);
-}
-
 TESTS_ON_HOST_DEVICE("that calls fail on request");
-#define FAULT_TEST(name) TEST_F(name, fixture_setup, no_faults, fixture *f)
 
 FAULT_TEST(test_driver_calls_that_fail_at_create)
 {
@@ -226,13 +184,13 @@ FAULT_TEST(test_driver_calls_that_fail_at_create)
         char fault[100];
         bg_pool *pool;
         snprintf(fault, sizeof fault, "%s@1=800", calls[i]);
-        assert_int_equal(hostcuda_fail(fault), 0);
+        fail_calls(fault);
         EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_CUDA);
         assert_int_equal(hostcuda_faults(), 1);
         EXPECT_ERROR(calls[i]);
         EXPECT_ERROR("cudaErrorNotPermitted");
         assert_null(pool);
-        assert_int_equal(hostcuda_fail(NULL), 0);
+        fail_calls(NULL);
         assert_int_equal(hostcuda_count_live().blocks, live.blocks);
         assert_int_equal(hostcuda_count_live().events, live.events);
         assert_int_equal(free_device_memory(), before);
@@ -245,17 +203,15 @@ FAULT_TEST(test_what_a_device_lacks_at_create)
     bg_pool *pool = (bg_pool *)f;
     static const char *const unsupported[] = {"cuMemGetAllocationGranularity@1=CUDA_ERROR_NOT_SUPPORTED",
                                               "cuMemAddressReserve@1=CUDA_ERROR_NOT_SUPPORTED"};
-    bg_pool_options options = BG_POOL_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
-        assert_int_equal(hostcuda_fail(unsupported[i]), 0);
-        EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED);
-        EXPECT_ERROR("bg_pool_create: device 0 does not support virtual memory management");
+        fail_calls(unsupported[i]);
+        EXPECT_FAILURE(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED,
+                       "bg_pool_create: device 0 does not support virtual memory management");
         assert_null(pool);
-        assert_int_equal(hostcuda_fail(NULL), 0);
+        fail_calls(NULL);
     }
-    options.reserve_bytes = (size_t)1 << 60;
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("1152921504606846976 bytes of virtual addresses");
+    EXPECT_FAILURE(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = (size_t)1 << 60)), BG_ERROR_OUT_OF_MEMORY,
+                   "1152921504606846976 bytes of virtual addresses");
     EXPECT_ERROR("lower options.reserve_bytes");
     assert_null(pool);
 }
@@ -263,7 +219,7 @@ FAULT_TEST(test_what_a_device_lacks_at_create)
 /* A process may have fewer addresses than the device has memory: then a pool that asked for no size has fewer. */
 FAULT_TEST(test_fewer_addresses)
 {
-    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    static const char *const fault = "cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY";
     size_t whole, half, free_bytes, total;
     bg_pool *pool;
     void *ptr;
@@ -276,7 +232,7 @@ FAULT_TEST(test_fewer_addresses)
     EXPECT_OK(bg_pool_create(&pool, NULL));
     whole = pool->pages.bytes;
     bg_pool_destroy(pool);
-    assert_int_equal(hostcuda_fail("cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY"), 0);
+    fail_calls(fault);
     EXPECT_OK(bg_pool_create(&pool, NULL));
     assert_int_equal(hostcuda_faults(), 1);
     half = pool->pages.bytes;
@@ -285,11 +241,10 @@ FAULT_TEST(test_fewer_addresses)
     bg_pool_destroy(pool);
 
     /* One that asked has what it asked for, or nothing. */
-    options.reserve_bytes = whole;
-    assert_int_equal(hostcuda_fail("cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY"), 0);
-    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("lower options.reserve_bytes");
-    assert_int_equal(hostcuda_fail(NULL), 0);
+    fail_calls(fault);
+    EXPECT_FAILURE(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = whole)), BG_ERROR_OUT_OF_MEMORY,
+                   "lower options.reserve_bytes");
+    fail_calls(NULL);
 }
 
 FAULT_TEST(test_driver_calls_that_fail_in_growth)
@@ -307,14 +262,14 @@ FAULT_TEST(test_driver_calls_that_fail_in_growth)
         char fault[100];
         size_t left = free_device_memory();
         snprintf(fault, sizeof fault, "%s@1=CUDA_ERROR_OUT_OF_MEMORY", calls[i]);
-        assert_int_equal(hostcuda_fail(fault), 0);
+        fail_calls(fault);
         EXPECT_STATUS(bg_pool_alloc(pool, 2 * page, &ptr), BG_ERROR_OUT_OF_MEMORY);
         assert_int_equal(hostcuda_faults(), 1);
         EXPECT_ERROR(calls[i]);
         EXPECT_ERROR("bucket grows");
         EXPECT_ERROR("smaller sizes");
         assert_null(ptr);
-        assert_int_equal(hostcuda_fail(NULL), 0);
+        fail_calls(NULL);
         assert_int_equal(free_device_memory(), left); /* the half-made mapping is gone */
         assert_int_equal(pool_stats(pool).mapped, page * (i + 1));
         EXPECT_OK(bg__pool_check(pool));
@@ -337,8 +292,7 @@ FIXTURE_TEST(test_device_memory_runs_out)
     void *ptr = f, *small;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &small));
-    EXPECT_STATUS(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("outside the buckets");
+    EXPECT_FAILURE(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     EXPECT_OK(bg__pool_check(pool));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &ptr));
     bg_pool_destroy(pool);

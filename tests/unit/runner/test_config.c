@@ -1,5 +1,4 @@
 /* A runner's configuration: its checks, and its keys by text. */
-#include "tests/support/test.h"
 #include "tests/support/runner/config_support.h"
 
 #include "runner/config.h"
@@ -7,8 +6,6 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
 
@@ -17,116 +14,76 @@ static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
 static void expect_invalid(const bg_runner_config *config, const char *key)
 {
     bg_runner_config copy = fallback;
-    EXPECT_STATUS(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("runner configuration: ");
+    EXPECT_FAILURE(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT, "runner configuration: ");
     EXPECT_ERROR(key);
-    EXPECT_STATUS(bg__config_load(config, &copy), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__config_load(config, &copy));
     EXPECT_SAME_CONFIG(&copy, &fallback);
 }
 
 TEST(test_defaults)
 {
     bg_runner_config copy;
+    EXPECT_CONFIG(RUNNER_CONFIG(), &fallback);
     EXPECT_OK(bg__config_check(&fallback));
     EXPECT_OK(bg__config_load(&fallback, &copy));
-    assert_int_equal(copy.variants, 1);
-    assert_int_equal(copy.mode, BG_MODE_PIECEWISE);
-    assert_string_equal(copy.schedule, "powers");
-    assert_int_equal(copy.max_tokens, 512);
-    assert_int_equal(copy.max_query_len, 1);
-    assert_int_equal(copy.warmups, 1);
-    assert_true(copy.copy_inputs && !copy.lazy && copy.max_padding == 0 && copy.memory_limit == 0);
-    assert_int_equal(copy.debug, BG_DEBUG_FROM_ENV);
-    assert_null(copy.eager_ops);
-    EXPECT_STATUS(bg__config_check(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_CONFIG(&copy, RUNNER_CONFIG(.variants = 1));
+    EXPECT_INVALID(bg__config_check(NULL));
 }
 
-/* One field at a time holds each of these; the check names it. */
+/* One field at a time holds its lowest and highest value, and what lies below and above; the check names it. */
 TEST(test_int_fields)
 {
+#define FIELD(name) #name, offsetof(bg_runner_config, name)
     static const struct {
         const char *key;
         size_t offset;
-        int value;
-        bool valid;
+        int lowest, highest;
     } rows[] = {
-        {"mode", offsetof(bg_runner_config, mode), -1, false},
-        {"mode", offsetof(bg_runner_config, mode), 5, false},
-        {"mode", offsetof(bg_runner_config, mode), BG_MODE_FULL_AND_PIECEWISE, true},
-        {"max_tokens", offsetof(bg_runner_config, max_tokens), 0, false},
-        {"max_tokens", offsetof(bg_runner_config, max_tokens), -1, false},
-        {"max_tokens", offsetof(bg_runner_config, max_tokens), 1, true},
-        {"max_tokens", offsetof(bg_runner_config, max_tokens), 1 << 24, true},
-        {"max_tokens", offsetof(bg_runner_config, max_tokens), (1 << 24) + 1, false},
-        {"max_query_len", offsetof(bg_runner_config, max_query_len), 0, false},
-        {"max_query_len", offsetof(bg_runner_config, max_query_len), 512, true},
-        {"max_query_len", offsetof(bg_runner_config, max_query_len), 513, false},
-        {"warmups", offsetof(bg_runner_config, warmups), -1, false},
-        {"warmups", offsetof(bg_runner_config, warmups), 0, true},
-        {"warmups", offsetof(bg_runner_config, warmups), 101, false},
-        {"worker_threads", offsetof(bg_runner_config, worker_threads), -1, false},
-        {"worker_threads", offsetof(bg_runner_config, worker_threads), 64, true},
-        {"worker_threads", offsetof(bg_runner_config, worker_threads), 65, false},
-        {"variants", offsetof(bg_runner_config, variants), -1, false},
-        {"variants", offsetof(bg_runner_config, variants), 64, true},
-        {"variants", offsetof(bg_runner_config, variants), 65, false},
-        {"debug", offsetof(bg_runner_config, debug), -1, false},
-        {"debug", offsetof(bg_runner_config, debug), 6, false},
-        {"debug", offsetof(bg_runner_config, debug), BG_DEBUG_SYNC, true},
+        {FIELD(mode), BG_MODE_NONE, BG_MODE_FULL_AND_PIECEWISE},
+        {FIELD(max_tokens), 1, 1 << 24},
+        {FIELD(max_query_len), 1, 512},
+        {FIELD(warmups), 0, 100},
+        {FIELD(worker_threads), 0, 64},
+        {FIELD(variants), 0, 64},
+        {FIELD(debug), BG_DEBUG_FROM_ENV, BG_DEBUG_STEP},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bg_runner_config config = fallback;
-        memcpy((char *)&config + rows[i].offset, &rows[i].value, sizeof rows[i].value);
-        if (rows[i].valid)
+        const int lowest = rows[i].lowest, highest = rows[i].highest;
+        const int good[] = {lowest, highest - 1, highest}, bad[] = {-1, lowest - 1, highest + 1};
+        for (int k = 0; k < 3; k++) {
+            bg_runner_config config = fallback;
+            memcpy((char *)&config + rows[i].offset, &good[k], sizeof good[k]);
             EXPECT_OK(bg__config_check(&config));
-        else
+            memcpy((char *)&config + rows[i].offset, &bad[k], sizeof bad[k]);
             expect_invalid(&config, rows[i].key);
+        }
     }
 }
 
 TEST(test_other_fields)
 {
     static const double bad[] = {0.5, -1, INFINITY, -INFINITY, NAN, 0.999}, good[] = {0, 1, 1.25, 1e300};
-    bg_runner_config config = fallback;
     float memory[4];
     bg_tensor tensor = bg_tensor_1d(memory, BG_F32, 4);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        config.max_padding = bad[i];
-        expect_invalid(&config, "max_padding");
+        expect_invalid(RUNNER_CONFIG(.max_padding = bad[i]), "max_padding");
+        expect_invalid(RUNNER_CONFIG(.memory_fraction = bad[i] > 0 && bad[i] <= 1 ? -bad[i] : bad[i]),
+                       "memory_fraction");
     }
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        config.max_padding = good[i];
-        EXPECT_OK(bg__config_check(&config));
-    }
-    config.schedule = "1,2,513";
-    expect_invalid(&config, "schedule");
-    config.schedule = NULL;
-    expect_invalid(&config, "schedule");
-    config = fallback;
-    config.eager_ops = "rope#";
-    expect_invalid(&config, "eager_ops: \"rope#\"");
-    config.eager_ops = "";
-    EXPECT_OK(bg__config_check(&config));
-    config.eager_ops = "attention,!rope#1";
-    EXPECT_OK(bg__config_check(&config));
-    config.debug = BG_DEBUG_STEP;
-    EXPECT_OK(bg__config_check(&config));
-    config = fallback;
-    config.state_count = 1;
-    expect_invalid(&config, "state is NULL");
-    config.state = &tensor;
-    EXPECT_OK(bg__config_check(&config));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        EXPECT_OK(bg__config_check(RUNNER_CONFIG(.max_padding = good[i])));
+    EXPECT_OK(bg__config_check(RUNNER_CONFIG(.memory_fraction = 1)));
+    expect_invalid(RUNNER_CONFIG(.schedule = "1,2,513"), "schedule");
+    expect_invalid(RUNNER_CONFIG(.schedule = NULL), "schedule");
+    expect_invalid(RUNNER_CONFIG(.eager_ops = "rope#"), "eager_ops: \"rope#\"");
+    EXPECT_OK(bg__config_check(RUNNER_CONFIG(.eager_ops = "")));
+    EXPECT_OK(bg__config_check(RUNNER_CONFIG(.eager_ops = "attention,!rope#1", .debug = BG_DEBUG_STEP)));
+    expect_invalid(RUNNER_CONFIG(.state_count = 1), "state is NULL");
+    EXPECT_OK(bg__config_check(RUNNER_CONFIG(.state = &tensor, .state_count = 1)));
     tensor.rank = 9;
-    expect_invalid(&config, "state[0]");
+    expect_invalid(RUNNER_CONFIG(.state = &tensor, .state_count = 1), "state[0]");
     tensor = bg_tensor_1d(NULL, BG_F32, 4);
-    expect_invalid(&config, "state[0] has no memory");
-    config = fallback;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        config.memory_fraction = bad[i] > 0 && bad[i] <= 1 ? -bad[i] : bad[i];
-        expect_invalid(&config, "memory_fraction");
-    }
-    config.memory_fraction = 1;
-    EXPECT_OK(bg__config_check(&config));
+    expect_invalid(RUNNER_CONFIG(.state = &tensor, .state_count = 1), "state[0] has no memory");
 }
 
 TEST(test_query_lens)
@@ -147,25 +104,20 @@ TEST(test_query_lens)
         {"1,65", "max_query_len: element 2, \"65\", is above max_tokens, 64"},
         {"99999999999999999999", "is above max_tokens"},
     };
-    bg_runner_config config = fallback;
     int *lens, count;
-    config.max_tokens = 64;
-    config.max_query_len = -7; /* which is not read then */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        config.query_lens = rows[i].list;
+        const bg_runner_config *config =
+            RUNNER_CONFIG(.max_tokens = 64, .query_lens = rows[i].list, .max_query_len = -7); /* which is not read */
         if (rows[i].text == NULL)
-            EXPECT_OK(bg__config_check(&config));
+            EXPECT_OK(bg__config_check(config));
         else
-            expect_invalid(&config, rows[i].text);
+            expect_invalid(config, rows[i].text);
     }
-    config.query_lens = "1, 4,64";
-    EXPECT_OK(bg__query_lens_make(&config, &lens, &count));
+    EXPECT_OK(bg__query_lens_make(RUNNER_CONFIG(.max_tokens = 64, .query_lens = "1, 4,64"), &lens, &count));
     assert_int_equal(count, 3);
     assert_true(lens[0] == 1 && lens[1] == 4 && lens[2] == 64);
     free(lens);
-    config.query_lens = NULL;
-    config.max_query_len = 3;
-    EXPECT_OK(bg__query_lens_make(&config, &lens, &count));
+    EXPECT_OK(bg__query_lens_make(RUNNER_CONFIG(.max_tokens = 64, .max_query_len = 3), &lens, &count));
     assert_true(count == 1 && lens[0] == 3);
     free(lens);
 }
@@ -174,21 +126,17 @@ TEST(test_query_lens)
 TEST(test_set_query_lens)
 {
     char list[] = "1,4";
-    bg_runner_config config = fallback;
-    config.max_query_len = 2;
+    bg_runner_config config = *RUNNER_CONFIG(.max_query_len = 2);
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", list));
     list[0] = 'x'; /* it was copied */
-    assert_string_equal(config.query_lens, "1,4");
-    assert_int_equal(config.max_query_len, 2);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.query_lens = "1,4", .max_query_len = 2));
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "2,3"));
     assert_string_equal(config.query_lens, "2,3");
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", " 5 "));
-    assert_null(config.query_lens);
-    assert_int_equal(config.max_query_len, 5);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.max_query_len = 5));
     EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "1,4"));
     bg_runner_config_clear(&config);
-    assert_null(config.query_lens);
-    assert_int_equal(config.max_query_len, 5);
+    EXPECT_CONFIG(&config, RUNNER_CONFIG(.max_query_len = 5));
     config.query_lens = "6,7";
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     bg_runner_config_clear(&config);
@@ -198,25 +146,18 @@ TEST(test_set_query_lens)
 /* A program built against the first version of the header. */
 TEST(test_older)
 {
-    bg_runner_config config = fallback, copy;
-    config.struct_size = offsetof(bg_runner_config, worker_threads);
-    config.worker_threads = config.variants = -7; /* what lies behind its struct */
-    config.query_lens = "rubbish";
-    config.max_tokens = 64;
+    bg_runner_config config = *RUNNER_CONFIG(.struct_size = offsetof(bg_runner_config, worker_threads),
+                                             .max_tokens = 64, .worker_threads = -7, .variants = -7,
+                                             .query_lens = "rubbish"), /* what lies behind its struct */
+        copy;
     EXPECT_OK(bg__config_load(&config, &copy));
-    assert_int_equal(copy.struct_size, sizeof copy);
-    assert_int_equal(copy.max_tokens, 64);
-    assert_int_equal(copy.worker_threads, 0);
-    assert_null(copy.query_lens);
-    assert_int_equal(copy.variants, 1);
-    EXPECT_STATUS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size");
+    EXPECT_CONFIG(&copy, RUNNER_CONFIG(.max_tokens = 64, .variants = 1));
+    EXPECT_FAILURE(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     config.struct_size--;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_RUNNER_CONFIG_INIT");
+    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
     config.struct_size = (size_t)-1;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg__config_check(&config));
+    EXPECT_INVALID(bg_runner_config_set(&config, "warmups", "2"));
 }
 
 /* ---- text ---- */
@@ -224,13 +165,11 @@ TEST(test_older)
 /* The default texts give the defaults, whatever was there before; every variable is the key in upper case. */
 TEST(test_keys)
 {
-    bg_runner_config config = fallback;
-    config.mode = BG_MODE_FULL, config.schedule = "atom", config.eager_ops = "x", config.debug = BG_DEBUG_OPS;
-    config.query_lens = "1,2";
-    config.max_tokens = config.max_query_len = config.warmups = config.worker_threads = config.variants = 3;
-    config.level = BG_LEVEL_ONCE, config.compile_sizes = "4";
-    config.max_padding = 2, config.memory_limit = 9, config.memory_fraction = 0.5, config.lazy = true,
-    config.copy_inputs = false;
+    bg_runner_config config =
+        *RUNNER_CONFIG(.mode = BG_MODE_FULL, .schedule = "atom", .eager_ops = "x", .debug = BG_DEBUG_OPS,
+                       .query_lens = "1,2", .max_tokens = 3, .max_query_len = 3, .warmups = 3, .worker_threads = 3,
+                       .variants = 3, .level = BG_LEVEL_ONCE, .compile_sizes = "4", .max_padding = 2, .memory_limit = 9,
+                       .memory_fraction = 0.5, .lazy = true, .copy_inputs = false);
     assert_int_equal(bg__config_key_count, 16);
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
@@ -243,41 +182,36 @@ TEST(test_keys)
         assert_true(i == 0 || bg__config_keys[i - 1].offset < key->offset);
     }
     bg_runner_config_clear(&config);
-    assert_string_equal(config.schedule, fallback.schedule);
-    config.schedule = fallback.schedule; /* the same text elsewhere */
-    EXPECT_SAME_CONFIG(&config, &fallback);
+    EXPECT_CONFIG(&config, &fallback);
 }
 
 TEST(test_set)
 {
-    bg_runner_config config = fallback;
     char pattern[] = "rope,!rope#1";
-    EXPECT_OK(bg_runner_config_set(&config, "mode", "full_decode_only"));
-    EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2,4,8"));
-    EXPECT_OK(bg_runner_config_set(&config, "max_tokens", "8"));
-    EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "3"));
-    EXPECT_OK(bg_runner_config_set(&config, "warmups", "0"));
-    EXPECT_OK(bg_runner_config_set(&config, "max_padding", "1.5e0"));
-    EXPECT_OK(bg_runner_config_set(&config, "eager_ops", pattern));
-    EXPECT_OK(bg_runner_config_set(&config, "lazy", "1"));
-    EXPECT_OK(bg_runner_config_set(&config, "copy_inputs", "false"));
-    EXPECT_OK(bg_runner_config_set(&config, "memory_limit", "3M"));
-    EXPECT_OK(bg_runner_config_set(&config, "debug", "sync"));
-    EXPECT_OK(bg_runner_config_set(&config, "worker_threads", "4"));
-    EXPECT_OK(bg_runner_config_set(&config, "variants", "2"));
+    const char *const texts[][2] = {
+        {"mode", "full_decode_only"},
+        {"schedule", "1,2,4,8"},
+        {"max_tokens", "8"},
+        {"max_query_len", "3"},
+        {"warmups", "0"},
+        {"max_padding", "1.5e0"},
+        {"eager_ops", pattern},
+        {"lazy", "1"},
+        {"copy_inputs", "false"},
+        {"memory_limit", "3M"},
+        {"debug", "sync"},
+        {"worker_threads", "4"},
+        {"variants", "2"},
+    };
+    bg_runner_config config = fallback;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        EXPECT_OK(bg_runner_config_set(&config, texts[i][0], texts[i][1]));
     memset(pattern, 'x', sizeof pattern - 1); /* it was copied */
-    assert_int_equal(config.mode, BG_MODE_FULL_DECODE_ONLY);
-    assert_string_equal(config.schedule, "1,2,4,8");
-    assert_int_equal(config.max_tokens, 8);
-    assert_int_equal(config.max_query_len, 3);
-    assert_int_equal(config.warmups, 0);
-    assert_true(config.max_padding == 1.5);
-    assert_string_equal(config.eager_ops, "rope,!rope#1");
-    assert_true(config.lazy && !config.copy_inputs);
-    assert_int_equal(config.memory_limit, 3 << 20);
-    assert_int_equal(config.debug, BG_DEBUG_SYNC);
-    assert_int_equal(config.worker_threads, 4);
-    assert_int_equal(config.variants, 2);
+    EXPECT_CONFIG(&config,
+                  RUNNER_CONFIG(.mode = BG_MODE_FULL_DECODE_ONLY, .schedule = "1,2,4,8", .max_tokens = 8,
+                                .max_query_len = 3, .warmups = 0, .max_padding = 1.5, .eager_ops = "rope,!rope#1",
+                                .lazy = true, .copy_inputs = false, .memory_limit = 3 << 20, .debug = BG_DEBUG_SYNC,
+                                .worker_threads = 4, .variants = 2));
     EXPECT_OK(bg__config_check(&config));
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "vllm")); /* in place of a string of its own */
     assert_string_equal(config.schedule, "vllm");
@@ -334,15 +268,14 @@ TEST(test_lazy)
     } rows[] = {{"no", BG_LAZY_NO},      {"on-demand", BG_LAZY_ON_DEMAND}, {"background", BG_LAZY_BACKGROUND},
                 {"false", BG_LAZY_NO},   {"true", BG_LAZY_ON_DEMAND},      {"0", BG_LAZY_NO},
                 {"1", BG_LAZY_ON_DEMAND}};
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_runner_config config = fallback;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         EXPECT_OK(bg_runner_config_set(&config, "lazy", rows[i].text));
         assert_int_equal(config.lazy, rows[i].lazy);
     }
     config.lazy = BG_LAZY_BACKGROUND + 1;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("lazy is 3, which is not a bg_lazy");
+    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "lazy is 3, which is not a bg_lazy");
 }
 
 TEST(test_refused)
@@ -400,20 +333,20 @@ TEST(test_refused)
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     before = config;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        EXPECT_STATUS(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR(rows[i].key);
+        EXPECT_FAILURE(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT,
+                       rows[i].key);
         EXPECT_ERROR(rows[i].text);
         EXPECT_SAME_CONFIG(&config, &before);
     }
-    EXPECT_STATUS(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no key \"max_token\" (did you mean max_tokens?)");
-    EXPECT_STATUS(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no key \"speed\"; the keys are: mode, schedule, max_tokens,");
+    EXPECT_FAILURE(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND,
+                   "no key \"max_token\" (did you mean max_tokens?)");
+    EXPECT_FAILURE(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND,
+                   "no key \"speed\"; the keys are: mode, schedule, max_tokens,");
     EXPECT_ERROR("worker_threads, variants");
     EXPECT_STATUS(bg_runner_config_set(&config, "", "1"), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_runner_config_set(&config, NULL, "1"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(&config, "lazy", NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_set(NULL, "lazy", "1"), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_config_set(&config, NULL, "1"));
+    EXPECT_INVALID(bg_runner_config_set(&config, "lazy", NULL));
+    EXPECT_INVALID(bg_runner_config_set(NULL, "lazy", "1"));
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2");
     bg_runner_config_clear(&config);

@@ -1,14 +1,8 @@
 /* A runner's configuration from a JSON file; and the page that describes it. */
-#include "tests/support/test.h"
 #include "tests/support/runner/config_support.h"
 
 #include "runner/config.h"
 
-#include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
@@ -42,18 +36,22 @@ static void read_ok(bg_runner_config *config, const char *json)
 }
 
 /* Refused, with the file and text; the configuration is as it was. */
-static void refuse(const char *json, bg_status status, const char *text)
+static void refuse_as(const char *json, bg_status status, const char *text)
 {
     bg_runner_config config = fallback, before;
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2,3"));
     before = config;
     write_bytes(json, strlen(json));
-    EXPECT_STATUS(bg_runner_config_read(&config, path), status);
-    EXPECT_ERROR(path);
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), status, path);
     EXPECT_ERROR(text);
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2,3");
     bg_runner_config_clear(&config);
+}
+
+static void refuse(const char *json, const char *text)
+{
+    refuse_as(json, BG_ERROR_INVALID_ARGUMENT, text);
 }
 
 TEST(test_read)
@@ -65,18 +63,11 @@ TEST(test_read)
                      " \"max_query_len\": 4, \"warmups\": 2, \"max_padding\": 1.3, \"eager_ops\": \"rope,!rope#1\",\n"
                      " \"lazy\": true, \"copy_inputs\": false, \"memory_limit\": 8589934592, \"debug\": \"ops\",\n"
                      " \"worker_threads\": 8, \"variants\": 3}\n");
-    assert_int_equal(config.mode, BG_MODE_FULL_AND_PIECEWISE);
-    assert_string_equal(config.schedule, "1,2,4,1000");
-    assert_int_equal(config.max_tokens, 2048);
-    assert_int_equal(config.max_query_len, 4);
-    assert_int_equal(config.warmups, 2);
-    assert_true(config.max_padding == 1.3);
-    assert_string_equal(config.eager_ops, "rope,!rope#1");
-    assert_true(config.lazy && !config.copy_inputs);
-    assert_int_equal(config.memory_limit, (size_t)8 << 30);
-    assert_int_equal(config.debug, BG_DEBUG_OPS);
-    assert_int_equal(config.worker_threads, 8);
-    assert_int_equal(config.variants, 3);
+    EXPECT_CONFIG(&config,
+                  RUNNER_CONFIG(.mode = BG_MODE_FULL_AND_PIECEWISE, .schedule = "1,2,4,1000", .max_tokens = 2048,
+                                .max_query_len = 4, .warmups = 2, .max_padding = 1.3, .eager_ops = "rope,!rope#1",
+                                .lazy = true, .copy_inputs = false, .memory_limit = (size_t)8 << 30,
+                                .debug = BG_DEBUG_OPS, .worker_threads = 8, .variants = 3));
     EXPECT_OK(bg__config_check(&config));
     /* What a later file does not name stays. */
     read_ok(&config, "{\"schedule\": \"atom\", \"memory_limit\": \"512K\"}");
@@ -101,83 +92,78 @@ TEST(test_syntax)
 {
     const char zero[] = "{\"warmups\": 2}\0{";
     bg_runner_config config = fallback;
-    refuse("", BG_ERROR_INVALID_ARGUMENT, "near line 1, column 1: this is not JSON");
-    refuse("{\n  \"warmups\": 2,\n  \"lazy\": tru\n}", BG_ERROR_INVALID_ARGUMENT, "near line 3, column 11");
-    refuse("{\"warmups\": 2", BG_ERROR_INVALID_ARGUMENT, "not JSON");
-    refuse("{\"warmups\": 2,}", BG_ERROR_INVALID_ARGUMENT, "near line 1, column 1");
-    refuse("{\"warmups\": 2}\n x", BG_ERROR_INVALID_ARGUMENT, "near line 2, column 2: this is not JSON: \" x\"");
-    refuse("{\"warmups\": 2} {}", BG_ERROR_INVALID_ARGUMENT, "line 1, column 16");
-    refuse("{'warmups': 2}", BG_ERROR_INVALID_ARGUMENT, "not JSON");
-    refuse("[1]", BG_ERROR_INVALID_ARGUMENT, "does not hold an object");
-    refuse("7", BG_ERROR_INVALID_ARGUMENT, "does not hold an object");
-    refuse("{\"schedule\": \"powers\\u0000x\"}", BG_ERROR_INVALID_ARGUMENT, "zero byte");
+    refuse("", "near line 1, column 1: this is not JSON");
+    refuse("{\n  \"warmups\": 2,\n  \"lazy\": tru\n}", "near line 3, column 11");
+    refuse("{\"warmups\": 2", "not JSON");
+    refuse("{\"warmups\": 2,}", "near line 1, column 1");
+    refuse("{\"warmups\": 2}\n x", "near line 2, column 2: this is not JSON: \" x\"");
+    refuse("{\"warmups\": 2} {}", "line 1, column 16");
+    refuse("{'warmups': 2}", "not JSON");
+    refuse("[1]", "does not hold an object");
+    refuse("7", "does not hold an object");
+    refuse("{\"schedule\": \"powers\\u0000x\"}", "zero byte");
     write_bytes(zero, sizeof zero);
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("zero byte");
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "zero byte");
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
 TEST(test_keys)
 {
-    refuse("{\"warmups\": 2, \"warmups\": 2}", BG_ERROR_INVALID_ARGUMENT, "the key \"warmups\" appears twice");
-    refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\" (did you mean warmups?)");
-    refuse("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\" (did you mean warmups?)");
-    refuse("{\"speed\": 2}", BG_ERROR_NOT_FOUND, "there is no key \"speed\"; the keys are: mode,");
-    refuse("{\"\": 2}", BG_ERROR_NOT_FOUND, "no key \"\"");
-    refuse("{\"a\": {\"b\": [1]}}", BG_ERROR_NOT_FOUND, "no key \"a\"");
+    refuse("{\"warmups\": 2, \"warmups\": 2}", "the key \"warmups\" appears twice");
+    refuse_as("{\"warmup\": 2}", BG_ERROR_NOT_FOUND,
+              "key \"warmup\": there is no key \"warmup\" (did you mean warmups?)");
+    refuse_as("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\" (did you mean warmups?)");
+    refuse_as("{\"speed\": 2}", BG_ERROR_NOT_FOUND, "there is no key \"speed\"; the keys are: mode,");
+    refuse_as("{\"\": 2}", BG_ERROR_NOT_FOUND, "no key \"\"");
+    refuse_as("{\"a\": {\"b\": [1]}}", BG_ERROR_NOT_FOUND, "no key \"a\"");
 }
 
 TEST(test_values)
 {
-    refuse("{\"mode\": 2}", BG_ERROR_INVALID_ARGUMENT, "key \"mode\": mode is a number; write a string");
-    refuse("{\"mode\": null}", BG_ERROR_INVALID_ARGUMENT, "mode is null; write a string");
-    refuse("{\"mode\": \"fast\"}", BG_ERROR_INVALID_ARGUMENT, "mode is \"fast\"; allowed are none");
-    refuse("{\"debug\": true}", BG_ERROR_INVALID_ARGUMENT, "debug is a boolean; write a string");
-    refuse("{\"max_tokens\": \"512\"}", BG_ERROR_INVALID_ARGUMENT, "max_tokens is a string; write a number");
-    refuse("{\"max_tokens\": 1.5}", BG_ERROR_INVALID_ARGUMENT, "max_tokens is \"1.5\"");
-    refuse("{\"max_tokens\": -3}", BG_ERROR_INVALID_ARGUMENT, "max_tokens is \"-3\"");
-    refuse("{\"max_tokens\": 1e400}", BG_ERROR_INVALID_ARGUMENT, "key \"max_tokens\": the number inf is too large");
-    refuse("{\"memory_limit\": 9007199254740994}", BG_ERROR_INVALID_ARGUMENT, "too large");
-    refuse("{\"memory_limit\": \"1X\"}", BG_ERROR_INVALID_ARGUMENT, "memory_limit is \"1X\"");
-    refuse("{\"memory_limit\": [1]}", BG_ERROR_INVALID_ARGUMENT, "memory_limit is an array");
-    refuse("{\"max_padding\": 0.5}", BG_ERROR_INVALID_ARGUMENT, "max_padding is \"0.5\"");
-    refuse("{\"lazy\": 1}", BG_ERROR_INVALID_ARGUMENT, "lazy is a number; write true, false or a string");
-    refuse("{\"lazy\": \"later\"}", BG_ERROR_INVALID_ARGUMENT, "lazy is \"later\"; allowed are no, on-demand");
-    refuse("{\"copy_inputs\": \"true\"}", BG_ERROR_INVALID_ARGUMENT, "copy_inputs is a string; write true or false");
-    refuse("{\"schedule\": 4}", BG_ERROR_INVALID_ARGUMENT, "schedule is a number; write a string or an array");
-    refuse("{\"schedule\": {}}", BG_ERROR_INVALID_ARGUMENT, "schedule is an object");
-    refuse("{\"schedule\": []}", BG_ERROR_INVALID_ARGUMENT, "schedule is empty");
-    refuse("{\"schedule\": [1, \"2\"]}", BG_ERROR_INVALID_ARGUMENT, "key \"schedule\": element 2 is not a number");
-    refuse("{\"schedule\": [4, 2]}", BG_ERROR_INVALID_ARGUMENT, "element 2, \"2\", is below");
-    refuse("{\"schedule\": [1, 2.5]}", BG_ERROR_INVALID_ARGUMENT, "element 2, \"2.5\", is not a whole number");
-    refuse("{\"eager_ops\": \"a b\"}", BG_ERROR_INVALID_ARGUMENT, "eager_ops: \"a b\" is not a pattern");
+    refuse("{\"mode\": 2}", "key \"mode\": mode is a number; write a string");
+    refuse("{\"mode\": null}", "mode is null; write a string");
+    refuse("{\"mode\": \"fast\"}", "mode is \"fast\"; allowed are none");
+    refuse("{\"debug\": true}", "debug is a boolean; write a string");
+    refuse("{\"max_tokens\": \"512\"}", "max_tokens is a string; write a number");
+    refuse("{\"max_tokens\": 1.5}", "max_tokens is \"1.5\"");
+    refuse("{\"max_tokens\": -3}", "max_tokens is \"-3\"");
+    refuse("{\"max_tokens\": 1e400}", "key \"max_tokens\": the number inf is too large");
+    refuse("{\"memory_limit\": 9007199254740994}", "too large");
+    refuse("{\"memory_limit\": \"1X\"}", "memory_limit is \"1X\"");
+    refuse("{\"memory_limit\": [1]}", "memory_limit is an array");
+    refuse("{\"max_padding\": 0.5}", "max_padding is \"0.5\"");
+    refuse("{\"lazy\": 1}", "lazy is a number; write true, false or a string");
+    refuse("{\"lazy\": \"later\"}", "lazy is \"later\"; allowed are no, on-demand");
+    refuse("{\"copy_inputs\": \"true\"}", "copy_inputs is a string; write true or false");
+    refuse("{\"schedule\": 4}", "schedule is a number; write a string or an array");
+    refuse("{\"schedule\": {}}", "schedule is an object");
+    refuse("{\"schedule\": []}", "schedule is empty");
+    refuse("{\"schedule\": [1, \"2\"]}", "key \"schedule\": element 2 is not a number");
+    refuse("{\"schedule\": [4, 2]}", "element 2, \"2\", is below");
+    refuse("{\"schedule\": [1, 2.5]}", "element 2, \"2.5\", is not a whole number");
+    refuse("{\"eager_ops\": \"a b\"}", "eager_ops: \"a b\" is not a pattern");
     /* All or nothing, where the last of them is wrong. */
-    refuse("{\"schedule\": \"atom\", \"eager_ops\": \"x\", \"warmups\": 9, \"variants\": 99}",
-           BG_ERROR_INVALID_ARGUMENT, "variants is \"99\"");
+    refuse("{\"schedule\": \"atom\", \"eager_ops\": \"x\", \"warmups\": 9, \"variants\": 99}", "variants is \"99\"");
 }
 
 TEST(test_files)
 {
     bg_runner_config config = fallback;
-    char *large = malloc((1 << 20) + 1);
-    assert_non_null(large);
-    memset(large, ' ', (1 << 20) + 1);
+    static char large[(1 << 20) + 1];
+    memset(large, ' ', sizeof large);
     large[0] = '{', large[1] = '}';
     write_bytes(large, 1 << 20);
     EXPECT_OK(bg_runner_config_read(&config, path));
-    write_bytes(large, (1 << 20) + 1);
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("larger than 1048576 bytes");
-    free(large);
-    EXPECT_STATUS(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO);
-    EXPECT_ERROR("/nowhere/runner.json cannot be read: No such file");
-    EXPECT_STATUS(bg_runner_config_read(&config, "/"), BG_ERROR_IO);
-    EXPECT_ERROR("/ cannot be read: it is a directory, not a file; name a regular file");
-    EXPECT_STATUS(bg_runner_config_read(&config, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_config_read(NULL, path), BG_ERROR_INVALID_ARGUMENT);
+    write_bytes(large, sizeof large);
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "larger than 1048576 bytes");
+    EXPECT_FAILURE(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO,
+                   "/nowhere/runner.json cannot be read: No such file");
+    EXPECT_FAILURE(bg_runner_config_read(&config, "/"), BG_ERROR_IO,
+                   "/ cannot be read: it is a directory, not a file; name a regular file");
+    EXPECT_INVALID(bg_runner_config_read(&config, NULL));
+    EXPECT_INVALID(bg_runner_config_read(NULL, path));
     config.struct_size = 8;
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size is 8");
+    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "struct_size is 8");
 }
 
 /* ---- docs/runner-config.md ---- */

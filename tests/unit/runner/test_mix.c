@@ -1,33 +1,18 @@
 /* The mix of batches that a runner has run: what is counted, where, and what its JSON says. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
 
 #include "runner/runner.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void run(fixture *f, const runner_model *m, bg_batch batch)
 {
-    EXPECT_OK(bg_runner_run(m->runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m->runner, batch));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-}
-
-static bg_batch decode_batch(int requests, int query_len)
-{
-    return (bg_batch){
-        .tokens = requests * query_len, .requests = requests, .max_query_len = query_len, .uniform_decode = true};
 }
 
 FIXTURE_TEST(test_sizes)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.query_lens = "1,4"));
 
-    config.query_lens = "1,4";
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
     for (int i = 0; i < 3; i++)
         run(f, &m, mixed_batch(4));
     run(f, &m, decode_batch(4, 1));
@@ -41,7 +26,6 @@ FIXTURE_TEST(test_sizes)
     assert_int_equal(bg_runner_batches(m.runner, 0, 6), 1);
     assert_int_equal(bg_runner_batches(m.runner, 0, 0), 2); /* above max_tokens */
     assert_int_equal(bg_runner_batches(m.runner, 4, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 /* Reports are written while the runner runs: what they take grows with the sizes that came, not with max_tokens. */
@@ -65,32 +49,24 @@ TEST(test_few_sizes)
 
 FIXTURE_TEST(test_no_such_size)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
     run(f, &m, mixed_batch(4));
     assert_int_equal(bg_runner_batches(NULL, 0, 4), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, -1), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, TOKENS_MAX + 1), 0);
     assert_int_equal(bg_runner_batches(m.runner, 2, 4), 0);
     assert_int_equal(bg_runner_batches(m.runner, -1, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 /* A batch that fails has not run. */
 FIXTURE_TEST(test_failed)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-    bg_batch batch = mixed_batch(4);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
     m.body_status = BG_ERROR_OP;
-    assert_int_not_equal(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_OK);
+    assert_int_not_equal(run_bare(m.runner, mixed_batch(4)), BG_OK);
     assert_int_equal(bg_runner_batches(m.runner, 0, 4), 0);
-    bg_runner_destroy(m.runner);
 }
 
 static double number_in(const cJSON *object, const char *name)
@@ -104,19 +80,17 @@ static double number_in(const cJSON *object, const char *name)
 /* What bg_runner_print_json prints. */
 static cJSON *printed(const bg_runner *runner)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    cJSON *root;
-
-    assert_non_null(out);
-    bg_runner_print_json(runner, out);
-    assert_int_equal(fclose(out), 0);
-    root = cJSON_Parse(text);
+    OWNED_TEXT(text, runner, bg_runner_print_json);
+    cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
-    free(text);
     return root;
 }
+
+static void delete_json(cJSON **root)
+{
+    cJSON_Delete(*root);
+}
+#define PRINTED(name, runner) __attribute__((cleanup(delete_json))) cJSON *name = printed(runner)
 
 static bool veto_five(void *user, const bg_batch *batch, const char **why)
 {
@@ -141,19 +115,14 @@ static void expect_size(const cJSON *sizes, int index, const double *expected)
 
 FIXTURE_TEST(test_json)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
     const cJSON *family;
-    cJSON *root;
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.veto = veto_five));
 
-    config.veto = veto_five;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
     run(f, &m, mixed_batch(3));
     run(f, &m, mixed_batch(7));
     run(f, &m, mixed_batch(5));
     run(f, &m, mixed_batch(20));
-    root = printed(m.runner);
+    PRINTED(root, m.runner);
     assert_true(number_in(root, "batches") == 4);
     assert_true(number_in(root, "replayed") == 2);
     assert_true(number_in(root, "rows") == 10);
@@ -167,8 +136,6 @@ FIXTURE_TEST(test_json)
     expect_size(cJSON_GetObjectItem(family, "batches"), 3, (double[]){20, 1, 0});
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "sizes")), 2);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "buckets")), 2);
-    cJSON_Delete(root);
-    bg_runner_destroy(m.runner);
 }
 
 /* Decode batches are a family only where they have buckets of their own. */
@@ -176,57 +143,42 @@ FIXTURE_TEST(test_families)
 {
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_DECODE_ONLY};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        runner_model m = {0};
-        bg_runner_config config = runner_model_config(&m);
         const cJSON *families;
-        cJSON *root;
-
-        config.mode = modes[i];
-        runner_model_open(f, &m, &config);
+        OPENED_RUNNER_MODEL(m, f, CONFIG(.mode = modes[i]));
         run(f, &m, decode_batch(4, 1));
         run(f, &m, mixed_batch(4));
-        root = printed(m.runner);
+        PRINTED(root, m.runner);
         families = cJSON_GetObjectItem(root, "families");
         assert_int_equal(cJSON_GetArraySize(families), i == 0 ? 1 : 2);
         assert_true(number_in(cJSON_GetArrayItem(families, 0), "query_len") == 0);
         expect_size(cJSON_GetObjectItem(cJSON_GetArrayItem(families, 0), "batches"), 0,
                     i == 0 ? (double[]){4, 2, 2} : (double[]){4, 1, 1}); /* none is captured */
         assert_true(i == 0 || number_in(cJSON_GetArrayItem(families, 1), "query_len") == 1);
-        cJSON_Delete(root);
-        bg_runner_destroy(m.runner);
     }
 }
 
 /* The bucket has to hold what the largest batch of all ranks has. */
 FIXTURE_TEST(test_across_ranks)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
-    cJSON *root;
+    OWNED_RUNNER_MODEL(m);
 
-    config.pad_across_ranks = to_six;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG(.pad_across_ranks = to_six));
     run(f, &m, mixed_batch(2));
     assert_int_equal(bg_runner_batches(m.runner, 0, 2), 0);
     assert_int_equal(bg_runner_batches(m.runner, 0, 6), 1);
-    root = printed(m.runner);
+    PRINTED(root, m.runner);
     assert_true(number_in(root, "padding_rows") == 14);
     assert_true(number_in(root, "rank_rows") == 4);
-    cJSON_Delete(root);
-    bg_runner_destroy(m.runner);
 }
 
 /* Reports are written again after 1, 2, 4, ... batches, and after each BG__MIX_MANY. */
 FIXTURE_TEST(test_times)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
     const bg_batch batch = mixed_batch(3);
     const bg__mix_run eager = {.reason = BG_REASON_VETO, .tokens = 3, .padded_tokens = 3};
     int times = 0;
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
     for (int i = 0; i < 1000; i++)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10);
@@ -234,5 +186,4 @@ FIXTURE_TEST(test_times)
     for (int i = 1000; i < 3 * BG__MIX_MANY; i++)
         times += bg__mix_count(m.runner, &batch, &eager);
     assert_int_equal(times, 10 + 7 + 2); /* up to 2^16, twice and three times that */
-    bg_runner_destroy(m.runner);
 }

@@ -1,27 +1,19 @@
 /* What the modes mean, how ops lower them, and what buckets are called. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include "runner/runner.h"
 
 #include <limits.h>
-#include <string.h>
 
-BG_OP(modes_any)
-{
-    return BG_OK;
-}
-BG_OP(modes_uniform)
-{
-    return BG_OK;
-}
-BG_EAGER_OP(modes_single)
-{
-    return BG_OK;
-}
-BG_OP(modes_never)
-{
-    return BG_OK;
-}
+#define IDLE_OP(define, name)                                                                                          \
+    define(name)                                                                                                       \
+    {                                                                                                                  \
+        return BG_OK;                                                                                                  \
+    }
+IDLE_OP(BG_OP, modes_any)
+IDLE_OP(BG_OP, modes_uniform)
+IDLE_OP(BG_EAGER_OP, modes_single)
+IDLE_OP(BG_OP, modes_never)
 
 static const struct mode_row {
     bg_mode mode, decode, mixed, highest;
@@ -92,10 +84,10 @@ static void expect_lowered(const char *op, int max_query_len, const bg_mode expe
         assert_int_equal(scope.query_len_count, 1);
         assert_int_equal(did, expected[i] != rows[i].mode);
         if (did) {
-            assert_non_null(strstr(why, op));
-            assert_non_null(strstr(why, rows[i].name));
-            assert_non_null(strstr(why, bg__mode_name(expected[i])));
-            assert_non_null(strstr(why, "supports"));
+            EXPECT_TEXT(why, op);
+            EXPECT_TEXT(why, rows[i].name);
+            EXPECT_TEXT(why, bg__mode_name(expected[i]));
+            EXPECT_TEXT(why, "supports");
         } else {
             assert_string_equal(why, "");
         }
@@ -159,24 +151,29 @@ TEST(test_lowering_of_query_lens)
 TEST(test_weakest)
 {
     const bg_op *ops[] = {bg_op_find("modes_uniform"), bg_op_find("modes_never"), bg_op_find("modes_single")};
-    const bg__scope full = {BG_MODE_FULL, (int[]){1}, 1};
-    bg__scope scope = full;
-    char why[512], small[8];
-    assert_true(bg__mode_lower(&scope, ops, 3, why, sizeof why));
-    assert_int_equal(scope.mode, BG_MODE_PIECEWISE);
-    assert_non_null(strstr(why, "op \"modes_never\" supports no full graph"));
-    scope = full;
-    assert_true(bg__mode_lower(&scope, ops, 1, why, sizeof why));
-    assert_int_equal(scope.mode, BG_MODE_FULL_AND_PIECEWISE);
-    assert_non_null(strstr(why, "modes_uniform"));
-    scope = full;
-    assert_true(bg__mode_lower(&scope, ops, 1, small, sizeof small));
-    assert_string_equal(small, "mode fu");
-    scope = full;
-    assert_true(bg__mode_lower(&scope, ops, 1, NULL, 0));
-    scope = full;
-    assert_false(bg__mode_lower(&scope, NULL, 0, why, sizeof why));
-    assert_int_equal(scope.mode, BG_MODE_FULL);
+    static const struct {
+        int ops;
+        bg_mode lowered;
+        const char *why;
+        size_t room;
+    } cases[] = {
+        {3, BG_MODE_PIECEWISE, "op \"modes_never\" supports no full graph", 512},
+        {1, BG_MODE_FULL_AND_PIECEWISE, "modes_uniform", 512},
+        {1, BG_MODE_FULL_AND_PIECEWISE, "mode fu", 8},
+        {1, BG_MODE_FULL_AND_PIECEWISE, NULL, 0},
+        {0, BG_MODE_FULL, "", 512},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bg__scope scope = {BG_MODE_FULL, (int[]){1}, 1};
+        char why[512];
+        assert_int_equal(bg__mode_lower(&scope, ops, cases[i].ops, cases[i].why ? why : NULL, cases[i].room),
+                         cases[i].ops > 0);
+        assert_int_equal(scope.mode, cases[i].lowered);
+        if (cases[i].why != NULL) {
+            EXPECT_TEXT(why, cases[i].why);
+            assert_in_range(strlen(why), 0, cases[i].room - 1);
+        }
+    }
 }
 
 TEST(test_bucket_names)
@@ -199,11 +196,9 @@ TEST(test_bucket_names)
 
 TEST(test_support_errors)
 {
-    EXPECT_STATUS(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)4)),
-                  BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("graph_support is 4");
-    EXPECT_STATUS(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)-1)),
-                  BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_FAILURE(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)4)),
+                   BG_ERROR_INVALID_ARGUMENT, "graph_support is 4");
+    EXPECT_INVALID(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)-1)));
     assert_int_equal(bg_op_find("modes_any")->attributes_.graph_support, BG_SUPPORT_ALWAYS);
 }
 
@@ -215,8 +210,8 @@ TEST(test_row_limits)
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(attributes.row_limits, bad[i], sizeof bad[i]);
-        EXPECT_STATUS(bg_op_set_attributes("modes_any", &attributes), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("allowed are positive numbers, each above the one before, and zeros behind them");
+        EXPECT_FAILURE(bg_op_set_attributes("modes_any", &attributes), BG_ERROR_INVALID_ARGUMENT,
+                       "allowed are positive numbers, each above the one before, and zeros behind them");
     }
     EXPECT_OK(bg_op_set_attributes("modes_any", ATTRIBUTES(.row_limits = {1, 2, 3, INT_MAX})));
     assert_int_equal(bg__op_row_limits(bg_op_find("modes_any"))[3], INT_MAX);
@@ -229,8 +224,8 @@ TEST(test_row_limits)
     EXPECT_OK(bg_op_set_attributes("modes_older", ATTRIBUTES(.allow_fewer_rows = true)));
     assert_true(older.attributes_.allow_fewer_rows && older.attributes_.row_limits[0] == 7);
     assert_int_equal(bg__op_row_limits(&older)[0], 0);
-    EXPECT_STATUS(bg_op_set_attributes("modes_older", ATTRIBUTES(.row_limits = {1})), BG_ERROR_UNSUPPORTED);
-    EXPECT_ERROR("op \"modes_older\" was compiled with an older header");
+    EXPECT_FAILURE(bg_op_set_attributes("modes_older", ATTRIBUTES(.row_limits = {1})), BG_ERROR_UNSUPPORTED,
+                   "op \"modes_older\" was compiled with an older header");
     bg_op_unregister(&older);
 }
 

@@ -1,34 +1,31 @@
 /* Captures in the background (BG_LAZY_BACKGROUND): which come first, what batches do meanwhile, and what stays. */
-#include "tests/support/test.h"
 #include "tests/support/runner/sum_model.h"
 
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static bg_runner_config background(bg_mode mode, const char *schedule)
-{
-    bg_runner_config config = sum_model_config(mode, schedule);
-    config.lazy = BG_LAZY_BACKGROUND;
-    return config;
-}
+#define BACKGROUND(...) CONFIG(.lazy = BG_LAZY_BACKGROUND, __VA_ARGS__)
+#define FIVE_SIZES(...) BACKGROUND(.schedule = "2,4,8,16,32", __VA_ARGS__)
 
 /* "x-f": of each bucket, in the order of capture, whether it is captured, missing, or failed. */
 static const char *captured(const sum_model *m)
 {
     static char text[40];
     const int count = bg_runner_bucket_count(m->runner);
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
 
     for (int i = 0; i < count; i++) {
-        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &info));
+        const bg_bucket_info info = bucket_of(m->runner, i);
         text[i] = "-xf"[info.captured ? 1 : info.failure[0] != '\0' ? 2 : 0];
     }
     text[count] = '\0';
     return text;
 }
+
+/* Between batches, in that time, these are captured. */
+#define EXPECT_IDLE(m, budget_us, wanted)                                                                              \
+    do {                                                                                                               \
+        EXPECT_OK(bg_runner_idle((m)->runner, budget_us));                                                             \
+        assert_string_equal(captured(m), wanted);                                                                      \
+    } while (0)
 
 /* A batch that runs by a bucket of so many rows, of which `more` are beyond its own bucket's. */
 static void expect_larger(fixture *f, sum_model *m, bg_batch batch, int rows, int more)
@@ -48,30 +45,25 @@ static void expect_larger(fixture *f, sum_model *m, bg_batch batch, int rows, in
 
 FIXTURE_TEST(test_from_large_to_small)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
     const bg_counters before = counters_now();
-    sum_model m = {0};
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    assert_false(bg_runner_can_run(m.runner, &(bg_batch){.tokens = 3, .requests = 1, .max_query_len = 3}, NULL));
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NOT_CAPTURED);
     EXPECT_ERROR("call bg_runner_capture and bg_runner_idle");
-    expect_eager(f, &m, mixed_tokens(3), BG_REASON_NOT_CAPTURED);
+    expect_eager(f, &m, mixed_batch(3), BG_REASON_NOT_CAPTURED);
     EXPECT_OK(bg_runner_capture(m.runner));
     assert_string_equal(captured(&m), "x----");
-    expect_larger(f, &m, mixed_tokens(3), 32, 28);
-    expect_larger(f, &m, mixed_tokens(32), 32, 0);
-    EXPECT_OK(bg_runner_idle(m.runner, 0));
-    assert_string_equal(captured(&m), "x----");
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    assert_string_equal(captured(&m), "xxxxx");
+    expect_larger(f, &m, mixed_batch(3), 32, 28);
+    expect_larger(f, &m, mixed_batch(32), 32, 0);
+    EXPECT_IDLE(&m, 0, "x----");
+    EXPECT_IDLE(&m, INT64_MAX, "xxxxx");
     assert_int_equal(counters_now().idle_captures - before.idle_captures, 4);
     assert_int_equal(counters_now().idle_overruns, before.idle_overruns);
-    expect_larger(f, &m, mixed_tokens(3), 4, 0);
+    expect_larger(f, &m, mixed_batch(3), 4, 0);
     EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX)); /* there is nothing left */
     EXPECT_OK(bg_runner_capture(m.runner));         /* all again */
     assert_string_equal(captured(&m), "xxxxx");
     assert_int_equal(counters_now().recaptures - before.recaptures, 5);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- budgets: the passes of warm-ups take a time that is known ---- */
@@ -92,151 +84,120 @@ static bg_status take_time(void *user, const bg_forward_context *context, cudaSt
     return BG_OK;
 }
 
-static void open_slow(fixture *f, sum_model *m, unsigned microseconds)
+#define TAKES_TIME(...) FIVE_SIZES(.prepare = take_time, __VA_ARGS__)
+static void open_slow(fixture *f, sum_model *m, const bg_runner_config *config, unsigned microseconds)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    config.prepare = take_time;
     memset(&slow, 0, sizeof slow);
     slow.microseconds = microseconds;
-    sum_model_open(f, m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_capture(m->runner));
+    sum_model_start(f, m, config);
     assert_int_equal(slow.count, 1);
 }
 
 FIXTURE_TEST(test_what_batches_want)
 {
     const int wanted[] = {32, 4, 8, 16, 2}; /* of 4 two batches, of 8 one */
-    sum_model m = {0};
+    OWNED_SUM_MODEL(m);
 
-    open_slow(f, &m, 0);
-    expect_run(f, &m, mixed_tokens(7), 1);
-    expect_run(f, &m, mixed_tokens(3), 1);
-    expect_run(f, &m, mixed_tokens(4), 1);
+    open_slow(f, &m, TAKES_TIME(), 0);
+    expect_run(f, &m, mixed_batch(7), 1);
+    expect_run(f, &m, mixed_batch(3), 1);
+    expect_run(f, &m, mixed_batch(4), 1);
     EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
     assert_int_equal(slow.count, 5);
     assert_memory_equal(slow.order, wanted, sizeof wanted);
-    bg_runner_destroy(m.runner);
 }
 
 FIXTURE_TEST(test_budgets)
 {
     const bg_counters before = counters_now();
-    sum_model m = {0};
+    OWNED_SUM_MODEL(m);
 
-    open_slow(f, &m, 50000);
-    EXPECT_OK(bg_runner_idle(m.runner, 49999)); /* a capture has taken longer */
-    assert_string_equal(captured(&m), "x----");
+    open_slow(f, &m, TAKES_TIME(), 50000);
+    EXPECT_IDLE(&m, 49999, "x----"); /* a capture has taken longer */
     assert_int_equal(counters_now().idle_captures, before.idle_captures);
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    assert_string_equal(captured(&m), "xxxxx");
+    EXPECT_IDLE(&m, INT64_MAX, "xxxxx");
     assert_int_equal(counters_now().idle_overruns, before.idle_overruns);
-    bg_runner_destroy(m.runner);
 }
 
 /* The estimate is far below the budget, and the capture takes longer: no other one begins. */
 FIXTURE_TEST(test_overruns)
 {
     const bg_counters before = counters_now();
-    sum_model m = {0};
+    OWNED_SUM_MODEL(m);
 
-    open_slow(f, &m, 0);
+    open_slow(f, &m, TAKES_TIME(), 0);
     slow.microseconds = 2100000;
-    EXPECT_OK(bg_runner_idle(m.runner, 2000000));
-    assert_string_equal(captured(&m), "xx---");
+    EXPECT_IDLE(&m, 2000000, "xx---");
     assert_int_equal(counters_now().idle_captures - before.idle_captures, 1);
     assert_int_equal(counters_now().idle_overruns - before.idle_overruns, 1);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- kinds of buckets ---- */
 
 FIXTURE_TEST(test_variants_and_decode)
 {
-    bg_runner_config config = background(BG_MODE_FULL_AND_PIECEWISE, "4,16");
-    bg_batch batch = decode_tokens(3);
-    sum_model m = {0};
+    bg_batch batch = decode_batch(3, 1);
+    STARTED_SUM_MODEL(m, f, BACKGROUND(.mode = BG_MODE_FULL_AND_PIECEWISE, .variants = 2));
 
-    config.variants = 2;
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_capture(m.runner));
     assert_string_equal(captured(&m), "xxxx----"); /* 16 tokens: mixed and decode, of two variants */
     for (batch.variant = 0; batch.variant < 2; batch.variant++)
         expect_larger(f, &m, batch, 16, 12);
-    expect_larger(f, &m, mixed_tokens(3), 16, 12);
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    assert_string_equal(captured(&m), "xxxxxxxx");
-    expect_larger(f, &m, decode_tokens(3), 4, 0);
-    bg_runner_destroy(m.runner);
+    expect_larger(f, &m, mixed_batch(3), 16, 12);
+    EXPECT_IDLE(&m, INT64_MAX, "xxxxxxxx");
+    expect_larger(f, &m, decode_batch(3, 1), 4, 0);
 }
 
 FIXTURE_TEST(test_too_much_padding)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    sum_model m = {0};
+    STARTED_SUM_MODEL(m, f, FIVE_SIZES(.max_padding = 4));
 
-    config.max_padding = 4;
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    expect_larger(f, &m, mixed_tokens(8), 32, 24);
-    expect_eager(f, &m, mixed_tokens(7), BG_REASON_NOT_CAPTURED);
-    bg_runner_destroy(m.runner);
+    expect_larger(f, &m, mixed_batch(8), 32, 24);
+    expect_eager(f, &m, mixed_batch(7), BG_REASON_NOT_CAPTURED);
 }
 
 FIXTURE_TEST(test_failures)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    sum_model m = {0};
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
     m.fail_above = 16;
     m.fail_status = BG_ERROR_TIMEOUT;
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_TIMEOUT);
     assert_string_equal(captured(&m), "f----");
     m.fail_above = 4;
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX)); /* no time is known: the largest first */
-    assert_string_equal(captured(&m), "fffxx");
+    EXPECT_IDLE(&m, INT64_MAX, "fffxx"); /* no time is known: the largest first */
     m.fail_above = 0;
-    expect_eager(f, &m, mixed_tokens(8), BG_REASON_CAPTURE_FAILED);
-    expect_larger(f, &m, mixed_tokens(3), 4, 0);
+    expect_eager(f, &m, mixed_batch(8), BG_REASON_CAPTURE_FAILED);
+    expect_larger(f, &m, mixed_batch(3), 4, 0);
     EXPECT_OK(bg_runner_capture(m.runner)); /* another attempt */
     assert_string_equal(captured(&m), "xxxxx");
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- what stays ---- */
 
 FIXTURE_TEST(test_buffers_stay)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "4,16");
-    float rows[3 * WIDTH], found[3 * WIDTH], next[3 * WIDTH], counted;
-    bg_batch batch = mixed_tokens(3);
+    float rows[3 * WIDTH], found[3 * WIDTH], next[3 * WIDTH];
+    bg_batch batch = mixed_batch(3);
     bg_tensor input = bg_tensor_2d(rows, BG_F32, 3, WIDTH), view = {.data = NULL};
-    sum_model m = {.counted = &f->x};
+    OWNED_SUM_MODEL(m);
 
     for (int i = 0; i < 3 * WIDTH; i++)
         rows[i] = (float)i, next[i] = (float)(100 + i);
-    config.state = &f->x;
-    config.state_count = 1;
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    m.counted = &f->x;
+    sum_model_start(f, &m, BACKGROUND(.state = &f->x, .state_count = 1));
     put(&f->x, 21);
     EXPECT_OK(bg_runner_run(m.runner, &batch, &input, &view, NULL));
     assert_ptr_equal(view.data, m.y.data);
     EXPECT_CUDA(cudaMemcpyAsync(m.x.data, next, sizeof next, cudaMemcpyHostToDevice, f->stream));
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    assert_string_equal(captured(&m), "xx");
-    EXPECT_CUDA(cudaMemcpyAsync(found, view.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    EXPECT_IDLE(&m, INT64_MAX, "xx");
+    read_device(f, found, view.data, sizeof found);
     for (int i = 0; i < 3 * WIDTH; i++)
-        assert_true(found[i] == 2 * rows[i] + 1); /* the view is still the last batch's */
-    EXPECT_CUDA(cudaMemcpy(&counted, f->x.data, sizeof counted, cudaMemcpyDeviceToHost));
-    assert_true(counted == 42);                                    /* the run's own pass alone */
+        assert_true(found[i] == 2 * rows[i] + 1);                  /* the view is still the last batch's */
+    assert_true(first_of(f, f->x.data) == 42);                     /* the run's own pass alone */
     EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, &view, NULL)); /* the next one is in place already */
-    EXPECT_CUDA(cudaMemcpyAsync(found, view.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    read_device(f, found, view.data, sizeof found);
     for (int i = 0; i < 3 * WIDTH; i++)
         assert_true(found[i] == 2 * next[i] + 1);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- misuse ---- */
@@ -255,15 +216,11 @@ static bg_status call_idle(void *user, const bg_forward_context *context, cudaSt
 /* It is no start: bg_runner_capture still captures the largest alone. */
 FIXTURE_TEST(test_idle_first)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    sum_model m = {0};
+    OPENED_SUM_MODEL(m, f, FIVE_SIZES());
 
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    assert_string_equal(captured(&m), "-----");
+    EXPECT_IDLE(&m, INT64_MAX, "-----");
     EXPECT_OK(bg_runner_capture(m.runner));
     assert_string_equal(captured(&m), "x----");
-    bg_runner_destroy(m.runner);
 }
 
 static bool reject_small(void *user, const bg_batch *batch, const char **why)
@@ -277,51 +234,35 @@ static bool reject_small(void *user, const bg_batch *batch, const char **why)
 FIXTURE_TEST(test_vetoed)
 {
     const int wanted[] = {32, 8, 16, 4, 2};
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "2,4,8,16,32");
-    sum_model m = {0};
+    OWNED_SUM_MODEL(m);
 
-    memset(&slow, 0, sizeof slow);
-    config.prepare = take_time;
-    config.veto = reject_small;
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    open_slow(f, &m, TAKES_TIME(.veto = reject_small), 0);
     for (int i = 0; i < 3; i++)
-        expect_eager(f, &m, mixed_tokens(2), BG_REASON_VETO);
-    expect_run(f, &m, mixed_tokens(7), 1);
+        expect_eager(f, &m, mixed_batch(2), BG_REASON_VETO);
+    expect_run(f, &m, mixed_batch(7), 1);
     EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
     assert_memory_equal(slow.order, wanted, sizeof wanted);
-    bg_runner_destroy(m.runner);
 }
 
 FIXTURE_TEST(test_misuse)
 {
-    bg_runner_config config = background(BG_MODE_PIECEWISE, "4,16");
-    sum_model m = {0};
     bg_capture *capture;
-    bg_graph *graph;
+    OWNED_GRAPH(graph);
+    OPENED_SUM_MODEL(m, f, BACKGROUND(.prepare = call_idle, .callback_user = &m));
 
-    config.prepare = call_idle;
-    config.callback_user = &m;
-    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-    EXPECT_STATUS(bg_runner_idle(NULL, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_idle(m.runner, -1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("budget_us is -1; allowed are 0 and more");
+    EXPECT_INVALID(bg_runner_idle(NULL, 1));
+    EXPECT_FAILURE(bg_runner_idle(m.runner, -1), BG_ERROR_INVALID_ARGUMENT, "budget_us is -1; allowed are 0 and more");
     EXPECT_OK(bg_runner_capture(m.runner));
-    expect_run(f, &m, mixed_tokens(3), 1);
+    expect_run(f, &m, mixed_batch(3), 1);
     assert_int_equal(idle_in_run, BG_ERROR_BUSY);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     EXPECT_STATUS(bg_runner_idle(m.runner, INT64_MAX), BG_ERROR_ALREADY_CAPTURING);
     EXPECT_OK(bg_capture_end(capture, &graph));
-    bg_graph_destroy(graph);
     assert_string_equal(captured(&m), "x-");
     EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-    expect_run(f, &m, mixed_tokens(3), 1);
-    bg_runner_destroy(m.runner);
+    expect_run(f, &m, mixed_batch(3), 1);
     for (int lazy = BG_LAZY_NO; lazy <= BG_LAZY_ON_DEMAND; lazy++) {
-        config.lazy = (uint8_t)lazy;
-        sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
-        EXPECT_OK(bg_runner_idle(m.runner, INT64_MAX));
-        assert_string_equal(captured(&m), "--");
-        bg_runner_destroy(m.runner);
+        sum_model_open(f, &m, CONFIG(.lazy = (uint8_t)lazy, .prepare = call_idle, .callback_user = &m));
+        EXPECT_IDLE(&m, INT64_MAX, "--");
     }
 }

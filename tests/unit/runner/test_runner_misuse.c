@@ -1,59 +1,44 @@
 /* The runner where callers err: configurations, places where it cannot run, callbacks that call back. What fails says
  * why, and the runner goes on. y = 2 x. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- configurations ---- */
 
 /* In the environment as in a program, 0 means 1. */
 FIXTURE_TEST(test_no_variants_from_the_environment)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    assert_int_equal(setenv("BG_RUNNER_VARIANTS", "0", 1), 0);
-    runner_model_open(f, &m, &config);
-    assert_int_equal(unsetenv("BG_RUNNER_VARIANTS"), 0);
+    set_variable("BG_RUNNER_VARIANTS", "0");
+    runner_model_start(f, &m, CONFIG());
+    set_variable("BG_RUNNER_VARIANTS", NULL);
     assert_int_equal(bg_runner_bucket_count(m.runner), 2);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 FIXTURE_TEST(test_the_configuration_is_copied)
 {
-    runner_model m = {.counted = &f->x};
     bg_tensor tensors[] = {f->x};
-    bg_runner_config config = runner_model_config(&m);
     char schedule[] = "4,16";
+    bg_runner_config config = *CONFIG(.schedule = schedule, .state = tensors, .state_count = 1);
+    OWNED_RUNNER_MODEL(m);
 
+    m.counted = &f->x;
     put(&f->x, 42);
-    config.schedule = schedule;
-    config.state = tensors;
-    config.state_count = 1;
     runner_model_open(f, &m, &config);
     memset(tensors, 0xff, sizeof tensors);
     memset(schedule, 'x', sizeof schedule - 1);
     memset(&config, 0xff, sizeof config);
     EXPECT_OK(bg_runner_capture(m.runner));
     assert_true(get(&f->x) == 42);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- contexts ---- */
 
 FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 {
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
     for (int captures = 1; captures <= 2; captures++) {
         EXPECT_OK(bg_runner_capture(m.runner));
         for (uint64_t i = 0; i < 3; i++) {
@@ -61,9 +46,7 @@ FIXTURE_TEST(test_replays_are_counted_for_each_graph)
             assert_int_equal(m.last.replay, i);
         }
     }
-    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
-    assert_int_equal(info.replays, 6);
-    bg_runner_destroy(m.runner);
+    assert_int_equal(bucket_of(m.runner, 1).replays, 6);
 }
 
 /* ---- places ---- */
@@ -71,16 +54,11 @@ FIXTURE_TEST(test_replays_are_counted_for_each_graph)
 static void expect_all_refused(const runner_model *m, bg_runner *fresh, bg_status expected, const char *text)
 {
     const int64_t dim[] = {0, WIDTH};
-    bg_batch small = mixed_batch(3), large = mixed_batch(20);
     bg_tensor t;
-    EXPECT_STATUS(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_run(m->runner, &small, NULL, NULL, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_run(m->runner, &large, NULL, NULL, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_STATUS(bg_runner_capture(m->runner), expected);
-    EXPECT_ERROR(text);
+    EXPECT_FAILURE(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected, text);
+    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(3)), expected, text);
+    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(20)), expected, text);
+    EXPECT_FAILURE(bg_runner_capture(m->runner), expected, text);
 }
 
 static size_t nodes_of(cudaGraph_t graph)
@@ -94,79 +72,61 @@ static size_t nodes_of(cudaGraph_t graph)
 FIXTURE_TEST(test_a_stream_that_others_capture)
 {
     bg_capture *capture;
-    bg_graph *graph;
-    cudaGraph_t foreign = NULL;
+    OWNED_GRAPH(graph);
+    OWNED_CUDA_GRAPH(foreign);
     OWNED_RUNNER(fresh);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    EXPECT_OK(bg_runner_create(&fresh, &config, runner_model_forward, &m, f->stream));
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_OK(bg_runner_create(&fresh, CONFIG(), runner_model_forward, &m, f->stream));
+    runner_model_start(f, &m, CONFIG());
     runner_model_run(f, &m, 3);
 
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
     expect_all_refused(&m, fresh, BG_ERROR_FOREIGN_CAPTURE, "end that");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
     assert_int_equal(nodes_of(foreign), 0);
-    EXPECT_CUDA(cudaGraphDestroy(foreign));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     expect_all_refused(&m, fresh, BG_ERROR_ALREADY_CAPTURING, "end that");
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(info_of(graph).nodes, 0);
-    bg_graph_destroy(graph);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 20);
-    bg_runner_destroy(m.runner);
 }
 
 /* A capture of the same thread on another stream: runs are none of its business, captures would be. */
 FIXTURE_TEST(test_beside_a_capture_of_the_thread)
 {
     bg_capture *capture;
-    bg_graph *graph;
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    bg_batch batch = mixed_batch(3);
-    runner_model m = {0}, second = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_GRAPH(graph);
+    OWNED_RUNNER_MODEL(second);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    runner_model_open(f, &second, &config);
-    bg_runner_destroy(second.runner);
+    runner_model_open(f, &second, CONFIG());
+    close_runner_model(&second);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_ALREADY_CAPTURING);
-    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     EXPECT_OK(bg_capture_end(capture, &graph));
-    bg_graph_destroy(graph);
-    bg_runner_destroy(m.runner);
 
     /* A lazy bucket waits for a run that can capture. */
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG(.lazy = true));
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_OK(run_bare(m.runner, mixed_batch(3)));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     bg_capture_abort(capture);
-    EXPECT_OK(bg_runner_get_bucket(m.runner, 1, &info));
-    assert_string_equal(info.failure, "");
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    assert_string_equal(bucket_of(m.runner, 1).failure, "");
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 /* y of the model = 2 x, by the runner. */
 BG_EAGER_OP(misuse_runs, BG_VALUE(runner_model *, m))
 {
-    bg_batch batch = mixed_batch(3);
     (void)stream;
     EXPECT_STATUS(bg_runner_capture(args->m->runner), BG_ERROR_BUSY);
-    return bg_runner_run(args->m->runner, &batch, NULL, NULL, NULL);
+    return run_bare(args->m->runner, mixed_batch(3));
 }
 
 static bg_status run_in_a_body(void *user, cudaStream_t stream)
@@ -177,23 +137,17 @@ static bg_status run_in_a_body(void *user, cudaStream_t stream)
 /* Runs are allowed in an eager body, captures are not. */
 FIXTURE_TEST(test_runs_in_a_body)
 {
-    bg_graph *graph;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_GRAPH(graph);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.lazy = true));
 
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
     EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.last.mode, BG_MODE_NONE);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     runner_model_run(f, &m, 3);
-    bg_graph_destroy(graph);
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- callbacks ---- */
@@ -209,30 +163,22 @@ static bg_status fail_with_words(void *user, const bg_forward_context *context, 
 /* A callback that fails in a call of breakgraph's has a sentence of its own. */
 FIXTURE_TEST(test_the_words_of_prepare)
 {
+    static const char words[] = "config.prepare: bg_pool_alloc: pool is NULL";
     bool fails = true;
-    bg_batch batch = mixed_batch(20);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.prepare = fail_with_words, .callback_user = &fails));
 
-    config.prepare = fail_with_words;
-    config.callback_user = &fails;
-    runner_model_open(f, &m, &config);
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
-    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.prepare: bg_pool_alloc: pool is NULL");
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_INVALID_ARGUMENT, words);
+    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, words);
     fails = false;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 static bool call_back(void *user, const bg_batch *batch, const char **why)
 {
     runner_model *m = user;
     (void)why;
-    EXPECT_STATUS(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("a callback of its own");
+    EXPECT_FAILURE(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY, "a callback of its own");
     EXPECT_STATUS(bg_runner_capture(m->runner), BG_ERROR_BUSY);
     bg_runner_destroy(m->runner); /* says that it stays */
     return false;
@@ -240,16 +186,10 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
 
 FIXTURE_TEST(test_callbacks_that_call_back)
 {
-    bg_batch batch = mixed_batch(3);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.veto = call_back));
 
-    config.veto = call_back;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_true(bg_runner_can_run(m.runner, &batch, NULL));
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_NONE);
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 static int to_hundred(void *user, int tokens)
@@ -260,23 +200,14 @@ static int to_hundred(void *user, int tokens)
 
 FIXTURE_TEST(test_what_can_run_says)
 {
-    bg_batch batch = mixed_batch(3);
     bg_reason reason = BG_REASON_VETO;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.pad_across_ranks = to_hundred));
 
-    config.pad_across_ranks = to_hundred;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
-    assert_int_equal(reason, BG_REASON_TOO_LARGE);
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_TOO_LARGE);
     EXPECT_ERROR("103 tokens");
-    reason = BG_REASON_VETO;
-    batch.tokens = 0;
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
+    assert_false(bg_runner_can_run(m.runner, &(bg_batch){.tokens = 0, .requests = 1, .max_query_len = 3}, &reason));
     assert_int_equal(reason, BG_REASON_NONE);
     EXPECT_ERROR("tokens must be at least 1");
-    bg_runner_destroy(m.runner);
 }
 
 static int to_five(void *user, int tokens)
@@ -288,17 +219,8 @@ static int to_five(void *user, int tokens)
 /* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
 FIXTURE_TEST(test_padding_across_ranks)
 {
-    bg_batch batch = mixed_batch(3);
-    bg_reason reason = BG_REASON_NONE;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.pad_across_ranks = to_five, .max_padding = 3));
 
-    config.pad_across_ranks = to_five;
-    config.max_padding = 3;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
-    assert_int_equal(reason, BG_REASON_PADDING);
+    EXPECT_REASON(m.runner, mixed_batch(3), BG_REASON_PADDING);
     EXPECT_ERROR("the bucket for 5 tokens has more than 3 times as many; raise config.max_padding");
-    bg_runner_destroy(m.runner);
 }

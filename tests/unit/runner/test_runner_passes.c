@@ -1,47 +1,33 @@
 /* Passes of the runner that leave something behind, or fail half-way: the runner says so, puts config.state back, and
  * goes on. y = 2 x. */
-#include "tests/support/test.h"
+#include "tests/support/runner/pool_support.h"
 #include "tests/support/runner/runner_model.h"
-
-#include <hostcuda/hostcuda.h>
-
-#include <stdio.h>
-
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
 
 /* ---- passes that leave something behind ---- */
 
 static bg_status leave_a_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     if (context->phase != BG_PHASE_PLAIN && context->phase != BG_PHASE_WARMUP)
         return BG_OK;
-    options.pool = bg_runner_pool(m->runner);
-    EXPECT_STATUS(bg_capture_begin(&m->left, stream, &options), BG_ERROR_BUSY); /* the pass has it */
-    EXPECT_ERROR("the pool is in use");
+    EXPECT_FAILURE(bg_capture_begin(&m->left, stream, CAPTURE_OPTIONS(.pool = bg_runner_pool(m->runner))),
+                   BG_ERROR_BUSY, "the pool is in use"); /* the pass has it */
     return bg_capture_begin(&m->left, stream, NULL);
 }
 
 FIXTURE_TEST(test_a_pass_leaves_a_capture_open)
 {
-    bg_batch batch = mixed_batch(20);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
     m.also = leave_a_capture;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("began a capture and did not end it");
+    runner_model_open(f, &m, CONFIG());
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     bg_capture_abort(m.left);
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 20);
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 static bg_status leave_a_bare_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
@@ -53,48 +39,38 @@ static bg_status leave_a_bare_capture(runner_model *m, const bg_forward_context 
 
 FIXTURE_TEST(test_a_pass_leaves_its_stream_capturing)
 {
-    bg_batch batch = mixed_batch(20);
-    cudaGraph_t graph = NULL;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_CUDA_GRAPH(graph);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
     m.also = leave_a_bare_capture;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("began a capture and did not end it");
+    runner_model_open(f, &m, CONFIG());
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &graph));
-    EXPECT_CUDA(cudaGraphDestroy(graph));
     m.also = NULL;
     runner_model_run(f, &m, 20);
-    bg_runner_destroy(m.runner);
 }
 
 static bg_status end_the_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
-    cudaGraph_t graph = NULL;
+    OWNED_CUDA_GRAPH(graph);
     (void)m;
-    if (context->phase != BG_PHASE_CAPTURE)
-        return BG_OK;
-    EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
-    EXPECT_CUDA(cudaGraphDestroy(graph));
+    if (context->phase == BG_PHASE_CAPTURE)
+        EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
     return BG_OK;
 }
 
 FIXTURE_TEST(test_a_pass_ends_the_capture)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    runner_model_open(f, &m, &config);
     m.also = end_the_capture;
+    runner_model_open(f, &m, CONFIG());
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK);
     EXPECT_ERROR("no bucket could be captured");
     runner_model_run(f, &m, 3);
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
 }
 
 /* What a pass takes from the pool and keeps is the next one's. */
@@ -108,19 +84,15 @@ static bg_status keep_a_block(runner_model *m, const bg_forward_context *context
 
 FIXTURE_TEST(test_a_pass_keeps_its_blocks)
 {
-    bg_pool_stats before = BG_POOL_STATS_INIT, after = BG_POOL_STATS_INIT;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    size_t in_use;
+    OPENED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m.runner), &before));
+    in_use = pool_stats(bg_runner_pool(m.runner)).in_use;
     m.also = keep_a_block;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 20);
     runner_model_run(f, &m, 3);
-    EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m.runner), &after));
-    assert_int_equal(after.in_use, before.in_use);
-    bg_runner_destroy(m.runner);
+    assert_int_equal(pool_stats(bg_runner_pool(m.runner)).in_use, in_use);
 }
 
 /* ---- failures half-way ---- */
@@ -135,65 +107,45 @@ static bg_status fail_when_large(runner_model *m, const bg_forward_context *cont
 /* config.state is put back after warm-ups that failed, too. */
 FIXTURE_TEST(test_state_after_failures)
 {
-    bg_batch batch = mixed_batch(9);
-    float first;
-    runner_model m = {.counted = &f->x};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    put(&f->x, 42);
-    config.state = &f->x;
-    config.state_count = 1;
-    runner_model_open(f, &m, &config);
-    m.also = fail_when_large;
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_true(get(&f->x) == 42);
-    bg_runner_destroy(m.runner);
-    config.lazy = true;
-    runner_model_open(f, &m, &config);
-    m.also = fail_when_large;
     m.counted = &f->x;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_TIMEOUT);
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    EXPECT_CUDA(cudaMemcpy(&first, f->x.data, sizeof first, cudaMemcpyDeviceToHost));
-    assert_true(first == 84); /* the run's own pass alone */
+    m.also = fail_when_large;
+    put(&f->x, 42);
+    runner_model_start(f, &m, CONFIG(.state = &f->x, .state_count = 1));
+    assert_true(get(&f->x) == 42);
+    runner_model_open(f, &m, CONFIG(.state = &f->x, .state_count = 1, .lazy = true));
+    EXPECT_STATUS(run_bare(m.runner, mixed_batch(9)), BG_ERROR_TIMEOUT);
+    assert_true(first_of(f, f->x.data) == 84); /* the run's own pass alone */
     /* Asked for anew, the bucket is tried again. */
     m.also = NULL;
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 9);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_runner_destroy(m.runner);
+    EXPECT_RUN_IN(f, &m, 9, BG_MODE_PIECEWISE);
 }
 
 /* Each launch fails once: of warm-ups, captures and paddings, which end the whole. */
+TESTS_ON_HOST_DEVICE("that calls fail on request");
 FIXTURE_TEST(test_state_after_failures_of_launches)
 {
     int failed = 0;
 
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
     for (int nth = 1, faults = 1; faults > 0; nth++) {
         char request[64];
-        runner_model m = {.counted = &f->x};
-        bg_runner_config config = runner_model_config(&m);
+        OWNED_RUNNER_MODEL(m);
 
+        m.counted = &f->x;
         put(&f->x, 42);
-        config.state = &f->x;
-        config.state_count = 1;
-        runner_model_open(f, &m, &config);
+        runner_model_open(f, &m, CONFIG(.state = &f->x, .state_count = 1));
         snprintf(request, sizeof request, "cudaLaunchKernelExC@%d=cudaErrorNotPermitted", nth);
-        assert_int_equal(hostcuda_fail(request), 0);
+        fail_calls(request);
         failed += bg_runner_capture(m.runner) != BG_OK;
         faults = hostcuda_faults();
-        hostcuda_fail(NULL);
+        fail_calls(NULL);
         (void)cudaGetLastError(); /* of the pass's own launches */
         assert_true(get(&f->x) == 42);
         runner_model_run(f, &m, 3);
         EXPECT_OK(bg_runner_capture(m.runner));
-        runner_model_run(f, &m, 3);
-        assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-        bg_runner_destroy(m.runner);
+        EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     }
     assert_int_equal(failed, 2); /* the paddings of both buckets */
 }

@@ -1,10 +1,6 @@
 /* Runners of one pool (config.pool): memory of the largest, order across streams, threads, and who may go first. */
-#include "tests/support/support.h"
-
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/runner/pool_support.h"
+#include "tests/support/runner/runner_support.h"
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
@@ -53,18 +49,36 @@ static bg_status prepare(void *user, const bg_forward_context *context, cudaStre
 static void open_model(model *m, bg_pool *pool, cudaStream_t stream, int wide)
 {
     const int64_t dim[] = {0, WIDTH};
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
 
     *m = (model){.stream = stream, .wide = wide};
-    config.pool = pool;
-    config.schedule = "16,64";
-    config.max_tokens = MOST;
-    config.prepare = prepare;
-    config.callback_user = m;
-    EXPECT_OK(bg_runner_create(&m->runner, &config, forward, m, stream));
+    EXPECT_OK(bg_runner_create(
+        &m->runner,
+        RUNNER_CONFIG(.pool = pool, .schedule = "16,64", .max_tokens = MOST, .prepare = prepare, .callback_user = m),
+        forward, m, stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, BG_PAD_REPEAT_LAST, 0, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
 }
+
+/* Two models that share a pool, which they keep, with all graphs. */
+static void open_two(model m[2], cudaStream_t first, cudaStream_t second, const int wide[2])
+{
+    OWNED_POOL(pool);
+
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    for (int i = 0; i < 2; i++) {
+        open_model(&m[i], pool, i == 0 ? first : second, wide[i]);
+        assert_ptr_equal(bg_runner_pool(m[i].runner), pool);
+    }
+    for (int i = 1; i >= 0; i--)
+        EXPECT_OK(bg_runner_capture(m[i].runner));
+}
+
+static void close_two(model (*m)[2])
+{
+    for (int i = 0; i < 2; i++)
+        bg_runner_destroy((*m)[i].runner);
+}
+#define OWNED_MODELS(name) __attribute__((cleanup(close_two))) model name[2] = {{.runner = NULL}}
 
 /* The rows that a batch of a round has. */
 static void fill(float *rows, int tokens, int round)
@@ -77,7 +91,7 @@ static bg_status run(const model *m, int tokens, int round)
 {
     float rows[MOST * WIDTH];
     bg_tensor input = bg_tensor_2d(rows, BG_F32, tokens, WIDTH);
-    bg_batch batch = {.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    bg_batch batch = mixed_batch(tokens);
     bg_status status;
 
     fill(rows, tokens, round);
@@ -100,18 +114,14 @@ static int find_wrong(const model *m, int tokens, int round)
     return -1;
 }
 
-static void expect_outputs(const model *m, int tokens, int round)
+static void expect_run(const model *m, int tokens, int round)
 {
-    int wrong = find_wrong(m, tokens, round);
+    int wrong;
+
+    EXPECT_OK(run(m, tokens, round));
+    wrong = find_wrong(m, tokens, round);
     if (wrong >= 0)
         fail_msg("round %d, %d tokens: element %d is wrong", round, tokens, wrong);
-}
-
-static size_t mapped(bg_pool *pool)
-{
-    bg_pool_stats stats = BG_POOL_STATS_INIT;
-    EXPECT_OK(bg_pool_get_stats(pool, &stats));
-    return stats.mapped;
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
@@ -124,7 +134,7 @@ static size_t mapped_alone(cudaStream_t stream, int wide)
     size_t bytes;
     open_model(&m, NULL, stream, wide);
     EXPECT_OK(bg_runner_capture(m.runner));
-    bytes = mapped(bg_runner_pool(m.runner));
+    bytes = pool_stats(bg_runner_pool(m.runner)).mapped;
     bg_runner_destroy(m.runner);
     return bytes;
 }
@@ -136,43 +146,28 @@ FIXTURE_TEST(test_as_large_as_the_largest)
     assert_true(small < large);
     for (int large_first = 0; large_first < 2; large_first++) {
         model m[2];
-        bg_pool *pool;
-        EXPECT_OK(bg_pool_create(&pool, NULL));
-        for (int i = 0; i < 2; i++) {
-            open_model(&m[i], pool, f->stream, (i == 0) == (large_first == 1) ? WIDE : NARROW);
-            assert_ptr_equal(bg_runner_pool(m[i].runner), pool);
-            EXPECT_OK(bg_runner_capture(m[i].runner));
-        }
-        assert_int_equal(mapped(pool), large);
-        bg_pool_destroy(pool); /* the runners keep it */
+        open_two(m, f->stream, f->stream, large_first ? (int[]){WIDE, NARROW} : (int[]){NARROW, WIDE});
+        assert_int_equal(pool_stats(bg_runner_pool(m[0].runner)).mapped, large);
         for (int round = 0; round < ROUNDS; round++)
-            for (int i = 0; i < 2; i++) {
-                EXPECT_OK(run(&m[i], round % 2 == 0 ? 60 : 9, round));
-                expect_outputs(&m[i], round % 2 == 0 ? 60 : 9, round);
-            }
+            for (int i = 0; i < 2; i++)
+                expect_run(&m[i], round % 2 == 0 ? 60 : 9, round);
         bg_runner_destroy(m[large_first].runner);
-        EXPECT_OK(run(&m[1 - large_first], MOST, 1));
-        expect_outputs(&m[1 - large_first], MOST, 1);
+        expect_run(&m[1 - large_first], MOST, 1);
         bg_runner_destroy(m[1 - large_first].runner);
     }
 }
 
 FIXTURE_TEST(test_limit_of_the_pool)
 {
-    bg_pool_options options = BG_POOL_OPTIONS_INIT;
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
     OWNED_POOL(pool);
     model m;
 
-    options.limit_bytes = (size_t)8 << 20;
-    EXPECT_OK(bg_pool_create(&pool, &options));
+    EXPECT_OK(bg_pool_create(&pool, POOL_OPTIONS(.limit_bytes = (size_t)8 << 20)));
     open_model(&m, pool, f->stream, WIDE);
     EXPECT_OK(bg_runner_capture(m.runner)); /* the bucket of 16 rows has room */
-    EXPECT_OK(bg_runner_get_bucket(m.runner, 0, &info));
-    assert_false(info.captured);
-    assert_non_null(strstr(info.failure, "the limit is 8388608 bytes"));
-    EXPECT_OK(run(&m, 9, 3));
-    expect_outputs(&m, 9, 3);
+    assert_false(bucket_of(m.runner, 0).captured);
+    EXPECT_TEXT(bucket_of(m.runner, 0).failure, "the limit is 8388608 bytes");
+    expect_run(&m, 9, 3);
     bg_runner_destroy(m.runner);
 }
 
@@ -198,8 +193,7 @@ static batch_rows make_rows(int tokens, int round)
 
 static void queue_rows(const model *m, batch_rows *rows)
 {
-    const int tokens = (int)rows->input.dim[0];
-    bg_batch batch = {.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    bg_batch batch = mixed_batch((int)rows->input.dim[0]);
     EXPECT_OK(bg_runner_run(m->runner, &batch, &rows->input, &rows->output, NULL));
 }
 
@@ -225,17 +219,11 @@ FIXTURE_TEST(test_two_streams)
     const int tokens[ROUNDS][2] = {{60, 12}, {12, 60}, {60, ABOVE}, {ABOVE, 12}, {ABOVE, ABOVE}, {12, 12}};
     batch_rows rows[ROUNDS][2];
     cudaStream_t streams[2];
-    bg_pool *pool;
     model m[2];
 
-    EXPECT_OK(bg_pool_create(&pool, NULL));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-        open_model(&m[i], pool, streams[i], 1);
-    }
-    for (int i = 1; i >= 0; i--)
-        EXPECT_OK(bg_runner_capture(m[i].runner));
-    bg_pool_destroy(pool);
+    open_two(m, streams[0], streams[1], (int[]){1, 1});
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < 2; i++)
             rows[round][i] = make_rows(tokens[round][i], 2 * round + i);
@@ -275,34 +263,29 @@ static attempt found;
 
 static bool is_captured(const model *m)
 {
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bool captured = true;
-    for (int i = 0; i < bg_runner_bucket_count(m->runner); i++) {
-        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &info));
-        captured = captured && info.captured;
-    }
+    for (int i = 0; i < bg_runner_bucket_count(m->runner); i++)
+        captured = captured && bucket_of(m->runner, i).captured;
     return captured;
 }
 
 /* In the middle of a replay, or of captures, another thread uses the other runner. */
 static bg_status use_other(model *m)
 {
-    pthread_t thread;
     /* What the runner refuses itself takes the pool from nobody. */
     assert_int_equal(bg_runner_capture(m->runner), BG_ERROR_BUSY);
     assert_int_equal(bg_runner_idle(m->runner, 0), BG_ERROR_BUSY);
     found = (attempt){.m = m->other};
-    assert_int_equal(pthread_create(&thread, NULL, try_both, &found), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    run_thread(try_both, &found);
     return BG_OK;
 }
 
 static void expect_refused(void)
 {
     assert_int_equal(found.run, BG_ERROR_BUSY);
-    assert_non_null(strstr(found.why[0], "bg_runner_run: a run, replay or capture that has not returned uses"));
+    EXPECT_TEXT(found.why[0], "bg_runner_run: a run, replay or capture that has not returned uses");
     assert_int_equal(found.capture, BG_ERROR_BUSY);
-    assert_non_null(strstr(found.why[1], "bg_runner_capture: a run, replay or capture that has not returned uses"));
+    EXPECT_TEXT(found.why[1], "bg_runner_capture: a run, replay or capture that has not returned uses");
 }
 
 /* Before each pass of the runner's captures, when no pass has the pool. */
@@ -319,32 +302,22 @@ static bg_status prepare(void *user, const bg_forward_context *context, cudaStre
 
 FIXTURE_TEST(test_another_thread)
 {
-    OWNED_POOL(pool);
     OWNED_STREAM(side);
-    model m[2];
+    OWNED_MODELS(m);
 
-    EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-    open_model(&m[0], pool, f->stream, 1);
-    open_model(&m[1], pool, side, 1);
-    for (int i = 0; i < 2; i++)
-        EXPECT_OK(bg_runner_capture(m[i].runner));
+    open_two(m, f->stream, side, (int[]){1, 1});
     m[0].other = &m[1];
     m[0].body = use_other;
-    EXPECT_OK(run(&m[0], 60, 1));
-    expect_outputs(&m[0], 60, 1);
+    expect_run(&m[0], 60, 1);
     expect_refused();
     m[0].body = NULL;
     EXPECT_OK(bg_runner_capture(m[0].runner)); /* in which prepare does the same */
     for (int i = 0; i < 2; i++)
         assert_true(is_captured(&m[i])); /* nothing is lost */
     m[0].other = NULL;
-    for (int i = 0; i < 2; i++) {
-        EXPECT_OK(run(&m[i], 9, 2));
-        expect_outputs(&m[i], 9, 2);
-    }
     for (int i = 0; i < 2; i++)
-        bg_runner_destroy(m[i].runner);
+        expect_run(&m[i], 9, 2);
 }
 
 /* Two threads that use a runner of one pool each as fast as they can: what is refused is tried again. */
@@ -390,30 +363,24 @@ static void *use_often(void *user)
 FIXTURE_TEST(test_two_threads)
 {
     loop loops[2] = {{.m = NULL}};
-    cudaStream_t streams[2];
     pthread_t threads[2];
-    OWNED_POOL(pool);
-    model m[2];
+    OWNED_STREAM(first);
+    OWNED_STREAM(second);
+    OWNED_MODELS(m);
 
-    EXPECT_OK(bg_pool_create(&pool, NULL));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    open_two(m, first, second, (int[]){1, 1});
     for (int i = 0; i < 2; i++) {
-        EXPECT_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-        open_model(&m[i], pool, streams[i], 1);
-        EXPECT_OK(bg_runner_capture(m[i].runner));
         loops[i].m = &m[i];
+        threads[i] = start_thread(use_often, &loops[i]);
     }
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, use_often, &loops[i]), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        join_thread(threads[i]);
     for (int i = 0; i < 2; i++) {
         if (loops[i].failed != BG_OK)
             fail_msg("thread %d: %s", i, loops[i].why);
         assert_true(is_captured(&m[i]));
-    }
-    for (int i = 0; i < 2; i++) {
-        bg_runner_destroy(m[i].runner);
-        EXPECT_CUDA(cudaStreamDestroy(streams[i]));
     }
 }
 
@@ -424,41 +391,28 @@ FIXTURE_TEST(test_two_threads)
 FIXTURE_TEST(test_destroyed_while_it_runs)
 {
     batch_rows rows = make_rows(MOST, 5);
-    OWNED_POOL(pool);
     model m[2];
 
-    EXPECT_OK(bg_pool_create(&pool, NULL));
-    for (int i = 0; i < 2; i++) {
-        open_model(&m[i], pool, f->stream, 1);
-        EXPECT_OK(bg_runner_capture(m[i].runner));
-    }
+    open_two(m, f->stream, f->stream, (int[]){1, 1});
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     queue_rows(&m[0], &rows);
     bg_runner_destroy(m[0].runner);
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     expect_rows(&rows, 5);
-    EXPECT_OK(run(&m[1], 9, 2));
-    expect_outputs(&m[1], 9, 2);
+    expect_run(&m[1], 9, 2);
     bg_runner_destroy(m[1].runner);
 }
 
 FIXTURE_TEST(test_a_pool_of_another_device)
 {
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner;
-    int devices;
     OWNED_POOL(pool);
 
-    EXPECT_CUDA(cudaGetDeviceCount(&devices));
-    if (devices < 2) {
-        print_message("skipped: there is one device\n");
-        skip();
-    }
+    need_two_devices();
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_CUDA(cudaSetDevice(0));
-    config.pool = pool;
-    EXPECT_STATUS(bg_runner_create(&runner, &config, forward, NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("config.pool: the pool belongs to device 1, the current device is 0");
+    EXPECT_FAILURE(bg_runner_create(&runner, RUNNER_CONFIG(.pool = pool), forward, NULL, f->stream),
+                   BG_ERROR_INVALID_ARGUMENT, "config.pool: the pool belongs to device 1, the current device is 0");
     assert_null(runner);
 }

@@ -1,6 +1,7 @@
 /* The debugging tools on a runner's graphs: from C by bg_runner_get_graph, by BG_CHECK=recapture and poison, and
  * batches without padding under BG_DEBUG=forward. */
-#include "tests/support/test.h"
+#include "tests/support/runner/pool_support.h"
+#include "tests/support/runner/runner_support.h"
 #include "tests/support/tools/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -9,15 +10,7 @@
 #include "debug/memory/results.h"
 
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <hostcuda/hostcuda.h>
-
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
 
 enum { BUCKET = 8 };
 
@@ -91,26 +84,34 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
 
 static void open_runner(model *m, bg_mode mode, bool lazy)
 {
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-
-    config.mode = mode;
-    config.lazy = lazy;
-    config.schedule = "2,8";
-    config.max_tokens = BUCKET;
-    config.prepare = prepare;
-    config.callback_user = m;
-    config.state = &m->f->x;
-    config.state_count = 1;
+    bg_runner_destroy(m->runner);
     put(&m->f->y, 1);
     put(&m->f->x, 0);
-    EXPECT_OK(bg_runner_create(&m->runner, &config, forward, m, m->f->stream));
+    EXPECT_OK(
+        bg_runner_create(&m->runner,
+                         RUNNER_CONFIG(.mode = mode, .lazy = lazy, .schedule = "2,8", .max_tokens = BUCKET,
+                                       .prepare = prepare, .callback_user = m, .state = &m->f->x, .state_count = 1),
+                         forward, m, m->f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, FLT_MAX, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 1, (int64_t[]){0}, &m->y));
 }
 
+static void start_runner(model *m, bg_mode mode, bool lazy)
+{
+    open_runner(m, mode, lazy);
+    EXPECT_OK(bg_runner_capture(m->runner));
+}
+
+static void close_model(model *m)
+{
+    bg_runner_destroy(m->runner);
+}
+/* A model whose runner is destroyed at the end of the scope. */
+#define OWNED_MODEL(name) __attribute__((cleanup(close_model))) model name = {.f = f}
+
 static void run_batch(model *m, int tokens, float factor)
 {
-    const bg_batch batch = {.tokens = tokens, .requests = 1, .max_query_len = tokens};
+    const bg_batch batch = mixed_batch(tokens);
     float rows[BUCKET] = {1, 2, 3, 4, 5, 6, 7, 8}, found[BUCKET];
     bg_tensor input = bg_tensor_1d(rows, BG_F32, tokens), output = bg_tensor_1d(found, BG_F32, tokens);
 
@@ -121,68 +122,34 @@ static void run_batch(model *m, int tokens, float factor)
             fail_msg("element %d of %d is %g, not %g", i, tokens, found[i], factor * rows[i]);
 }
 
-/* ---- standard error ---- */
-
-static FILE *taken;
-static int kept;
-
-static void take_errors(void)
-{
-    fflush(stderr);
-    taken = tmpfile();
-    kept = dup(STDERR_FILENO);
-    assert_non_null(taken);
-    assert_true(kept >= 0 && dup2(fileno(taken), STDERR_FILENO) >= 0);
-}
-
-static void give_errors(char *text, size_t bytes)
-{
-    size_t length;
-    fflush(stderr);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    assert_int_equal(close(kept), 0);
-    rewind(taken);
-    length = fread(text, 1, bytes - 1, taken);
-    text[length] = '\0';
-    assert_int_equal(fclose(taken), 0);
-}
-
-static void expect_text(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL)
-        fail_msg("\"%s\" is not in: %s", part, text);
-}
-
 /* ---- bg_runner_get_graph ---- */
+
+#define EXPECT_NO_GRAPH(m, index, text)                                                                                \
+    EXPECT_FAILURE(bg_runner_get_graph((m)->runner, index, &graph), BG_ERROR_NOT_FOUND, text)
 
 FIXTURE_TEST(test_no_graph)
 {
-    model m = {.f = f, .fail = 1};
     bg_graph *graph;
+    OWNED_MODEL(m);
 
+    m.fail = 1;
     open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_STATUS(bg_runner_get_graph(NULL, 0, &graph), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_INVALID(bg_runner_get_graph(NULL, 0, &graph));
+    EXPECT_INVALID(bg_runner_get_graph(m.runner, 0, NULL));
     EXPECT_STATUS(bg_runner_get_graph(m.runner, -1, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 2, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("there is no bucket 2; the runner has 2");
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 8 is not captured yet; call bg_runner_capture first");
+    EXPECT_NO_GRAPH(&m, 2, "there is no bucket 2; the runner has 2");
+    EXPECT_NO_GRAPH(&m, 0, "piecewise tokens 8 is not captured yet; call bg_runner_capture first");
     assert_null(graph);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_OP);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 8 could not be captured: ");
-    bg_runner_destroy(m.runner);
+    EXPECT_NO_GRAPH(&m, 0, "piecewise tokens 8 could not be captured: ");
 
     m.fail = 0;
     open_runner(&m, BG_MODE_PIECEWISE, true);
-    EXPECT_STATUS(bg_runner_get_graph(m.runner, 1, &graph), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("piecewise tokens 2 is not captured yet; run a batch of that size first");
+    EXPECT_NO_GRAPH(&m, 1, "piecewise tokens 2 is not captured yet; run a batch of that size first");
     run_batch(&m, 2, 2);
     EXPECT_OK(bg_runner_get_graph(m.runner, 1, &graph));
     assert_string_equal(info_of(graph).name, "piecewise tokens 2");
     EXPECT_STATUS(bg_runner_get_graph(m.runner, 0, &graph), BG_ERROR_NOT_FOUND);
-    bg_runner_destroy(m.runner);
 }
 
 static bool count_nodes(void *user, const bg_step_info *info)
@@ -211,14 +178,13 @@ static bg_report *check_poison(const model *m, bg_graph *graph)
 FIXTURE_TEST(test_tools_on_graph)
 {
     char path[] = "/tmp/breakgraph-trace-XXXXXX";
-    model m = {.f = f};
+    OWNED_MODEL(m);
     bg_graph *graph;
     bg_report *report;
     int nodes = 0, file = mkstemp(path);
 
     assert_true(file >= 0 && close(file) == 0);
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    start_runner(&m, BG_MODE_PIECEWISE, false);
     run_batch(&m, BUCKET, 2);
     EXPECT_OK(bg_runner_get_graph(m.runner, 0, &graph));
     assert_string_equal(info_of(graph).name, "piecewise tokens 8");
@@ -236,42 +202,27 @@ FIXTURE_TEST(test_tools_on_graph)
     assert_int_equal(m.rows, 5);
     assert_int_equal(remove(path), 0);
     bg_runner_destroy(m.runner);
+    m.runner = NULL;
     assert_null(bg_forward_context_get());
 
     m.left_out = 1;
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    start_runner(&m, BG_MODE_PIECEWISE, false);
     EXPECT_OK(bg_runner_get_graph(m.runner, 0, &graph));
     EXPECT_FINDING(check_poison(&m, graph), "unwritten-output", "scale#0", 0, "1 of its 8 elements");
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- BG_CHECK=recapture ---- */
 
-static bg_bucket_info bucket_of(const model *m)
-{
-    bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    EXPECT_OK(bg_runner_get_bucket(m->runner, 0, &info));
-    return info;
-}
-
-static size_t mapped(const model *m)
-{
-    bg_pool_stats stats = BG_POOL_STATS_INIT;
-    EXPECT_OK(bg_pool_get_stats(bg_runner_pool(m->runner), &stats));
-    return stats.mapped;
-}
-
 /* What the check prints of a runner with this model; the runner stays. */
-static void recapture(model *m, bg_mode mode, bool lazy, char *text, size_t bytes)
+static const char *recapture(model *m, bg_mode mode, bool lazy)
 {
-    assert_int_equal(setenv("BG_CHECK", "recapture", 1), 0);
+    set_variable("BG_CHECK", "recapture");
     open_runner(m, mode, lazy);
-    take_errors();
+    hold_errors();
     EXPECT_OK(bg_runner_capture(m->runner));
     run_batch(m, BUCKET, m->drifts || m->turns || m->strays ? 0 : 2);
-    give_errors(text, bytes);
-    assert_int_equal(unsetenv("BG_CHECK"), 0);
+    set_variable("BG_CHECK", NULL);
+    return held_errors();
 }
 
 /* The graph is what it is without the check, and so is memory. */
@@ -279,48 +230,45 @@ FIXTURE_TEST(test_recapture_of_twin)
 {
     const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL};
     for (int i = 0; i < 4; i++) {
-        model m = {.f = f}, plain = {.f = f};
         bg_bucket_info checked, unchecked;
         size_t bytes;
-        char text[4096];
+        OWNED_MODEL(m);
+        OWNED_MODEL(plain);
 
-        recapture(&m, modes[i / 2], i % 2 == 1, text, sizeof text);
-        assert_string_equal(text, "");
-        checked = bucket_of(&m);
-        bytes = mapped(&m);
+        assert_string_equal(recapture(&m, modes[i / 2], i % 2 == 1), "");
+        checked = bucket_of(m.runner, 0);
+        bytes = pool_stats(bg_runner_pool(m.runner)).mapped;
         assert_true(get(&m.f->x) == (float)checked.replays);
         run_batch(&m, 3, 2);
-        bg_runner_destroy(m.runner);
 
-        open_runner(&plain, modes[i / 2], i % 2 == 1);
-        EXPECT_OK(bg_runner_capture(plain.runner));
+        start_runner(&plain, modes[i / 2], i % 2 == 1);
         run_batch(&plain, BUCKET, 2);
-        unchecked = bucket_of(&plain);
+        unchecked = bucket_of(plain.runner, 0);
         assert_int_equal(checked.pool_bytes, unchecked.pool_bytes);
         assert_int_equal(checked.nodes, unchecked.nodes);
         assert_int_equal(checked.segments, unchecked.segments);
         assert_int_equal(checked.replays, unchecked.replays);
-        assert_int_equal(bytes, mapped(&plain));
+        assert_int_equal(bytes, pool_stats(bg_runner_pool(plain.runner)).mapped);
         /* For each bucket that is captured: a capture more that has to be thrown away, and two that are compared. */
         assert_int_equal(m.prepared - 1, plain.prepared + (i % 2 == 1 ? 3 : 6));
-        bg_runner_destroy(plain.runner);
     }
 }
 
 static void planted(fixture *f, model m, const char *kind)
 {
-    char text[8192], site[60];
+    char site[60];
 
     for (int lazy = 0; lazy < 2; lazy++) {
-        model planted = m;
+        const char *text;
+        OWNED_MODEL(planted);
+        planted = m;
         planted.f = f;
-        recapture(&planted, BG_MODE_PIECEWISE, lazy, text, sizeof text);
+        text = recapture(&planted, BG_MODE_PIECEWISE, lazy);
         snprintf(site, sizeof site, "test_runner_tools.c:%d", planted.line);
-        expect_text(text, kind);
-        expect_text(text, "recapture of piecewise tokens 8: 1 finding");
-        expect_text(text, "scale#0");
-        expect_text(text, site);
-        bg_runner_destroy(planted.runner);
+        EXPECT_TEXT(text, kind);
+        EXPECT_TEXT(text, "recapture of piecewise tokens 8: 1 finding");
+        EXPECT_TEXT(text, "scale#0");
+        EXPECT_TEXT(text, site);
     }
 }
 
@@ -333,106 +281,94 @@ FIXTURE_TEST(test_recapture)
 
 /* ---- BG_CHECK=poison ---- */
 
-static void poison(model *m, int tokens, bool lazy, char *text, size_t bytes)
+/* What the first batch of a runner with this model says, and nothing more the second one. */
+static const char *poison(fixture *f, int left_out, int tokens, bool lazy)
 {
-    float before;
+    static char text[8192];
+    float before, factor = left_out > 0 ? 0 : 2;
+    OWNED_MODEL(m);
 
-    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
-    open_runner(m, BG_MODE_PIECEWISE, lazy);
-    EXPECT_OK(bg_runner_capture(m->runner));
-    before = get(&m->f->x);
-    take_errors();
-    run_batch(m, tokens, m->left_out > 0 ? 0 : 2);
-    give_errors(text, bytes);
-    assert_true(get(&m->f->x) == before + 1); /* config.state: as after one pass */
-    take_errors();
-    run_batch(m, tokens, m->left_out > 0 ? 0 : 2); /* once is enough */
-    give_errors(text + strlen(text), bytes - strlen(text));
-    bg_runner_destroy(m->runner);
-    assert_int_equal(unsetenv("BG_CHECK"), 0);
+    m.left_out = left_out;
+    set_variable("BG_CHECK", "poison");
+    start_runner(&m, BG_MODE_PIECEWISE, lazy);
+    before = get(&f->x);
+    hold_errors();
+    run_batch(&m, tokens, factor);
+    snprintf(text, sizeof text, "%s", held_errors());
+    assert_true(get(&f->x) == before + 1); /* config.state: as after one pass */
+    hold_errors();
+    run_batch(&m, tokens, factor); /* once is enough */
+    assert_string_equal(held_errors(), "");
+    set_variable("BG_CHECK", NULL);
+    return text;
 }
 
 FIXTURE_TEST(test_poison)
 {
-    char text[8192];
-
     for (int lazy = 0; lazy < 2; lazy++) {
-        model good = {.f = f}, padded = {.f = f}, bad = {.f = f, .left_out = 1}, tail = bad;
-        poison(&good, BUCKET, lazy, text, sizeof text);
-        assert_string_equal(text, "");
-        poison(&padded, 5, lazy, text, sizeof text); /* own_rows leaves padding rows unwritten */
-        assert_string_equal(text, "");
-        poison(&bad, BUCKET, lazy, text, sizeof text);
-        expect_text(text, "poison of piecewise tokens 8: 1 finding");
-        expect_text(text, "[unwritten-output] scale#0");
-        poison(&tail, 5, lazy, text, sizeof text); /* what is left out is a padding row */
-        assert_string_equal(text, "");
+        const char *text;
+        assert_string_equal(poison(f, 0, BUCKET, lazy), "");
+        assert_string_equal(poison(f, 0, 5, lazy), ""); /* own_rows leaves padding rows unwritten */
+        assert_string_equal(poison(f, 1, 5, lazy), ""); /* what is left out is a padding row */
+        text = poison(f, 1, BUCKET, lazy);
+        EXPECT_TEXT(text, "poison of piecewise tokens 8: 1 finding");
+        EXPECT_TEXT(text, "[unwritten-output] scale#0");
     }
 }
 
+TESTS_ON_HOST_DEVICE("that calls fail on request");
 /* The batch does not need what the check needs: a copy of config.state. */
-FIXTURE_TEST(test_poison_is_left_out)
+FAULT_TEST(test_poison_is_left_out)
 {
-    model m = {.f = f, .left_out = 1};
-    char text[4096];
+    const char *text;
     float before;
+    OWNED_MODEL(m);
 
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
-    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    before = get(&m.f->x);
-    take_errors();
-    assert_int_equal(hostcuda_fail("cudaMalloc@1=cudaErrorMemoryAllocation"), 0);
+    m.left_out = 1;
+    set_variable("BG_CHECK", "poison");
+    start_runner(&m, BG_MODE_PIECEWISE, false);
+    before = get(&f->x);
+    hold_errors();
+    fail_calls("cudaMalloc@1=cudaErrorMemoryAllocation");
     run_batch(&m, BUCKET, 0);
     assert_int_equal(hostcuda_faults(), 1);
-    assert_int_equal(hostcuda_fail(NULL), 0);
-    give_errors(text, sizeof text);
-    expect_text(text, "BG_CHECK=poison: piecewise tokens 8 could not be checked: ");
+    fail_calls(NULL);
+    text = held_errors();
+    EXPECT_TEXT(text, "BG_CHECK=poison: piecewise tokens 8 could not be checked: ");
     assert_null(strstr(text, "unwritten-output"));
-    assert_true(get(&m.f->x) == before + 1);
-    bg_runner_destroy(m.runner);
-    assert_int_equal(unsetenv("BG_CHECK"), 0);
+    assert_true(get(&f->x) == before + 1);
 }
+TESTS_ON_ANY_DEVICE;
 
 /* ---- BG_DEBUG=step ---- */
 
 /* Of padding, scale makes infinities. */
 FIXTURE_TEST(test_step_of_batch)
 {
-    model m = {.f = f};
+    OWNED_MODEL(m);
     bg_graph *graph;
     bg_report *report;
-    char text[4096];
 
-    assert_int_equal(setenv("BG_DEBUG", "step", 1), 0);
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    take_errors();
+    set_variable("BG_DEBUG", "step");
+    start_runner(&m, BG_MODE_PIECEWISE, false);
+    hold_errors();
     run_batch(&m, 5, 2);
-    give_errors(text, sizeof text);
-    assert_string_equal(text, "");
-    assert_int_equal(unsetenv("BG_DEBUG"), 0);
+    assert_string_equal(held_errors(), "");
+    set_variable("BG_DEBUG", NULL);
     EXPECT_OK(bg_runner_get_graph(m.runner, 0, &graph));
     EXPECT_OK(bg_step(graph, m.f->stream, NULL, NULL, &report));
     EXPECT_FINDING(report, "inf-origin", "scale#0", m.line, "holds 3 infinities (of 8 elements)");
-    bg_runner_destroy(m.runner);
 }
 
 /* ---- BG_DEBUG=forward ---- */
 
 FIXTURE_TEST(test_forward_is_unpadded)
 {
-    model m = {.f = f};
-    bg_counters counters = BG_COUNTERS_INIT;
+    OWNED_MODEL(m);
     float rows[BUCKET];
 
-    assert_int_equal(setenv("BG_DEBUG", "forward", 1), 0);
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    set_variable("BG_DEBUG", "forward");
+    start_runner(&m, BG_MODE_PIECEWISE, false);
     EXPECT_CUDA(cudaMemcpy(m.x.data, (float[BUCKET]){9, 9, 9, 9, 9, 9, 9, 9}, sizeof rows, cudaMemcpyHostToDevice));
     bg_counters_reset();
     run_batch(&m, 5, 2);
@@ -440,15 +376,10 @@ FIXTURE_TEST(test_forward_is_unpadded)
     EXPECT_CUDA(cudaMemcpy(rows, m.x.data, sizeof rows, cudaMemcpyDeviceToHost));
     for (int i = 5; i < BUCKET; i++)
         assert_true(rows[i] == 9); /* nor are padding rows filled */
-    bg_counters_get(&counters);
-    assert_int_equal(counters.padded_tokens, 0);
-    assert_int_equal(counters.replays[BG_MODE_PIECEWISE], 1);
-    bg_runner_destroy(m.runner);
-    assert_int_equal(unsetenv("BG_DEBUG"), 0);
-    open_runner(&m, BG_MODE_PIECEWISE, false);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_int_equal(counters_now().padded_tokens, 0);
+    assert_int_equal(counters_now().replays[BG_MODE_PIECEWISE], 1);
+    set_variable("BG_DEBUG", NULL);
+    start_runner(&m, BG_MODE_PIECEWISE, false);
     run_batch(&m, 5, 2);
-    bg_counters_get(&counters);
-    assert_int_equal(counters.padded_tokens, BUCKET - 5);
-    bg_runner_destroy(m.runner);
+    assert_int_equal(counters_now().padded_tokens, BUCKET - 5);
 }

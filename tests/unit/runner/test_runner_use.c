@@ -1,14 +1,6 @@
 /* The runner in odd but rightful uses: memory of every kind, many tensors, threads, devices, replays that fail,
  * programs built against other headers. */
-#include "tests/support/test.h"
 #include "tests/support/runner/runner_model.h"
-
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
@@ -67,18 +59,15 @@ static void check_kinds(fixture *f, const runner_model *m, kind from, kind to)
 
 FIXTURE_TEST(test_memory_of_every_kind)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     int managed = 0;
 
     EXPECT_CUDA(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0)); /* the host device has none */
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG());
     for (int from = 0; from < KINDS; from++)
         for (int to = 0; to < KINDS; to++)
             if (managed || (from != MANAGED && to != MANAGED))
                 check_kinds(f, &m, (kind)from, (kind)to);
-    bg_runner_destroy(m.runner);
 }
 
 /* More tensors than one launch moves. */
@@ -87,13 +76,13 @@ FIXTURE_TEST(test_many_tensors)
     enum { TENSORS = 37, TOKENS = 3 };
     const int64_t dim[] = {0};
     bg_tensor x[TENSORS], y[TENSORS], inputs[TENSORS + 1], outputs[TENSORS + 1];
-    int64_t in[TENSORS][TOKENS], out[4], *memory;
+    int64_t in[TENSORS][TOKENS], out[4];
     bg_batch batch = mixed_batch(TOKENS);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_MEMORY(int64_t, memory);
+    OWNED_RUNNER_MODEL(m);
 
     EXPECT_CUDA(cudaMalloc((void **)&memory, sizeof in));
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     inputs[0] = outputs[0] = (bg_tensor){.data = NULL};
     for (int i = 0; i < TENSORS; i++) {
         char name[16];
@@ -111,25 +100,22 @@ FIXTURE_TEST(test_many_tensors)
     EXPECT_OK(bg_runner_run(m.runner, &batch, inputs, outputs, NULL));
     for (int i = 0; i < TENSORS; i++) {
         assert_ptr_equal(outputs[i + 1].data, y[i].data);
-        EXPECT_CUDA(cudaMemcpyAsync(out, x[i].data, sizeof out, cudaMemcpyDeviceToHost, f->stream));
-        EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+        read_device(f, out, x[i].data, sizeof out);
         for (int t = 0; t < TOKENS; t++)
             assert_int_equal(out[t], in[i][t]);
         assert_int_equal(out[TOKENS], -i);
     }
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 /* Batches that come in place, one smaller than the last. */
 FIXTURE_TEST(test_bound_batches_shrink)
 {
-    float *own, rows[4 * WIDTH], found[4 * WIDTH];
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    float rows[4 * WIDTH], found[4 * WIDTH];
+    OWNED_MEMORY(float, own);
+    OWNED_RUNNER_MODEL(m);
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
-    runner_model_open(f, &m, &config);
+    runner_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
     EXPECT_OK(bg_runner_capture(m.runner));
     for (int tokens = 4; tokens >= 1; tokens--) {
@@ -140,81 +126,55 @@ FIXTURE_TEST(test_bound_batches_shrink)
         EXPECT_CUDA(
             cudaMemcpyAsync(own, rows, (size_t)tokens * WIDTH * sizeof *own, cudaMemcpyHostToDevice, f->stream));
         EXPECT_OK(bg_runner_run(m.runner, &batch, &input, NULL, NULL));
-        EXPECT_CUDA(cudaMemcpyAsync(found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
-        EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+        read_device(f, found, m.y.data, sizeof found);
         for (int i = 0; i < 4 * WIDTH; i++) { /* the last row again and again */
             int row = i / WIDTH < tokens ? i / WIDTH : tokens - 1;
             assert_true(found[i] == 2 * rows[row * WIDTH + i % WIDTH]);
         }
     }
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaFree(own));
 }
 
 /* What the runner says once of an input that is to be in place. */
 FIXTURE_TEST(test_copies_are_told_of_once)
 {
     static const char *const told = "input x of this run is not at its static buffer's address";
-    char said[1000] = "";
-    FILE *file = tmpfile();
-    int own = dup(STDERR_FILENO);
-    const char *first;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    const char *said;
+    STARTED_RUNNER_MODEL(m, f, CONFIG(.copy_inputs = false));
 
-    assert_true(file != NULL && own >= 0);
-    config.copy_inputs = false;
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    hold_errors();
     runner_model_run(f, &m, 3);
     runner_model_run(f, &m, 20);
-    assert_true(dup2(own, STDERR_FILENO) >= 0);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    first = strstr(said, told);
-    assert_non_null(first);
-    assert_null(strstr(first + 1, told));
-    fclose(file);
-    close(own);
-    bg_runner_destroy(m.runner);
+    said = held_errors();
+    EXPECT_TEXT(said, told);
+    assert_null(strstr(strstr(said, told) + 1, told));
 }
 
 /* ---- failures ---- */
 
 FIXTURE_TEST(test_a_replay_fails)
 {
-    bg_batch batch = mixed_batch(3);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    STARTED_RUNNER_MODEL(m, f, CONFIG());
 
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
     m.body_status = BG_ERROR_TIMEOUT;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("runner_seen#0");
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_TIMEOUT, "runner_seen#0");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK); /* the warm-up does */
     m.body_status = BG_OK;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
-    bg_runner_destroy(m.runner);
 }
 
 FIXTURE_TEST(test_an_error_of_the_caller_stays)
 {
-    bg_batch batch = mixed_batch(20);
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
     assert_int_equal(cudaSetDevice(-1), cudaErrorInvalidDevice);
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG());
     runner_model_run(f, &m, 3);
     m.body_status = BG_ERROR_TIMEOUT;
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_TIMEOUT);
-    bg_runner_destroy(m.runner);
+    EXPECT_STATUS(run_bare(m.runner, mixed_batch(20)), BG_ERROR_TIMEOUT);
+    close_runner_model(&m);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
@@ -249,21 +209,14 @@ static void *run_in_thread(void *user)
 
 FIXTURE_TEST(test_one_thread_after_another)
 {
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OPENED_RUNNER_MODEL(m, f, CONFIG(.lazy = true)); /* captured in one thread, replayed in others */
 
-    config.lazy = true; /* captured in one thread, replayed in others */
-    runner_model_open(f, &m, &config);
     for (int i = 0; i < 3; i++) {
         work w = {.f = f, .m = &m, .rounds = 3};
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &w), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        run_thread(run_in_thread, &w);
         assert_string_equal(bg_status_name(w.status), "BG_OK");
-        runner_model_run(f, &m, 3);
-        assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+        EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     }
-    bg_runner_destroy(m.runner);
 }
 
 FIXTURE_TEST(test_two_runners_in_two_threads)
@@ -275,15 +228,13 @@ FIXTURE_TEST(test_two_runners_in_two_threads)
 
     second.stream = f->other;
     for (int i = 0; i < 2; i++) {
-        bg_runner_config config = runner_model_config(&m[i]);
-        config.lazy = true;
         w[i] = (work){.f = i ? &second : f, .m = &m[i], .rounds = 50};
-        runner_model_open(w[i].f, &m[i], &config);
+        runner_model_open(w[i].f, &m[i], CONFIG(.lazy = true));
     }
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, run_in_thread, &w[i]), 0);
+        thread[i] = start_thread(run_in_thread, &w[i]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        join_thread(thread[i]);
     for (int i = 0; i < 2; i++) {
         assert_string_equal(bg_status_name(w[i].status), "BG_OK");
         assert_int_equal(m[i].last.mode, BG_MODE_PIECEWISE);
@@ -294,54 +245,36 @@ FIXTURE_TEST(test_two_runners_in_two_threads)
 FIXTURE_TEST(test_default_streams)
 {
     fixture per_thread = *f, legacy = *f;
-    pthread_t thread;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
     work w = {.f = &per_thread, .m = &m, .rounds = 1};
 
     per_thread.stream = cudaStreamPerThread;
-    runner_model_open(&per_thread, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(&per_thread, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &w), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    runner_model_start(&per_thread, &m, CONFIG());
+    EXPECT_RUN_IN(&per_thread, &m, 3, BG_MODE_PIECEWISE);
+    run_thread(run_in_thread, &w);
     assert_int_equal(w.status, BG_ERROR_INVALID_ARGUMENT);
-    assert_non_null(strstr(w.text, "cudaStreamPerThread"));
-    bg_runner_destroy(m.runner);
+    EXPECT_TEXT(w.text, "cudaStreamPerThread");
 
     legacy.stream = cudaStreamLegacy; /* which CUDA cannot capture */
-    runner_model_open(&legacy, &m, &config);
-    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the legacy stream");
-    runner_model_run(&legacy, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_NONE);
-    bg_runner_destroy(m.runner);
+    runner_model_open(&legacy, &m, CONFIG());
+    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, "the legacy stream");
+    EXPECT_RUN_IN(&legacy, &m, 3, BG_MODE_NONE);
 }
 
 FIXTURE_TEST(test_another_device)
 {
-    bg_batch batch = mixed_batch(3);
-    int devices = 0;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    OWNED_RUNNER_MODEL(m);
 
-    EXPECT_CUDA(cudaGetDeviceCount(&devices));
-    if (devices < 2) {
-        print_message("skipped: there is one device; with HOSTCUDA_DEVICES=2, or on two GPUs, this test runs\n");
-        skip();
-    }
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    need_two_devices();
+    runner_model_start(f, &m, CONFIG());
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("created on device 0, the current device is 1");
-    EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_INVALID_ARGUMENT,
+                   "created on device 0, the current device is 1");
+    EXPECT_INVALID(bg_runner_capture(m.runner));
     EXPECT_CUDA(cudaSetDevice(0));
-    runner_model_run(f, &m, 3);
-    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
     EXPECT_CUDA(cudaSetDevice(1));
-    bg_runner_destroy(m.runner);
+    close_runner_model(&m);
     EXPECT_CUDA(cudaSetDevice(0));
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
@@ -350,23 +283,17 @@ FIXTURE_TEST(test_another_device)
 
 FIXTURE_TEST(test_destroyed_in_flight)
 {
-    float ones[16 * WIDTH], found[16 * WIDTH];
+    float ones[16 * WIDTH];
     bg_batch batch = mixed_batch(16);
-    bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output;
-    runner_model m = {0};
-    bg_runner_config config = runner_model_config(&m);
+    bg_tensor input = bg_tensor_2d(ones, BG_F32, 16, WIDTH), output = bg_tensor_2d(f->memory, BG_F32, 16, WIDTH);
+    OWNED_RUNNER_MODEL(m);
 
     for (int i = 0; i < 16 * WIDTH; i++)
         ones[i] = 1;
-    output = bg_tensor_2d(f->memory, BG_F32, 16, WIDTH);
-    runner_model_open(f, &m, &config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, CONFIG());
     EXPECT_OK(bg_runner_run(m.runner, &batch, &input, &output, NULL));
-    bg_runner_destroy(m.runner);
-    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    EXPECT_CUDA(cudaMemcpy(found, f->memory, sizeof found, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < 16 * WIDTH; i++)
-        assert_true(found[i] == 2);
+    close_runner_model(&m);
+    EXPECT_FLOATS(f, f->memory, 16 * WIDTH, 2);
 }
 
 /* Programs know the structs as they were, or as they will be. */
@@ -383,23 +310,19 @@ FIXTURE_TEST(test_structs_of_other_versions)
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_counters counters = BG_COUNTERS_INIT;
     bg_runner *runner;
-    runner_model m = {0};
+    OWNED_RUNNER_MODEL(m);
 
     memset(&newer, 0x55, sizeof newer);
-    newer.config = runner_model_config(&m);
-    newer.config.struct_size = sizeof newer;
+    newer.config = *CONFIG(.struct_size = sizeof newer, .prepare = runner_model_note, .callback_user = &m);
     runner_model_open(f, &m, &newer.config);
-    bg_runner_destroy(m.runner);
     newer.config.struct_size = offsetof(bg_runner_config, worker_threads); /* the first version's */
     newer.config.worker_threads = -5;
     newer.config.variants = 1000;
     newer.config.state_count = 7;
-    runner_model_open(f, &m, &newer.config);
-    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_start(f, &m, &newer.config);
     newer.config.struct_size = 8;
-    EXPECT_STATUS(bg_runner_create(&runner, &newer.config, runner_model_forward, &m, f->stream),
-                  BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_RUNNER_CONFIG_INIT");
+    EXPECT_FAILURE(bg_runner_create(&runner, &newer.config, runner_model_forward, &m, f->stream),
+                   BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
 
     runner_model_run(f, &m, 3);
     later.info.struct_size = sizeof later;
@@ -413,12 +336,10 @@ FIXTURE_TEST(test_structs_of_other_versions)
     assert_int_equal(info.tokens, 4);
     assert_int_equal(info.replays, 99);
     info.struct_size = 0;
-    EXPECT_STATUS(bg_runner_get_bucket(m.runner, 1, &info), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_BUCKET_INFO_INIT");
+    EXPECT_FAILURE(bg_runner_get_bucket(m.runner, 1, &info), BG_ERROR_INVALID_ARGUMENT, "BG_BUCKET_INFO_INIT");
     counters.struct_size = offsetof(bg_counters, recaptures);
     counters.recaptures = 99;
     bg_counters_get(&counters);
     assert_true(counters.captures > 0);
     assert_int_equal(counters.recaptures, 99);
-    bg_runner_destroy(m.runner);
 }

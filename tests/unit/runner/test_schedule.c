@@ -1,11 +1,7 @@
 /* Which sizes a schedule stands for. */
-#include "tests/support/support.h"
+#include "tests/support/runner/shared.h"
 
 #include "runner/config.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The schedule's sizes are these, as text. */
 static void expect_sizes(const char *schedule, int max_tokens, const char *expected)
@@ -35,13 +31,11 @@ static void expect_count(const char *schedule, int max_tokens, int expected, int
 static void expect_refused(const char *schedule, int max_tokens, const char *key, const char *text)
 {
     int *sizes = (int *)1, count = 7;
-    EXPECT_STATUS(bg__schedule_make(schedule, max_tokens, &sizes, &count), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR(key);
+    EXPECT_FAILURE(bg__schedule_make(schedule, max_tokens, &sizes, &count), BG_ERROR_INVALID_ARGUMENT, key);
     EXPECT_ERROR(text);
     assert_null(sizes);
     assert_int_equal(count, 0);
-    EXPECT_STATUS(bg__schedule_check(schedule, max_tokens), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR(text);
+    EXPECT_FAILURE(bg__schedule_check(schedule, max_tokens), BG_ERROR_INVALID_ARGUMENT, text);
 }
 
 TEST(test_named)
