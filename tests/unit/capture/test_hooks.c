@@ -81,7 +81,7 @@ FIXTURE_TEST(test_in_cpp)
 /* Outside captures the names are CUDA's, with its answers and its last error. */
 FIXTURE_TEST(test_outside_captures)
 {
-    OWNED_EVENT(event);
+    cudaEvent_t event = NULL;
     EXPECT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     put(&f->x, 2);
     EXPECT_CUDA(bgk_scale(f->y.data, f->x.data, 3, N, f->other));
@@ -93,6 +93,7 @@ FIXTURE_TEST(test_outside_captures)
     EXPECT_CUDA(cudaStreamWaitEvent(NULL, event, 0));
     assert_int_equal(cudaEventRecordWithFlags(event, f->stream, cudaEventRecordExternal), cudaErrorIllegalState);
     assert_int_equal(cudaGetLastError(), cudaErrorIllegalState);
+    EXPECT_CUDA(cudaEventDestroy(event));
 }
 
 static cudaEvent_t outside;
