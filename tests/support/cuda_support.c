@@ -1,5 +1,6 @@
 #include "cuda_support.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void expect_error_code(cudaError_t found, cudaError_t expected, const char *call, const char *file, int line)
@@ -21,6 +22,79 @@ void expect_driver_code(CUresult found, CUresult expected, const char *call, con
     _fail(file, line);
 }
 
+void skip_unless(bool so, const char *why)
+{
+    if (so)
+        return;
+    print_message("skipped: %s\n", why);
+    skip();
+}
+
+bool on_host_device(void)
+{
+    return strcmp(BG_DEVICE_KIND, "host") == 0;
+}
+
+/* ---- what tests share -------------------------------------------------------------------------------------------- */
+
+/* One of them each. */
+static struct shared {
+    cudaStream_t *stream;
+    void **memory;
+    void *function;
+    const char *name;
+    size_t number; /* the stream's flags, the memory's bytes, the function's version */
+} shared[96];
+static size_t shared_count;
+
+static void share(struct shared one)
+{
+    if (shared_count == sizeof shared / sizeof *shared)
+        abort();
+    shared[shared_count++] = one;
+}
+
+void share_stream(cudaStream_t *stream, unsigned flags)
+{
+    share((struct shared){.stream = stream, .number = flags});
+}
+
+void share_memory(void *pointer, size_t bytes)
+{
+    share((struct shared){.memory = pointer, .number = bytes});
+}
+
+void share_entry(void *function, const char *name, unsigned version)
+{
+    share((struct shared){.function = function, .name = name, .number = version});
+}
+
+int make_shared(void **state)
+{
+    (void)state;
+    for (const struct shared *one = shared; one < shared + shared_count; one++) {
+        if (one->stream)
+            OK(cudaStreamCreateWithFlags(one->stream, (unsigned)one->number));
+        else if (one->memory)
+            *one->memory = device_memory(one->number);
+        else
+            driver_entry(one->name, (unsigned)one->number, one->function);
+    }
+    return 0;
+}
+
+int drop_shared(void **state)
+{
+    (void)state;
+    for (const struct shared *one = shared; one < shared + shared_count; one++) {
+        if (one->stream)
+            OK(cudaStreamDestroy(*one->stream));
+        if (one->memory)
+            OK(cudaFree(*one->memory));
+    }
+    return 0;
+}
+
 void driver_entry(const char *name, unsigned version, void *function)
 {
     void *address = NULL;
@@ -31,6 +105,34 @@ void driver_entry(const char *name, unsigned version, void *function)
     memcpy(function, &address, sizeof address);
 }
 
+CUdeviceptr address_of(const void *pointer)
+{
+    return (CUdeviceptr)(uintptr_t)pointer;
+}
+
+/* ---- graphs and memory ------------------------------------------------------------------------------------------- */
+
+cudaGraph_t end_capture(cudaStream_t stream, const char *file, int line)
+{
+    cudaGraph_t graph = NULL;
+    expect_error_code(cudaStreamEndCapture(stream, &graph), cudaSuccess, "cudaStreamEndCapture", file, line);
+    return graph;
+}
+
+cudaGraph_t new_graph(const char *file, int line)
+{
+    cudaGraph_t graph = NULL;
+    expect_error_code(cudaGraphCreate(&graph, 0), cudaSuccess, "cudaGraphCreate", file, line);
+    return graph;
+}
+
+cudaGraphExec_t new_exec(cudaGraph_t graph, const char *file, int line)
+{
+    cudaGraphExec_t exec = NULL;
+    expect_error_code(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess, "cudaGraphInstantiate", file, line);
+    return exec;
+}
+
 void *device_memory(size_t bytes)
 {
     void *memory = NULL;
@@ -38,6 +140,27 @@ void *device_memory(size_t bytes)
     OK(cudaMemset(memory, 0, bytes));
     OK(cudaDeviceSynchronize());
     return memory;
+}
+
+size_t nodes_of(cudaGraph_t graph)
+{
+    size_t count = 0;
+    OK(cudaGraphGetNodes(graph, NULL, &count));
+    return count;
+}
+
+enum cudaGraphNodeType type_of(cudaGraphNode_t node)
+{
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
+    OK(cudaGraphNodeGetType(node, &type));
+    return type;
+}
+
+void take_back(void *to, void *from, size_t bytes)
+{
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+    OK(cudaFree(from));
 }
 
 int read_int(const int *address, cudaStream_t stream)
