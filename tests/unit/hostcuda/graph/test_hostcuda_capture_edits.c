@@ -1,6 +1,5 @@
 /* Captures that are asked and edited: into a graph, by dependencies, with external events, in another mode; and user
  * objects, which graphs keep. Runs on both devices. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -86,7 +85,7 @@ TEST(test_capture_info)
     assert_true(second != id);
     OK(cudaStreamEndCapture(stream, &ended));
     OK(cudaGraphDestroy(ended));
-    EXPECT_CODE(cudaStreamGetCaptureInfo(stream, NULL, &id, NULL, NULL, NULL, NULL), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaStreamGetCaptureInfo(stream, NULL, &id, NULL, NULL, NULL, NULL));
 }
 
 /* The program adds a node of its own to the graph under capture, and goes on behind it. */
@@ -111,8 +110,7 @@ TEST(test_update_dependencies)
     OK(cudaGraphNodeGetDependencies(frontier[0], before, NULL, &count));
     assert_int_equal(count, 1);
     assert_ptr_equal(before[0], fill);
-    EXPECT_CODE(cudaStreamUpdateCaptureDependencies(stream, NULL, NULL, 1, cudaStreamAddCaptureDependencies),
-                cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaStreamUpdateCaptureDependencies(stream, NULL, NULL, 1, cudaStreamAddCaptureDependencies));
     OK(cudaStreamUpdateCaptureDependencies(stream, &fill, NULL, 1, cudaStreamAddCaptureDependencies));
     OK(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, &frontier, &edges, &count));
     assert_int_equal(count, 2);
@@ -160,8 +158,7 @@ TEST(test_into_a_graph_refused)
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphCreate(&other, 0));
     OK(cudaGraphAddEmptyNode(&foreign, other, NULL, 0));
-    EXPECT_CODE(cudaStreamBeginCaptureToGraph(stream, graph, &foreign, NULL, 1, cudaStreamCaptureModeThreadLocal),
-                cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaStreamBeginCaptureToGraph(stream, graph, &foreign, NULL, 1, cudaStreamCaptureModeThreadLocal));
     EXPECT_CODE(cudaStreamBeginCaptureToGraph(cudaStreamLegacy, graph, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal),
                 cudaErrorStreamCaptureUnsupported);
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
@@ -266,8 +263,8 @@ TEST(test_user_object)
     OK(cudaUserObjectRelease(object, 1));
     expect_ended(&ended);
     assert_int_equal(ended, 1);
-    EXPECT_CODE(cudaUserObjectCreate(&object, &ended, count_up, 1, 0), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaUserObjectCreate(&object, &ended, NULL, 1, cudaUserObjectNoDestructorSync), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaUserObjectCreate(&object, &ended, count_up, 1, 0));
+    EXPECT_INVALID(cudaUserObjectCreate(&object, &ended, NULL, 1, cudaUserObjectNoDestructorSync));
 }
 
 /* A clone and an executable graph hold it, too. */

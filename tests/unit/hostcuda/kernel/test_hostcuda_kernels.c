@@ -1,6 +1,6 @@
 /* The kernel runtime: what CUDA promises of threads, warps, blocks and launches. */
-#include "tests/support/test.h"
-#include <stdint.h>
+#include "tests/support/cuda_support.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "tests/support/kernels/hostcuda_kernels.h"
-
-#define OK(call) assert_int_equal((call), cudaSuccess)
 
 static cudaStream_t stream;
 
@@ -345,10 +343,7 @@ static int child(int which)
 
 TEST(test_failures)
 {
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: on a GPU, threads that wait for each other for ever hang or do anything\n");
-        skip();
-    }
+    skip_unless(on_host_device(), "on a GPU, threads that wait for each other for ever hang or do anything");
     for (int which = 0; which < 5; which++) {
         int status = 0;
         fflush(NULL);

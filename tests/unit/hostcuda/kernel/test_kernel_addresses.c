@@ -1,8 +1,6 @@
 /* Kernels that a program names by their address alone. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "tests/support/kernels/address_kernels.h"
@@ -158,7 +156,7 @@ TEST(test_layout)
     expect_parameter(ak_many(), 9, 24, 8);
     expect_parameter(ak_many(), 13, 56, 4);
     expect_parameter(ak_many(), 14, 64, 8);
-    EXPECT_CODE(cudaFuncGetParamInfo(ak_many(), AK_MANY + 1, &offset, &bytes), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaFuncGetParamInfo(ak_many(), AK_MANY + 1, &offset, &bytes));
 }
 
 /* The host device must be shown what the kernel takes before it is launched by its address. */

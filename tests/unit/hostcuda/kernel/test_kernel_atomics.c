@@ -1,5 +1,4 @@
 /* Atomic functions and fences with a scope. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include "tests/support/kernels/atomic_kernels.h"

@@ -1,6 +1,5 @@
 /* Integer divisions by zero. In a kernel they are no error, and what they give is printed; in host code they raise
  * SIGFPE as ever. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <limits.h>
@@ -257,10 +256,7 @@ TEST_F(test_graph, setup, teardown, void *state)
 TEST_F(test_forms, setup, teardown, void *state)
 {
     int forms = dk_form_count();
-    if (!forms) {
-        print_message("skipped: this processor divides by zero without a signal\n");
-        skip();
-    }
+    skip_unless(forms, "this processor divides by zero without a signal");
     int got[64], *out = device_memory(sizeof got);
     assert_in_range(forms, 1, 64);
     OK(dk_forms(out, stream));

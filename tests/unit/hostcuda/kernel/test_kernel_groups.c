@@ -1,5 +1,4 @@
 /* Cooperative groups of a block. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -98,10 +97,7 @@ TEST(test_wrong_sizes)
 {
     static const unsigned sizes[] = {0, 3, 24, 64};
     const struct child child = {"0", partition, 0, "called __trap"};
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: what the host device says\n");
-        skip();
-    }
+    skip_unless(on_host_device(), "what the host device says");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         wrong_size = sizes[i];
         expect_child("HOSTCUDA_SEED", &child);

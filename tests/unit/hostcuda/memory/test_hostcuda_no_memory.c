@@ -1,8 +1,6 @@
 /* Calls on graphs while the C library has no memory: each fails with CUDA's code for it, and the next one is good. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* The runtime's functions as a program calls them that is compiled with CUDA 12's headers alone: without the edges'
  * data. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #if CUDART_VERSION < 13000

@@ -1,9 +1,6 @@
 /* HOSTCUDA_FAIL for the driver's functions and NCCL's, by the names and codes that programs write. Host device only. */
-#include "tests/support/test.h"
-#include <stdint.h>
-#include <cudaTypedefs.h>
-#include <cuda_runtime_api.h>
-#include <hostcuda/hostcuda.h>
+#include "tests/support/cuda_support.h"
+
 #ifdef BG_NCCL
 #define TEST_NCCL 1
 #include <nccl.h>
@@ -13,13 +10,7 @@
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");
 
-#define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
-#pragma weak hostcuda_record
-#pragma weak hostcuda_call
-#pragma weak hostcuda_calls
 
 static int no_faults(void **state)
 {
@@ -33,7 +24,7 @@ static void *entry(const char *name)
 {
     void *function = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    STEP(cudaGetDriverEntryPointByVersion(name, &function, 13000, cudaEnableDefault, &status));
+    OK(cudaGetDriverEntryPointByVersion(name, &function, 13000, cudaEnableDefault, &status));
     assert_non_null(function);
     return function;
 }
@@ -49,7 +40,7 @@ HOSTCUDA_FAULT_NAMES_TEST(test_driver)
     void *found = entry("cuMemGetAddressRange");
     PFN_cuMemGetAddressRange_v3020 range = NULL;
     memcpy(&range, &found, sizeof range);
-    STEP(cudaMalloc((void **)&memory, 64));
+    OK(cudaMalloc((void **)&memory, 64));
     hostcuda_record(1);
     assert_int_equal(hostcuda_fail("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
                                    "cuMemGetAddressRange@3=cudaErrorUnknown"),
@@ -61,9 +52,9 @@ HOSTCUDA_FAULT_NAMES_TEST(test_driver)
     assert_int_equal(hostcuda_faults(), 3);
     assert_string_equal(hostcuda_call(0), "cuMemGetAddressRange");
     assert_int_equal(hostcuda_calls("cuMemGetAddressRange"), 4);
-    STEP(cudaGetLastError()); /* the driver's errors are its own */
+    OK(cudaGetLastError()); /* the driver's errors are its own */
     assert_int_equal(bytes, 64);
-    STEP(cudaFree(memory));
+    OK(cudaFree(memory));
 }
 
 HOSTCUDA_FAULT_NAMES_TEST(test_entry_point)
@@ -72,7 +63,7 @@ HOSTCUDA_FAULT_NAMES_TEST(test_entry_point)
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
     assert_int_equal(hostcuda_fail("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND"), 0);
     FAILS(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status), cudaErrorSymbolNotFound);
-    STEP(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
+    OK(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
     FAILS(cudaGetLastError(), cudaErrorSymbolNotFound);
     assert_int_equal(hostcuda_fail("cuDriverGetVersion@1=1"), -1);
     assert_int_equal(hostcuda_fail("cudaMalloc@1=CUDA_SUCCESS"), -1);
@@ -85,8 +76,8 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
     ncclUniqueId id;
     ncclComm_t comm = NULL;
     int *x = NULL, host = 5;
-    STEP(cudaMalloc((void **)&x, 2 * sizeof *x));
-    STEP(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
+    OK(cudaMalloc((void **)&x, 2 * sizeof *x));
+    OK(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
     hostcuda_record(1);
     assert_int_equal(hostcuda_fail("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
                                    "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6"),
@@ -105,12 +96,12 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
     assert_int_equal(hostcuda_faults(), 5);
     assert_int_equal(hostcuda_calls("ncclAllReduce"), 2);
     assert_int_equal(hostcuda_calls(NULL), 8);
-    STEP(cudaGetLastError()); /* NCCL's errors are its own */
-    STEP(cudaMemcpyAsync(&host, x + 1, sizeof host, cudaMemcpyDeviceToHost, cudaStreamPerThread));
-    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+    OK(cudaGetLastError()); /* NCCL's errors are its own */
+    OK(cudaMemcpyAsync(&host, x + 1, sizeof host, cudaMemcpyDeviceToHost, cudaStreamPerThread));
+    OK(cudaStreamSynchronize(cudaStreamPerThread));
     assert_int_equal(host, 5);
     FAILS(ncclCommDestroy(comm), ncclSuccess);
-    STEP(cudaFree(x));
+    OK(cudaFree(x));
     assert_int_equal(hostcuda_fail("ncclAllReduce@1=cudaErrorUnknown"), -1);
     assert_int_equal(hostcuda_fail("ncclGroupStart@1=1"), -1);
 }

@@ -1,16 +1,10 @@
 /* Two devices and each other's memory: access that is enabled, and copies between them. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
-#include <hostcuda/hostcuda.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
-
-#pragma weak hostcuda_seed
 
 enum { BYTES = 4096 };
 
@@ -84,7 +78,7 @@ TEST(test_questions)
     EXPECT_CODE(cudaDeviceCanAccessPeer(&answer, 0, -1), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaDeviceCanAccessPeer(&answer, 0, devices), cudaErrorInvalidDevice);
     need_peers();
-    EXPECT_CODE(cudaDeviceCanAccessPeer(NULL, 0, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceCanAccessPeer(NULL, 0, 1));
     OK(cudaDeviceGetP2PAttribute(&answer, cudaDevP2PAttrAccessSupported, 0, 1));
     assert_int_equal(answer, 1);
 }
@@ -97,7 +91,7 @@ TEST(test_access)
     EXPECT_CODE(cudaDeviceDisablePeerAccess(devices), cudaErrorInvalidDevice);
     need_peers();
     EXPECT_CODE(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
-    EXPECT_CODE(cudaDeviceEnablePeerAccess(1, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceEnablePeerAccess(1, 1));
     OK(cudaDeviceEnablePeerAccess(1, 0));
     EXPECT_CODE(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
     OK(cudaDeviceDisablePeerAccess(1));
@@ -114,9 +108,9 @@ TEST(test_copies)
     OK(cudaMemcpyPeerAsync(here + BYTES / 2, 0, there, 1, BYTES / 2, stream));
     OK(cudaStreamSynchronize(stream));
     expect_bytes(here, 2);
-    EXPECT_CODE(cudaMemcpyPeer(NULL, 0, there, 1, BYTES), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemcpyPeer(here, 0, NULL, 1, BYTES), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemcpyPeer(here, 0, there, 1, BYTES + 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemcpyPeer(NULL, 0, there, 1, BYTES));
+    EXPECT_INVALID(cudaMemcpyPeer(here, 0, NULL, 1, BYTES));
+    EXPECT_INVALID(cudaMemcpyPeer(here, 0, there, 1, BYTES + 1));
     EXPECT_CODE(cudaMemcpyPeer(here, devices, there, 1, BYTES), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, devices, BYTES, stream), cudaErrorInvalidDevice);
 }

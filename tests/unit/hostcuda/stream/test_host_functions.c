@@ -1,10 +1,7 @@
 /* Programs that wait for the device without a call of CUDA, and host functions that wait for the program. All are
  * legal: on a GPU each of them ends. A test that hangs is killed by the runner of tests. */
-#include "tests/support/test.h"
-#include <stdint.h>
+#include "tests/support/cuda_support.h"
 
-#include <cuda_runtime_api.h>
-#include <hostcuda/hostcuda.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,10 +12,6 @@
 #include "breakgraph/breakgraph.h"
 #include "tests/support/child.h"
 #include "tests/support/kernels/trap.h"
-
-#define STEP(call) assert_int_equal(call, cudaSuccess)
-#pragma weak hostcuda_seed
-#pragma weak hostcuda_fail
 
 enum { BYTES = 64, SEEDS = 3 };
 
@@ -143,9 +136,9 @@ static int setup(void **state)
     (void)state;
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    STEP(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
     memset(pinned, 0, BYTES);
     return 0;
 }
@@ -155,9 +148,9 @@ static int teardown(void **state)
     (void)state;
     if (hostcuda_seed)
         hostcuda_seed(0);
-    STEP(cudaStreamDestroy(a));
-    STEP(cudaStreamDestroy(b));
-    STEP(cudaFreeHost(pinned));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+    OK(cudaFreeHost(pinned));
     return 0;
 }
 
@@ -174,10 +167,10 @@ static void under_seeds(void (*test)(void))
 static void poll_flag(void)
 {
     atomic_store(&flag, 0);
-    STEP(cudaLaunchHostFunc(a, raise_flag, NULL));
+    OK(cudaLaunchHostFunc(a, raise_flag, NULL));
     while (!atomic_load(&flag))
         sched_yield();
-    STEP(cudaStreamSynchronize(a));
+    OK(cudaStreamSynchronize(a));
     assert_int_equal(atomic_load(&flag), 1);
 }
 
@@ -190,10 +183,10 @@ static void poll_memory(void)
 {
     volatile const unsigned char *last = &pinned[BYTES - 1];
     memset(pinned, 0, BYTES);
-    STEP(cudaMemsetAsync(pinned, 7, BYTES, a));
+    OK(cudaMemsetAsync(pinned, 7, BYTES, a));
     while (*last != 7)
         sched_yield();
-    STEP(cudaStreamSynchronize(a));
+    OK(cudaStreamSynchronize(a));
 }
 
 TEST_F(test_poll_memory_that_the_device_writes, setup, teardown, void *state)
@@ -217,9 +210,9 @@ static void query_while_a_function_waits(void)
 
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaEventRecord(event, a));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaEventRecord(event, a));
     assert_int_equal(cudaStreamQuery(a), cudaErrorNotReady);
     assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
     assert_int_equal(atomic_load(&flag), 0);
@@ -228,7 +221,7 @@ static void query_while_a_function_waits(void)
         sched_yield();
     assert_int_equal(error, cudaSuccess);
     assert_int_equal(atomic_load(&flag), 1);
-    STEP(cudaEventDestroy(event));
+    OK(cudaEventDestroy(event));
 }
 
 TEST_F(test_query_while_a_function_waits, setup, teardown, void *state)
@@ -242,14 +235,14 @@ static void synchronize_another_stream(void)
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
     memset(pinned, 0, BYTES);
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, a));
-    STEP(cudaMemsetAsync(pinned, 2, 1, b));
-    STEP(cudaStreamSynchronize(b));
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaMemsetAsync(pinned + 1, 1, 1, a));
+    OK(cudaMemsetAsync(pinned, 2, 1, b));
+    OK(cudaStreamSynchronize(b));
     assert_int_equal(pinned[0], 2);
     assert_int_equal(pinned[1], 0);
     atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     assert_int_equal(pinned[1], 1);
     assert_int_equal(atomic_load(&flag), 1);
 }
@@ -268,23 +261,23 @@ static void launch_graph(void)
 
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    STEP(cudaMemsetAsync(pinned, 3, 1, a));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned, 4, 1, a));
-    STEP(cudaStreamEndCapture(a, &graph));
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemsetAsync(pinned, 3, 1, a));
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaMemsetAsync(pinned, 4, 1, a));
+    OK(cudaStreamEndCapture(a, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < LAUNCHES; i++)
-        STEP(cudaGraphLaunch(exec, i % 2 ? a : b));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
-    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+        OK(cudaGraphLaunch(exec, i % 2 ? a : b));
+    OK(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
+    OK(cudaStreamSynchronize(cudaStreamPerThread));
     assert_int_equal(atomic_load(&flag), 0);
     atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     assert_int_equal(atomic_load(&flag), LAUNCHES);
     assert_int_equal(pinned[0], 4);
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
 }
 
 TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)

@@ -1,10 +1,8 @@
 /* Seeded schedules: all orders that streams, events and edges allow, and no other. Host device only. */
-#include "tests/support/test.h"
-#include <stdint.h>
-#include <hostcuda/hostcuda.h>
+#include "tests/support/cuda_support.h"
+
 #include "kernels/model/kernels.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +10,6 @@
 #include <unistd.h>
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_SEED");
-
-#define STEP(call) assert_int_equal(call, cudaSuccess)
-#pragma weak hostcuda_seed
 
 enum { N = 64, SEEDS_QUICK = 20, SEEDS_ALL = 200, SEEDS_INTERLEAVING = 2000, INTERLEAVINGS = 20 };
 
@@ -27,14 +22,14 @@ static size_t letter_count;
 static int setup(void **state)
 {
     (void)state;
-    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    STEP(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
-    STEP(cudaMalloc((void **)&x, N * sizeof *x));
-    STEP(cudaMalloc((void **)&y, N * sizeof *y));
-    STEP(cudaMalloc((void **)&z, N * sizeof *z));
+    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
+    OK(cudaMalloc((void **)&x, N * sizeof *x));
+    OK(cudaMalloc((void **)&y, N * sizeof *y));
+    OK(cudaMalloc((void **)&z, N * sizeof *z));
     return 0;
 }
 
@@ -42,14 +37,14 @@ static int teardown(void **state)
 {
     (void)state;
     hostcuda_seed(0);
-    STEP(cudaStreamDestroy(a));
-    STEP(cudaStreamDestroy(b));
-    STEP(cudaStreamDestroy(c));
-    STEP(cudaEventDestroy(event));
-    STEP(cudaEventDestroy(second_event));
-    STEP(cudaFree(x));
-    STEP(cudaFree(y));
-    STEP(cudaFree(z));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+    OK(cudaStreamDestroy(c));
+    OK(cudaEventDestroy(event));
+    OK(cudaEventDestroy(second_event));
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+    OK(cudaFree(z));
     return 0;
 }
 
@@ -61,7 +56,7 @@ static void write_letter(void *letter)
 
 static void write_on(cudaStream_t stream, const char *letter)
 {
-    STEP(cudaLaunchHostFunc(stream, write_letter, (void *)(uintptr_t)letter));
+    OK(cudaLaunchHostFunc(stream, write_letter, (void *)(uintptr_t)letter));
 }
 
 static void begin_seed(uint64_t seed)
@@ -108,7 +103,7 @@ static void two_streams(void)
         write_on(a, "a");
         write_on(b, "b");
     }
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 
 static void two_chains(void)
@@ -118,16 +113,16 @@ static void two_chains(void)
     struct cudaHostNodeParams params[] = {{write_letter, (void *)(uintptr_t) "a"},
                                           {write_letter, (void *)(uintptr_t) "b"}};
     cudaGraphNode_t last[2];
-    STEP(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&graph, 0));
     for (int i = 0; i < 6; i++) {
         cudaGraphNode_t before = last[i % 2];
-        STEP(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
+        OK(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
     }
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
-    STEP(cudaGraphLaunch(exec, a));
-    STEP(cudaStreamSynchronize(a));
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, a));
+    OK(cudaStreamSynchronize(a));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
 }
 
 /* Adds the word to those seen. */
@@ -210,7 +205,7 @@ static void expect_any_progress(void (*wait)(void))
         for (size_t i = 0; i < letter_count; i++)
             count += letters[i] == 'b';
         seen[count] = true;
-        STEP(cudaDeviceSynchronize());
+        OK(cudaDeviceSynchronize());
     }
     for (int i = 0; i < 4; i++)
         assert_true(seen[i]);
@@ -218,14 +213,14 @@ static void expect_any_progress(void (*wait)(void))
 
 static void wait_for_stream(void)
 {
-    STEP(cudaStreamSynchronize(a));
+    OK(cudaStreamSynchronize(a));
     assert_non_null(strchr(letters, 'a'));
 }
 
 static void wait_for_event(void)
 {
-    STEP(cudaEventRecord(event, a));
-    STEP(cudaEventSynchronize(event));
+    OK(cudaEventRecord(event, a));
+    OK(cudaEventSynchronize(event));
     assert_non_null(strchr(letters, 'a'));
 }
 
@@ -246,21 +241,21 @@ HOSTCUDA_SEEDS_TEST(test_a_wait_runs_any_part_of_the_rest)
 
 static void put(float *to, float value, cudaStream_t stream)
 {
-    STEP(bgk_fill(to, value, N, stream));
+    OK(bgk_fill(to, value, N, stream));
 }
 
 static float get(const float *from)
 {
     float value = 0;
-    STEP(cudaDeviceSynchronize());
-    STEP(cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost));
     return value;
 }
 
 static void order(cudaStream_t before, cudaStream_t after)
 {
-    STEP(cudaEventRecord(event, before));
-    STEP(cudaStreamWaitEvent(after, event, 0));
+    OK(cudaEventRecord(event, before));
+    OK(cudaStreamWaitEvent(after, event, 0));
 }
 
 static void clear(void)
@@ -268,7 +263,7 @@ static void clear(void)
     put(x, 0, a);
     put(y, 0, a);
     put(z, 0, a);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 
 /* z = 2 x + 3 x, the halves on two streams. */
@@ -276,12 +271,12 @@ static float fork_and_join(bool right)
 {
     put(x, 1, a);
     order(a, b);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, a));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, a));
     if (right)
         order(b, a);
-    STEP(bgk_add(z, z, y, N, a));
-    STEP(cudaStreamSynchronize(a));
+    OK(bgk_add(z, z, y, N, a));
+    OK(cudaStreamSynchronize(a));
     return get(z);
 }
 
@@ -290,11 +285,11 @@ static float join(bool right)
     put(x, 1, a);
     order(a, b);
     order(a, c);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, c));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, c));
     order(c, a);
     order(right ? b : c, a);
-    STEP(bgk_add(z, z, y, N, a));
+    OK(bgk_add(z, z, y, N, a));
     return get(z);
 }
 
@@ -302,14 +297,14 @@ static float join(bool right)
 static float reused_event(bool right)
 {
     put(x, 1, a);
-    STEP(cudaEventRecord(event, a));
+    OK(cudaEventRecord(event, a));
     put(z, 3, c);
-    STEP(cudaEventRecord(right ? second_event : event, c));
-    STEP(cudaStreamWaitEvent(b, event, 0));
+    OK(cudaEventRecord(right ? second_event : event, c));
+    OK(cudaStreamWaitEvent(b, event, 0));
     if (right)
-        STEP(cudaStreamWaitEvent(b, second_event, 0));
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_add(z, z, y, N, b));
+        OK(cudaStreamWaitEvent(b, second_event, 0));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_add(z, z, y, N, b));
     return get(z);
 }
 
@@ -318,22 +313,22 @@ static float captured(bool right)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     put(x, 1, a);
     order(a, b);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, a));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, a));
     if (right)
         order(b, a);
-    STEP(bgk_add(z, z, y, N, a));
+    OK(bgk_add(z, z, y, N, a));
     if (!right)
         order(b, a); /* too late */
-    STEP(cudaStreamEndCapture(a, &graph));
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
-    STEP(cudaGraphLaunch(exec, a));
-    STEP(cudaStreamSynchronize(a));
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
+    OK(cudaStreamEndCapture(a, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, a));
+    OK(cudaStreamSynchronize(a));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
     return get(z);
 }
 
@@ -378,26 +373,26 @@ static float implicit_order(cudaStream_t blocking)
 {
     float *memory = NULL;
     put(x, 1, blocking);
-    STEP(bgk_scale(y, x, 2, N, cudaStreamLegacy));
-    STEP(bgk_scale(z, y, 2, N, blocking));
-    STEP(cudaMallocAsync((void **)&memory, N * sizeof *memory, blocking));
-    STEP(bgk_add(memory, z, x, N, blocking));
-    STEP(cudaMemcpyAsync(z, memory, N * sizeof *memory, cudaMemcpyDeviceToDevice, blocking));
-    STEP(cudaFreeAsync(memory, blocking));
+    OK(bgk_scale(y, x, 2, N, cudaStreamLegacy));
+    OK(bgk_scale(z, y, 2, N, blocking));
+    OK(cudaMallocAsync((void **)&memory, N * sizeof *memory, blocking));
+    OK(bgk_add(memory, z, x, N, blocking));
+    OK(cudaMemcpyAsync(z, memory, N * sizeof *memory, cudaMemcpyDeviceToDevice, blocking));
+    OK(cudaFreeAsync(memory, blocking));
     return get(z);
 }
 
 HOSTCUDA_SEEDS_TEST(test_implicit_order)
 {
     cudaStream_t blocking = NULL;
-    STEP(cudaStreamCreate(&blocking));
+    OK(cudaStreamCreate(&blocking));
     for (uint64_t seed = 0; seed <= SEEDS_ALL; seed++) {
         hostcuda_seed(0);
         clear();
         hostcuda_seed(seed);
         assert_true(implicit_order(blocking) == 5);
     }
-    STEP(cudaStreamDestroy(blocking));
+    OK(cudaStreamDestroy(blocking));
 }
 
 /* Launches of one executable graph run one after the other, whatever their streams. */
@@ -410,18 +405,18 @@ HOSTCUDA_SEEDS_TEST(test_launches_of_one_graph)
         clear();
         hostcuda_seed(seed);
         put(x, 1, a);
-        STEP(cudaDeviceSynchronize());
-        STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-        STEP(bgk_add(y, y, x, N, a));
-        STEP(bgk_scale(y, y, 2, N, a));
-        STEP(cudaStreamEndCapture(a, &graph));
-        STEP(cudaGraphInstantiate(&exec, graph, 0));
-        STEP(cudaGraphLaunch(exec, a));
-        STEP(cudaGraphLaunch(exec, b));
-        STEP(cudaGraphLaunch(exec, c));
+        OK(cudaDeviceSynchronize());
+        OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+        OK(bgk_add(y, y, x, N, a));
+        OK(bgk_scale(y, y, 2, N, a));
+        OK(cudaStreamEndCapture(a, &graph));
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, a));
+        OK(cudaGraphLaunch(exec, b));
+        OK(cudaGraphLaunch(exec, c));
         assert_true(get(y) == 14);
-        STEP(cudaGraphExecDestroy(exec));
-        STEP(cudaGraphDestroy(graph));
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
     }
 }
 
@@ -433,7 +428,7 @@ HOSTCUDA_SEEDS_TEST(test_host_functions_do_not_run_early)
         for (int i = 0; i < 4; i++)
             write_on(a, "a");
         assert_int_equal(letter_count, 0);
-        STEP(cudaDeviceSynchronize());
+        OK(cudaDeviceSynchronize());
         assert_int_equal(letter_count, 4);
     }
 }
