@@ -112,21 +112,21 @@ CUdeviceptr address_of(const void *pointer)
 
 /* ---- graphs and memory ------------------------------------------------------------------------------------------- */
 
-cudaGraph_t end_capture(cudaStream_t stream, const char *file, int line)
+cudaGraph_t captured_graph(cudaStream_t stream, const char *file, int line)
 {
     cudaGraph_t graph = NULL;
     expect_error_code(cudaStreamEndCapture(stream, &graph), cudaSuccess, "cudaStreamEndCapture", file, line);
     return graph;
 }
 
-cudaGraph_t new_graph(const char *file, int line)
+cudaGraph_t created_graph(const char *file, int line)
 {
     cudaGraph_t graph = NULL;
     expect_error_code(cudaGraphCreate(&graph, 0), cudaSuccess, "cudaGraphCreate", file, line);
     return graph;
 }
 
-cudaGraphExec_t new_exec(cudaGraph_t graph, const char *file, int line)
+cudaGraphExec_t instantiated(cudaGraph_t graph, const char *file, int line)
 {
     cudaGraphExec_t exec = NULL;
     expect_error_code(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess, "cudaGraphInstantiate", file, line);

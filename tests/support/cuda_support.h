@@ -50,6 +50,9 @@ bool on_host_device(void);
     static PFN_##function##_v##version name;                                                                           \
     BEFORE_TESTS(name, share_entry(&name, #function, version))
 
+/* A test for which they are made anew, where its setup does not belong before the first test. */
+#define SHARED_TEST(name) TEST_F(name, make_shared, drop_shared, void *state)
+
 void share_stream(cudaStream_t *stream, unsigned flags);
 void share_memory(void *pointer, size_t bytes);
 void share_entry(void *function, const char *name, unsigned version);
@@ -60,20 +63,22 @@ int drop_shared(void **state);
 void driver_entry(const char *name, unsigned version, void *function);
 CUdeviceptr address_of(const void *pointer);
 
-/* Objects that go with their scope, made where they are declared. */
-#define NEW_GRAPH(name)      OWNED_AS(cudaGraph_t, name, destroy_owned_cuda_graph, new_graph(__FILE__, __LINE__))
-#define EXEC_OF(name, graph) OWNED_AS(cudaGraphExec_t, name, destroy_owned_exec, new_exec(graph, __FILE__, __LINE__))
-/* Of the stream's capture, which ends. */
-#define CAPTURED(name, stream)                                                                                         \
-    OWNED_AS(cudaGraph_t, name, destroy_owned_cuda_graph, end_capture(stream, __FILE__, __LINE__))
+/* Objects that go with their scope, made where they are declared: new_graph(), end_capture(stream), new_exec(graph). */
+#define GRAPH_OF(name, made)   OWNED_AS(cudaGraph_t, name, destroy_owned_cuda_graph, made)
+#define NEW_GRAPH(name)        GRAPH_OF(name, new_graph())
+#define CAPTURED(name, stream) GRAPH_OF(name, end_capture(stream))
+#define EXEC_OF(name, graph)   OWNED_AS(cudaGraphExec_t, name, destroy_owned_exec, new_exec(graph))
 /* Device memory of `count` elements, filled with 0. */
 #define DEVICE_MEMORY(type, name, count)                                                                               \
     OWNED_AS(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
 
 #define BEGIN_CAPTURE(stream) OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal))
-cudaGraph_t end_capture(cudaStream_t stream, const char *file, int line);
-cudaGraph_t new_graph(const char *file, int line);
-cudaGraphExec_t new_exec(cudaGraph_t graph, const char *file, int line);
+#define end_capture(stream)   captured_graph(stream, __FILE__, __LINE__)
+#define new_graph()           created_graph(__FILE__, __LINE__)
+#define new_exec(graph)       instantiated(graph, __FILE__, __LINE__)
+cudaGraph_t captured_graph(cudaStream_t stream, const char *file, int line);
+cudaGraph_t created_graph(const char *file, int line);
+cudaGraphExec_t instantiated(cudaGraph_t graph, const char *file, int line);
 void *device_memory(size_t bytes);
 
 size_t nodes_of(cudaGraph_t graph);

@@ -8,41 +8,15 @@
 
 #include "tests/support/kernels/graph_kernels.h"
 
-static cudaStream_t stream;
-static int *x; /* 64 ints */
-
-static int setup(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    x = device_memory(64 * sizeof *x);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    OK(cudaFree(x));
-    return 0;
-}
-
-static cudaGraph_t new_graph(void)
-{
-    cudaGraph_t graph = NULL;
-    OK(cudaGraphCreate(&graph, 0));
-    return graph;
-}
+SHARED_STREAM(stream, cudaStreamNonBlocking);
+SHARED_MEMORY(int, x, 64);
 
 static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *after, int value)
 {
     cudaGraphNode_t node = NULL;
     void *arguments[] = {&x, &value};
-    struct cudaKernelNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.func = (void *)(uintptr_t)gk_add_function();
-    params.gridDim = params.blockDim = (dim3){1, 1, 1};
-    params.kernelParams = arguments;
+    const struct cudaKernelNodeParams params = {
+        (void *)(uintptr_t)gk_add_function(), {1, 1, 1}, {1, 1, 1}, 0, arguments, NULL};
     OK(cudaGraphAddKernelNode(&node, graph, after, after ? 1 : 0, &params));
     return node;
 }
@@ -66,18 +40,9 @@ static int launch(cudaGraphExec_t exec)
 
 static void run_once(cudaGraph_t graph)
 {
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaGraphExecDestroy(exec));
-}
-
-static enum cudaGraphNodeType type_of(cudaGraphNode_t node)
-{
-    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
-    OK(cudaGraphNodeGetType(node, &type));
-    return type;
 }
 
 /* ---- copies and fills ------------------------------------------------------------------------------------------- */
@@ -85,34 +50,45 @@ static enum cudaGraphNodeType type_of(cudaGraphNode_t node)
 /* The middle 2 x 2 x 2 ints of a cube of 4. */
 static struct cudaMemcpy3DParms inner_cube(int *to, int *from, enum cudaMemcpyKind kind)
 {
-    struct cudaMemcpy3DParms params;
-    memset(&params, 0, sizeof params);
-    params.srcPtr = (struct cudaPitchedPtr){from, 4 * sizeof(int), 4 * sizeof(int), 4};
-    params.dstPtr = (struct cudaPitchedPtr){to, 4 * sizeof(int), 4 * sizeof(int), 4};
-    params.srcPos = params.dstPos = (struct cudaPos){sizeof(int), 1, 1};
-    params.extent = (struct cudaExtent){2 * sizeof(int), 2, 2};
-    params.kind = kind;
-    return params;
+    const struct cudaPos corner = {sizeof(int), 1, 1};
+    const size_t row = 4 * sizeof(int);
+    return (struct cudaMemcpy3DParms){.srcPtr = {from, row, row, 4},
+                                      .dstPtr = {to, row, row, 4},
+                                      .srcPos = corner,
+                                      .dstPos = corner,
+                                      .extent = {2 * sizeof(int), 2, 2},
+                                      .kind = kind};
 }
 
 static void expect_cube(const int *got)
 {
     for (int i = 0; i < 64; i++) {
-        int place[] = {i % 4, i / 4 % 4, i / 16};
-        int inside = 1;
+        int place[] = {i % 4, i / 4 % 4, i / 16}, inside = 1;
         for (int k = 0; k < 3; k++)
             inside &= place[k] == 1 || place[k] == 2;
         assert_int_equal(got[i], inside ? i : 0);
     }
 }
 
-TEST(test_copy_of_a_box)
+static const int *contents(void)
 {
-    int host[64], got[64];
-    cudaGraph_t graph = new_graph();
-    cudaGraphNode_t node = NULL;
+    static int got[64];
+    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
+    return got;
+}
+
+static void count_from_0(int host[64])
+{
     for (int i = 0; i < 64; i++)
         host[i] = i;
+}
+
+TEST(test_copy_of_a_box)
+{
+    int host[64];
+    cudaGraphNode_t node = NULL;
+    NEW_GRAPH(graph);
+    count_from_0(host);
     clear_x();
     struct cudaMemcpy3DParms params = inner_cube(x, host, cudaMemcpyHostToDevice), asked;
     OK(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &params));
@@ -123,23 +99,18 @@ TEST(test_copy_of_a_box)
     assert_int_equal(asked.extent.depth, 2);
     assert_int_equal(asked.kind, cudaMemcpyHostToDevice);
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    expect_cube(got);
+    expect_cube(contents());
     /* what was asked for makes the same node again */
     OK(cudaGraphMemcpyNodeSetParams(node, &asked));
     clear_x();
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    expect_cube(got);
-    OK(cudaGraphDestroy(graph));
+    expect_cube(contents());
 }
 
 TEST(test_plain_box)
 {
-    int host[64], got[64];
-    for (int i = 0; i < 64; i++)
-        host[i] = i;
-    memset(got, 0, sizeof got);
+    int host[64], got[64] = {0};
+    count_from_0(host);
     clear_x();
     struct cudaMemcpy3DParms there = inner_cube(x, host, cudaMemcpyHostToDevice);
     struct cudaMemcpy3DParms back = inner_cube(got, x, cudaMemcpyDeviceToHost);
@@ -152,9 +123,8 @@ TEST(test_plain_box)
 
 TEST(test_fill_of_rows)
 {
-    int got[64];
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
+    NEW_GRAPH(graph);
     struct cudaMemsetParams params = {x + 1, 8 * sizeof *x, 7, 4, 2, 3}, asked;
     clear_x();
     OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
@@ -163,19 +133,17 @@ TEST(test_fill_of_rows)
     assert_int_equal(asked.elementSize, 4);
     assert_int_equal(asked.height, 3);
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
+    const int *got = contents();
     for (int i = 0; i < 64; i++)
         assert_int_equal(got[i], i < 24 && (i % 8 == 1 || i % 8 == 2) ? 7 : 0);
     params.value = 9;
     params.height = 1;
     OK(cudaGraphMemsetNodeSetParams(node, &params));
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    assert_int_equal(got[1], 9);
-    assert_int_equal(got[9], 7);
+    assert_int_equal(contents()[1], 9);
+    assert_int_equal(contents()[9], 7);
     params.elementSize = 3;
     EXPECT_INVALID(cudaGraphMemsetNodeSetParams(node, &params));
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_plain_fill_of_rows)
@@ -210,34 +178,32 @@ static void add_ten_to(void *user)
 TEST(test_host_node)
 {
     int count = 0;
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
-    cudaGraphExec_t exec = NULL;
     struct cudaHostNodeParams params = {add_to, &count}, asked;
+    NEW_GRAPH(graph);
     OK(cudaGraphAddHostNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphHostNodeGetParams(node, &asked));
     assert_true(asked.fn == add_to);
     assert_ptr_equal(asked.userData, &count);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     launch(exec);
     assert_int_equal(count, 1);
     params.fn = add_ten_to;
     OK(cudaGraphExecHostNodeSetParams(exec, node, &params));
     launch(exec);
     assert_int_equal(count, 11);
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphHostNodeSetParams(node, &params));
     run_once(graph);
     assert_int_equal(count, 21);
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_event_nodes)
 {
-    cudaEvent_t event = NULL, other = NULL, asked = NULL;
-    cudaGraph_t graph = new_graph();
+    OWNED_EVENT(event);
+    OWNED_EVENT(other);
+    cudaEvent_t asked = NULL;
     cudaGraphNode_t record = NULL, wait = NULL;
-    cudaGraphExec_t exec = NULL;
+    NEW_GRAPH(graph);
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
     cudaGraphNode_t kernel = add_kernel(graph, NULL, 1);
@@ -253,7 +219,7 @@ TEST(test_event_nodes)
     OK(cudaGraphEventWaitNodeGetEvent(wait, &asked));
     assert_ptr_equal(asked, event);
     EXPECT_INVALID(cudaGraphEventRecordNodeGetEvent(kernel, &asked));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     set_x(0);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaEventSynchronize(event)); /* the graph records it */
@@ -263,19 +229,15 @@ TEST(test_event_nodes)
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaEventSynchronize(other));
     assert_int_equal(read_int(x, stream), 2);
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphEventRecordNodeSetEvent(record, other));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaEventDestroy(event));
-    OK(cudaEventDestroy(other));
 }
 
 TEST(test_child_graph)
 {
-    cudaGraph_t graph = new_graph(), child = new_graph(), held = NULL;
+    NEW_GRAPH(graph);
+    cudaGraph_t child = new_graph(), held = NULL;
     cudaGraphNode_t node = NULL, inner[2];
-    cudaGraphExec_t exec = NULL;
-    size_t count = 0;
+    size_t count = 2;
     add_kernel(child, NULL, 10);
     cudaGraphNode_t first = add_kernel(graph, NULL, 1);
     OK(cudaGraphAddChildGraphNode(&node, graph, &first, 1, child));
@@ -284,44 +246,37 @@ TEST(test_child_graph)
     add_kernel(child, NULL, 1000); /* the node has its own copy */
     OK(cudaGraphChildGraphNodeGetGraph(node, &held));
     assert_ptr_not_equal(held, child);
-    OK(cudaGraphGetNodes(held, NULL, &count));
-    assert_int_equal(count, 1);
-    count = 2;
+    assert_int_equal(nodes_of(held), 1);
     OK(cudaGraphGetNodes(held, inner, &count));
     assert_int_equal(type_of(inner[0]), cudaGraphNodeTypeKernel);
     OK(cudaGraphDestroy(child));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     set_x(0);
     assert_int_equal(launch(exec), 111);
-    child = new_graph();
-    add_kernel(child, NULL, 20);
-    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+    NEW_GRAPH(other);
+    add_kernel(other, NULL, 20);
+    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, other));
     assert_int_equal(launch(exec), 232);
-    add_kernel(child, NULL, 20);
-    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorGraphExecUpdateFailure);
+    add_kernel(other, NULL, 20);
+    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, other), cudaErrorGraphExecUpdateFailure);
     assert_int_equal(launch(exec), 353);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(child));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 static struct cudaMemAllocNodeParams of_bytes(size_t bytes)
 {
-    struct cudaMemAllocNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.poolProps.allocType = cudaMemAllocationTypePinned;
-    params.poolProps.location.type = cudaMemLocationTypeDevice;
-    params.bytesize = bytes;
-    return params;
+    return (struct cudaMemAllocNodeParams){
+        .poolProps = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}},
+        .bytesize = bytes};
 }
 
 TEST(test_memory_nodes)
 {
-    cudaGraph_t graph = new_graph(), clone = NULL;
+    NEW_GRAPH(graph);
+    cudaGraph_t clone = NULL;
     cudaGraphNode_t allocate = NULL, fill = NULL, copy = NULL, release = NULL;
-    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphExec_t second = NULL;
     struct cudaMemAllocNodeParams params = of_bytes(64), asked;
     const struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
                                              .flags = cudaMemAccessFlagsProtReadWrite};
@@ -347,19 +302,17 @@ TEST(test_memory_nodes)
     assert_int_equal(type_of(release), cudaGraphNodeTypeMemFree);
     EXPECT_CODE(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
     EXPECT_CODE(cudaGraphDestroyNode(release), cudaErrorNotSupported);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     EXPECT_CODE(cudaGraphInstantiate(&second, graph, 0), cudaErrorNotSupported);
     assert_int_equal(launch(exec), 0x11111111);
     set_x(0);
     assert_int_equal(launch(exec), 0x11111111);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* What a graph leaves allocated belongs to the program until it frees it, or the next launch does. */
 TEST(test_memory_that_stays)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t allocate = NULL, fill = NULL;
     cudaGraphExec_t exec = NULL;
     unsigned long long flags = 0;
@@ -385,73 +338,56 @@ TEST(test_memory_that_stays)
     OK(cudaFreeAsync(params.dptr, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* A graph that frees is made anew each time, while the launch of the one before it may still wait. */
 TEST(test_memory_freed_by_new_graphs)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t allocate = NULL, release = NULL;
-    cudaGraphExec_t exec = NULL, freeing = NULL;
     struct cudaMemAllocNodeParams params = of_bytes(64);
     OK(cudaGraphAddMemAllocNode(&allocate, graph, NULL, 0, &params));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     for (int i = 0; i < 3; i++) {
-        cudaGraph_t other = new_graph();
+        NEW_GRAPH(other);
         OK(cudaGraphLaunch(exec, stream));
         OK(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr));
         EXPECT_INVALID(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr));
-        OK(cudaGraphInstantiate(&freeing, other, 0));
+        EXEC_OF(freeing, other);
         OK(cudaGraphLaunch(freeing, stream));
-        OK(cudaGraphExecDestroy(freeing));
-        OK(cudaGraphDestroy(other));
     }
     OK(cudaStreamSynchronize(stream));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
-/* ---- any node -----------------------------------------------------------------------------------------------------
- */
+/* ---- any node ---------------------------------------------------------------------------------------------------- */
 
 TEST(test_any_node)
 {
     int value = 4;
     void *arguments[] = {&x, &value};
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t fill = NULL, kernel = NULL, empty = NULL;
-    cudaGraphExec_t exec = NULL;
-    struct cudaGraphNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeMemset;
-    params.memset.dst = x;
-    params.memset.elementSize = 4;
-    params.memset.value = 3;
-    params.memset.width = params.memset.height = 1;
-    OK(cudaGraphAddNode(&fill, graph, NULL, NULL, 0, &params));
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeKernel;
-    params.kernel.func = (void *)(uintptr_t)gk_multiply_function();
-    params.kernel.gridDim = params.kernel.blockDim = (dim3){1, 1, 1};
-    params.kernel.kernelParams = arguments;
+    struct cudaGraphNodeParams none = {.type = cudaGraphNodeTypeEmpty}, three = {.type = cudaGraphNodeTypeMemset},
+                               params = {.type = cudaGraphNodeTypeKernel};
+    three.memset = (struct cudaMemsetParamsV2){.dst = x, .value = 3, .elementSize = 4, .width = 1, .height = 1};
+    params.kernel = (struct cudaKernelNodeParamsV2){.func = (void *)(uintptr_t)gk_multiply_function(),
+                                                    .gridDim = {1, 1, 1},
+                                                    .blockDim = {1, 1, 1},
+                                                    .kernelParams = arguments};
+    NEW_GRAPH(graph);
+    OK(cudaGraphAddNode(&fill, graph, NULL, NULL, 0, &three));
     OK(cudaGraphAddNode(&kernel, graph, &fill, NULL, 1, &params));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     assert_int_equal(launch(exec), 12);
     value = 5;
     OK(cudaGraphExecNodeSetParams(exec, kernel, &params));
     assert_int_equal(launch(exec), 15);
-    OK(cudaGraphExecDestroy(exec));
     value = 6;
     OK(cudaGraphNodeSetParams(kernel, &params));
     run_once(graph);
     assert_int_equal(read_int(x, stream), 18);
     EXPECT_INVALID(cudaGraphNodeSetParams(fill, &params)); /* another kind */
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeEmpty;
-    OK(cudaGraphAddNode(&empty, graph, &kernel, NULL, 1, &params));
+    OK(cudaGraphAddNode(&empty, graph, &kernel, NULL, 1, &none));
     assert_int_equal(type_of(empty), cudaGraphNodeTypeEmpty);
-    OK(cudaGraphDestroy(graph));
 }
 
 /* Kinds of nodes that the host device lacks are told from kinds that do not exist. */
@@ -460,10 +396,9 @@ TEST(test_nodes_not_implemented)
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeExtSemaphoreSignal,
                                                    cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeConditional};
     cudaGraphNode_t node = NULL;
-    struct cudaGraphNodeParams params;
+    struct cudaGraphNodeParams params = {0};
     skip_unless(on_host_device(), "a GPU has them");
-    cudaGraph_t graph = new_graph();
-    memset(&params, 0, sizeof params);
+    NEW_GRAPH(graph);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         params.type = types[i];
         EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorNotSupported);
@@ -479,16 +414,14 @@ TEST(test_nodes_not_implemented)
 #else
     print_message("not tested: CUDA 12.8's headers know no owner of a child graph\n");
 #endif
-    OK(cudaGraphDestroy(graph));
 }
 
-/* ---- the text
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 TEST(test_dot)
 {
     char path[] = "/tmp/graph_XXXXXX", text[8192];
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t empty = NULL;
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -504,7 +437,6 @@ TEST(test_dot)
     EXPECT_INVALID(cudaGraphDebugDotPrint(graph, NULL, 0));
     assert_int_equal(close(descriptor), 0);
     assert_int_equal(unlink(path), 0);
-    OK(cudaGraphDestroy(graph));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

@@ -55,12 +55,11 @@ TEST(test_refused)
     EXPECT_INVALID(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, kernel, 128, 0, 2));
 }
 
-TEST(test_driver)
+DRIVER_ENTRY(count, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050);
+SHARED_TEST(test_driver)
 {
-    PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 count = NULL;
     cudaFunction_t function = NULL;
     int blocks = 0;
-    driver_entry("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, &count);
     OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(count(&blocks, function, 256, 0));
     assert_int_equal(blocks, blocks_of(256, 0));

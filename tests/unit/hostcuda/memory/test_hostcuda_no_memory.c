@@ -44,10 +44,9 @@ TEST(test_instantiating_without_memory)
 {
     if (skipped() || refused())
         skip();
-    cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     cudaGraphExec_t exec = NULL;
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
     unsigned long requests = 0;
     for (cudaError_t error = cudaErrorMemoryAllocation; error; requests++) {
@@ -61,5 +60,4 @@ TEST(test_instantiating_without_memory)
     OK(cudaGraphLaunch(exec, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }

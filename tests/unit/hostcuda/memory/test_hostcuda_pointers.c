@@ -122,7 +122,7 @@ TEST(test_many_attributes)
 
 static _Alignas(4096) char buffer[8192];
 
-static enum cudaMemoryType type_of(const void *pointer)
+static enum cudaMemoryType memory_type(const void *pointer)
 {
     struct cudaPointerAttributes attributes;
     OK(cudaPointerGetAttributes(&attributes, pointer));
@@ -132,9 +132,9 @@ static enum cudaMemoryType type_of(const void *pointer)
 TEST(test_registered_memory)
 {
     void *device = NULL;
-    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    assert_int_equal(memory_type(buffer), cudaMemoryTypeUnregistered);
     OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
-    assert_int_equal(type_of(buffer + 4095), cudaMemoryTypeHost);
+    assert_int_equal(memory_type(buffer + 4095), cudaMemoryTypeHost);
     unsigned long long id = id_of(buffer);
     OK(cudaHostGetDevicePointer(&device, buffer, 0));
     OK(gk_add(device, 11, stream)); /* the device reads and writes it */
@@ -144,7 +144,7 @@ TEST(test_registered_memory)
     EXPECT_INVALID(cudaFreeHost(buffer));
     EXPECT_INVALID(cudaHostUnregister(buffer + 16)); /* not where it begins */
     OK(cudaHostUnregister(buffer));
-    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    assert_int_equal(memory_type(buffer), cudaMemoryTypeUnregistered);
     EXPECT_CODE(cudaHostUnregister(buffer), cudaErrorHostMemoryNotRegistered);
     OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
     assert_true(id_of(buffer) != id);

@@ -276,7 +276,7 @@ TEST(test_in_a_capture)
 {
     cudaGraph_t graph = NULL;
     CUdeviceptr range = reserved(unit);
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     CUmemGenericAllocationHandle memory = created(unit);
     CU_OK(map(range, unit, 0, memory, 0));
     grant(range, unit);

@@ -241,7 +241,7 @@ static cudaGraphExec_t capture_allocation(int **memory)
     cudaGraphNode_t nodes[2];
     size_t count = 2;
     enum cudaGraphNodeType type;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMallocFromPoolAsync((void **)memory, BYTES, pool, stream));
     OK(cudaMemsetAsync(*memory, 3, BYTES, stream));
     OK(cudaStreamEndCapture(stream, &graph));

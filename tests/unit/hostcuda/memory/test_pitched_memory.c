@@ -266,30 +266,26 @@ TEST(test_allocations_in_a_capture)
     void *memory = NULL;
     size_t pitch = 0;
     struct cudaPitchedPtr box;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     EXPECT_CODE(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT), cudaErrorStreamCaptureUnsupported);
     expect_no_graph();
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     EXPECT_CODE(cudaMalloc3D(&box, EXTENT), cudaErrorStreamCaptureUnsupported);
     expect_no_graph();
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     OK(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT));
-    cudaGraph_t graph = NULL;
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphDestroy(graph));
+    CAPTURED(graph, stream);
     OK(cudaFree(memory));
 }
 
 TEST(test_fills_in_a_capture)
 {
     struct cudaPitchedPtr box = make_box(1);
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     cudaGraphNode_t nodes[8];
     size_t count = 8;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemset3DAsync(box, 5, EXTENT, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
+    CAPTURED(graph, stream);
     OK(cudaGraphGetNodes(graph, nodes, &count));
     assert_true(count >= 1);
     for (size_t i = 0; i < count; i++) {
@@ -298,12 +294,10 @@ TEST(test_fills_in_a_capture)
         assert_int_equal(type, cudaGraphNodeTypeMemset);
     }
     assert_true(has_box(&box, EXTENT, 1, 1)); /* not yet */
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
     assert_true(has_box(&box, EXTENT, 5, 1));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
     OK(cudaFree(box.ptr));
 }
 

@@ -181,19 +181,18 @@ TEST(test_capture)
     int *factor = NULL;
     OK(cudaMallocHost((void **)&factor, sizeof *factor));
     OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemcpyToSymbolAsync(sk_scalar(), factor, sizeof *factor, 0, cudaMemcpyHostToDevice, stream));
     OK(sk_scale(out, stream));
     OK(cudaMemcpyFromSymbolAsync(factor, sk_scalar(), sizeof *factor, 0, cudaMemcpyDeviceToHost, stream));
     OK(cudaStreamEndCapture(stream, &graph));
-    cudaGraphExec_t exec = instantiate(graph);
+    EXEC_OF(exec, graph);
     *factor = 3;
     for (int i = 3; i < 6; i++) {
         OK(cudaGraphLaunch(exec, stream));
         expect_out(i);
         assert_int_equal(*factor, i + 1);
     }
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
     OK(cudaFreeHost(factor));
 }

@@ -18,10 +18,9 @@
 TEST(test_edges)
 {
     struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
-    cudaGraph_t graph = NULL;
     cudaGraphNode_t first = NULL, second = NULL, from = NULL, to = NULL, found = NULL;
     size_t count = 1;
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     OK(cudaGraphAddNode(&first, graph, NULL, 0, &empty));
     OK(cudaGraphAddNode(&second, graph, &first, 1, &empty));
     OK(cudaGraphGetEdges(graph, &from, &to, &count));
@@ -38,7 +37,6 @@ TEST(test_edges)
     OK(cudaGraphAddDependencies(graph, &second, &first, 1));
     OK(cudaGraphNodeGetDependencies(first, NULL, &count));
     assert_int_equal(count, 1);
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_captures)
@@ -46,12 +44,12 @@ TEST(test_captures)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
     cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL, ended = NULL;
+    cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     const cudaGraphNode_t *after = NULL;
     size_t count = 7;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
     assert_int_equal(status, cudaStreamCaptureStatusActive);
     assert_int_equal(count, 0);
@@ -60,8 +58,7 @@ TEST(test_captures)
     OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
     assert_int_equal(count, 1);
     assert_ptr_equal(after[0], node);
-    OK(cudaStreamEndCapture(stream, &ended));
-    OK(cudaGraphDestroy(ended));
+    CAPTURED(ended, stream);
     OK(cudaStreamDestroy(stream));
 }
 

@@ -100,7 +100,7 @@ FAULT_TEST(test_a_capture_goes_on)
     assert_int_equal(hostcuda_fail("cudaLaunchKernelEx@1=cudaErrorLaunchOutOfResources,cudaStreamEndCapture@1=1,"
                                    "cudaGraphInstantiate@1=cudaErrorMemoryAllocation"),
                      0);
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     FAILS(bgk_fill(x, 1, N, stream), cudaErrorLaunchOutOfResources);
     OK(bgk_fill(x, 1, N, stream));
     FAILS(cudaStreamEndCapture(stream, &graph), cudaErrorInvalidValue);

@@ -166,7 +166,7 @@ TEST(test_no_copies_in_a_capture)
 {
     cudaGraph_t graph = NULL;
     need_peers();
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemcpyPeerAsync(here, 0, there, 1, 0, stream));
     EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, 1, BYTES, stream), cudaErrorStreamCaptureUnsupported);
     EXPECT_CODE(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);

@@ -256,17 +256,15 @@ TEST_F(test_synchronize_another_stream, setup, teardown, void *state)
 static void launch_graph(void)
 {
     enum { LAUNCHES = 3 };
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
 
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(a);
     OK(cudaMemsetAsync(pinned, 3, 1, a));
     OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
     OK(cudaMemsetAsync(pinned, 4, 1, a));
-    OK(cudaStreamEndCapture(a, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CAPTURED(graph, a);
+    EXEC_OF(exec, graph);
     for (int i = 0; i < LAUNCHES; i++)
         OK(cudaGraphLaunch(exec, i % 2 ? a : b));
     OK(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
@@ -276,8 +274,6 @@ static void launch_graph(void)
     OK(cudaDeviceSynchronize());
     assert_int_equal(atomic_load(&flag), LAUNCHES);
     assert_int_equal(pinned[0], 4);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)

@@ -108,21 +108,17 @@ static void two_streams(void)
 
 static void two_chains(void)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     struct cudaHostNodeParams params[] = {{write_letter, (void *)(uintptr_t) "a"},
                                           {write_letter, (void *)(uintptr_t) "b"}};
     cudaGraphNode_t last[2];
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     for (int i = 0; i < 6; i++) {
         cudaGraphNode_t before = last[i % 2];
         OK(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
     }
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, a));
     OK(cudaStreamSynchronize(a));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* Adds the word to those seen. */
@@ -313,7 +309,7 @@ static float captured(bool right)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(a);
     put(x, 1, a);
     order(a, b);
     OK(bgk_scale(y, x, 2, N, b));
@@ -406,7 +402,7 @@ HOSTCUDA_SEEDS_TEST(test_launches_of_one_graph)
         hostcuda_seed(seed);
         put(x, 1, a);
         OK(cudaDeviceSynchronize());
-        OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+        BEGIN_CAPTURE(a);
         OK(bgk_add(y, y, x, N, a));
         OK(bgk_scale(y, y, 2, N, a));
         OK(cudaStreamEndCapture(a, &graph));
