@@ -1,38 +1,28 @@
 /* Memory pools and the memory of graphs: what is counted, what is refused, and what a capture makes of a pool. */
 #include "tests/support/cuda_support.h"
 
-#include <string.h>
-
 enum { BYTES = 1 << 20, MANY = 4096 };
 
-static cudaStream_t stream;
+SHARED_STREAM(stream, cudaStreamNonBlocking);
 static cudaMemPool_t pool;
 
 static struct cudaMemPoolProps props_of(int device)
 {
-    struct cudaMemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = device;
-    return props;
+    return (struct cudaMemPoolProps){.allocType = cudaMemAllocationTypePinned,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = device}};
 }
 
 static int setup(void **state)
 {
-    (void)state;
     const struct cudaMemPoolProps props = props_of(0);
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMemPoolCreate(&pool, &props));
-    return 0;
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     OK(cudaMemPoolDestroy(pool));
-    OK(cudaStreamDestroy(stream));
-    return 0;
+    return drop_shared(state);
 }
 
 static uint64_t pool_number(enum cudaMemPoolAttr attr)
@@ -121,17 +111,14 @@ MEMORY_POOLS_TEST(test_pools_refused)
 {
     int devices = 0;
     cudaMemPool_t other = NULL;
-    struct cudaMemPoolProps props = props_of(0);
     OK(cudaGetDeviceCount(&devices));
-    EXPECT_INVALID(cudaMemPoolCreate(NULL, &props));
+    struct cudaMemPoolProps wrong[] = {props_of(0), props_of(0), props_of(devices)};
+    EXPECT_INVALID(cudaMemPoolCreate(NULL, wrong));
     EXPECT_INVALID(cudaMemPoolCreate(&other, NULL));
-    props.allocType = cudaMemAllocationTypeInvalid;
-    EXPECT_INVALID(cudaMemPoolCreate(&other, &props));
-    props = props_of(0);
-    props.location.type = cudaMemLocationTypeInvalid;
-    EXPECT_INVALID(cudaMemPoolCreate(&other, &props));
-    props = props_of(devices);
-    EXPECT_INVALID(cudaMemPoolCreate(&other, &props));
+    wrong[0].allocType = cudaMemAllocationTypeInvalid;
+    wrong[1].location.type = cudaMemLocationTypeInvalid;
+    for (int i = 0; i < 3; i++)
+        EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[i]));
     EXPECT_INVALID(cudaMemPoolDestroy(NULL));
     OK(cudaDeviceGetDefaultMemPool(&other, 0));
     EXPECT_INVALID(cudaMemPoolDestroy(other));
@@ -190,14 +177,18 @@ MEMORY_POOLS_TEST(test_destroyed_pool)
     free_and_wait(memory);
 }
 
+#define READ_AND_WRITE                                                                                                 \
+    {                                                                                                                  \
+        {cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite                                                \
+    }
+
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
 MEMORY_POOLS_TEST(test_access)
 {
     int devices = 0;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = READ_AND_WRITE;
     OK(cudaGetDeviceCount(&devices));
     OK(cudaMemPoolGetAccess(&flags, pool, &access.location));
     assert_int_equal(flags, cudaMemAccessFlagsProtReadWrite);
@@ -214,8 +205,7 @@ MEMORY_POOLS_TEST(test_access)
 MEMORY_POOLS_TEST(test_access_refused)
 {
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = READ_AND_WRITE;
     skip_unless(hostcuda_fail, "CUDA crashes where these pointers and locations are wrong");
     EXPECT_INVALID(cudaMemPoolSetAccess(NULL, &access, 1));
     EXPECT_INVALID(cudaMemPoolGetAccess(NULL, pool, &access.location));
@@ -236,22 +226,16 @@ static uint64_t graph_number(enum cudaGraphMemAttributeType attr)
 
 static cudaGraphExec_t capture_allocation(int **memory)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     cudaGraphNode_t nodes[2];
     size_t count = 2;
-    enum cudaGraphNodeType type;
     BEGIN_CAPTURE(stream);
     OK(cudaMallocFromPoolAsync((void **)memory, BYTES, pool, stream));
     OK(cudaMemsetAsync(*memory, 3, BYTES, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
+    CAPTURED(graph, stream);
     OK(cudaGraphGetNodes(graph, nodes, &count));
     assert_int_equal(count, 2);
-    OK(cudaGraphNodeGetType(nodes[0], &type));
-    assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphDestroy(graph));
-    return exec;
+    assert_int_equal(type_of(nodes[0]), cudaGraphNodeTypeMemAlloc);
+    return new_exec(graph);
 }
 
 /* An allocation node; its memory is the graph's, not the pool's. */

@@ -7,23 +7,8 @@
 enum { WIDTH = 100, HEIGHT = 5, DEPTH = 3 };
 
 static const struct cudaExtent EXTENT = {WIDTH, HEIGHT, DEPTH};
-static cudaStream_t stream;
-static PFN_cuMemAllocPitch_v3020 alloc_pitch;
-
-static int setup(void **state)
-{
-    (void)state;
-    driver_entry("cuMemAllocPitch", 3020, &alloc_pitch);
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    return 0;
-}
+SHARED_STREAM(stream, cudaStreamDefault);
+DRIVER_ENTRY(alloc_pitch, cuMemAllocPitch, 3020);
 
 static struct cudaPitchedPtr make_box(int value)
 {
@@ -182,25 +167,25 @@ static void expect_copy(const struct cudaMemcpy3DParms *copy, cudaError_t code)
     EXPECT_CODE(cudaMemcpy3DAsync(copy, stream), code);
 }
 
+/* The good copy, but for one member. */
+#define EXPECT_COPY(member, value, code)                                                                               \
+    do {                                                                                                               \
+        struct cudaMemcpy3DParms copy = good;                                                                          \
+        copy.member = value;                                                                                           \
+        expect_copy(&copy, code);                                                                                      \
+    } while (0)
+
 TEST(test_copies_refused)
 {
     const size_t too_much = (size_t)0x7fffffff + 1;
     struct cudaPitchedPtr from = make_box(1), to = make_box(2);
     const struct cudaMemcpy3DParms good = {
         .srcPtr = from, .dstPtr = to, .extent = EXTENT, .kind = cudaMemcpyDeviceToDevice};
-    struct cudaMemcpy3DParms copy = good;
-    expect_copy(&copy, cudaSuccess);
-    copy.srcPos.x = from.pitch - WIDTH + 1; /* the row would reach into the next */
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.dstPos.x = to.pitch - WIDTH + 1;
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.dstPos.y = 1;
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.srcPtr.pitch = WIDTH - 1;
-    expect_copy(&copy, cudaErrorInvalidPitchValue);
+    expect_copy(&good, cudaSuccess);
+    EXPECT_COPY(srcPos.x, from.pitch - WIDTH + 1, cudaErrorInvalidValue); /* the row would reach into the next */
+    EXPECT_COPY(dstPos.x, to.pitch - WIDTH + 1, cudaErrorInvalidValue);
+    EXPECT_COPY(dstPos.y, 1, cudaErrorInvalidValue);
+    EXPECT_COPY(srcPtr.pitch, WIDTH - 1, cudaErrorInvalidPitchValue);
     OK(cudaStreamSynchronize(stream));
     assert_true(has_box(&to, EXTENT, 1, 2));
     EXPECT_INVALID(cudaMemcpy2D(to.ptr, to.pitch, from.ptr, too_much, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
@@ -288,11 +273,8 @@ TEST(test_fills_in_a_capture)
     CAPTURED(graph, stream);
     OK(cudaGraphGetNodes(graph, nodes, &count));
     assert_true(count >= 1);
-    for (size_t i = 0; i < count; i++) {
-        enum cudaGraphNodeType type;
-        OK(cudaGraphNodeGetType(nodes[i], &type));
-        assert_int_equal(type, cudaGraphNodeTypeMemset);
-    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(type_of(nodes[i]), cudaGraphNodeTypeMemset);
     assert_true(has_box(&box, EXTENT, 1, 1)); /* not yet */
     EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
@@ -301,4 +283,4 @@ TEST(test_fills_in_a_capture)
     OK(cudaFree(box.ptr));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

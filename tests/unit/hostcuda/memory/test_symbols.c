@@ -8,24 +8,8 @@
 enum { TABLE_BYTES = SK_COUNT * sizeof(int) };
 
 static const int VALUES[SK_COUNT] = {1, 2, 3, 4, 5, 6};
-static cudaStream_t stream;
-static int *out;
-
-static int setup(void **state)
-{
-    (void)state;
-    out = device_memory(TABLE_BYTES);
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    OK(cudaFree(out));
-    return 0;
-}
+SHARED_STREAM(stream, cudaStreamDefault);
+SHARED_MEMORY(int, out, SK_COUNT);
 
 static void set_scalar(int value)
 {
@@ -168,13 +152,6 @@ TEST(test_refusals)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-static cudaGraphExec_t instantiate(cudaGraph_t made)
-{
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, made, 0));
-    return exec;
-}
-
 /* The node reads the host's variable at each launch. */
 TEST(test_capture)
 {
@@ -209,7 +186,7 @@ TEST(test_nodes)
                                         cudaMemcpyDeviceToHost));
     OK(cudaGraphNodeGetType(in, &type));
     assert_int_equal(type, cudaGraphNodeTypeMemcpy);
-    cudaGraphExec_t exec = instantiate(graph);
+    cudaGraphExec_t exec = new_exec(graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
     assert_int_equal(back[0], 21);
@@ -227,7 +204,7 @@ TEST(test_nodes)
                                             cudaMemcpyHostToDevice));
     OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, sizeof(int),
                                               cudaMemcpyDeviceToHost));
-    exec = instantiate(graph);
+    exec = new_exec(graph);
     memset(back, 0, sizeof back);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
@@ -240,4 +217,4 @@ TEST(test_nodes)
     OK(cudaGraphDestroy(graph));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);
