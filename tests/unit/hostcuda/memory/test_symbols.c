@@ -162,59 +162,50 @@ TEST(test_capture)
     OK(cudaMemcpyToSymbolAsync(sk_scalar(), factor, sizeof *factor, 0, cudaMemcpyHostToDevice, stream));
     OK(sk_scale(out, stream));
     OK(cudaMemcpyFromSymbolAsync(factor, sk_scalar(), sizeof *factor, 0, cudaMemcpyDeviceToHost, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    EXEC_OF(exec, graph);
+    CAPTURED(captured, stream);
+    EXEC_OF(exec, captured);
     *factor = 3;
     for (int i = 3; i < 6; i++) {
         OK(cudaGraphLaunch(exec, stream));
         expect_out(i);
         assert_int_equal(*factor, i + 1);
     }
-    OK(cudaGraphDestroy(graph));
     OK(cudaFreeHost(factor));
+}
+
+static void launch(cudaGraphExec_t exec)
+{
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
 }
 
 TEST(test_nodes)
 {
     static int values[2] = {21, 22}, back[2];
+    const enum cudaMemcpyKind up = cudaMemcpyHostToDevice, down = cudaMemcpyDeviceToHost;
+    const size_t one = sizeof(int);
     cudaGraphNode_t in = NULL, from = NULL;
-    enum cudaGraphNodeType type;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphAddMemcpyNodeToSymbol(&in, graph, NULL, 0, sk_scalar(), &values[0], sizeof(int), 0,
-                                      cudaMemcpyHostToDevice));
-    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &in, 1, &back[0], sk_scalar(), sizeof(int), 0,
-                                        cudaMemcpyDeviceToHost));
-    OK(cudaGraphNodeGetType(in, &type));
-    assert_int_equal(type, cudaGraphNodeTypeMemcpy);
-    cudaGraphExec_t exec = new_exec(graph);
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    NEW_GRAPH(made);
+    OK(cudaGraphAddMemcpyNodeToSymbol(&in, made, NULL, 0, sk_scalar(), &values[0], one, 0, up));
+    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, made, &in, 1, &back[0], sk_scalar(), one, 0, down));
+    assert_int_equal(type_of(in), cudaGraphNodeTypeMemcpy);
+    EXEC_OF(exec, made);
+    launch(exec);
     assert_int_equal(back[0], 21);
 
-    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, in, sk_scalar(), &values[1], sizeof(int), 0,
-                                                cudaMemcpyHostToDevice));
-    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, &back[1], sk_scalar(), sizeof(int), 0,
-                                                  cudaMemcpyDeviceToHost));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, in, sk_scalar(), &values[1], one, 0, up));
+    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, &back[1], sk_scalar(), one, 0, down));
+    launch(exec);
     assert_int_equal(back[1], 22);
-    OK(cudaGraphExecDestroy(exec));
 
-    OK(cudaGraphMemcpyNodeSetParamsToSymbol(in, sk_table(), values, sizeof values, sizeof(int),
-                                            cudaMemcpyHostToDevice));
-    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, sizeof(int),
-                                              cudaMemcpyDeviceToHost));
-    exec = new_exec(graph);
+    OK(cudaGraphMemcpyNodeSetParamsToSymbol(in, sk_table(), values, sizeof values, one, up));
+    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, one, down));
+    EXEC_OF(again, made);
     memset(back, 0, sizeof back);
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    launch(again);
     assert_memory_equal(back, values, sizeof back);
-    EXPECT_INVALID(
-        cudaGraphMemcpyNodeSetParamsToSymbol(NULL, sk_scalar(), values, sizeof(int), 0, cudaMemcpyHostToDevice));
-    EXPECT_INVALID(cudaGraphExecMemcpyNodeSetParamsToSymbol(NULL, in, sk_scalar(), values, sizeof(int), 0,
-                                                            cudaMemcpyHostToDevice));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphMemcpyNodeSetParamsToSymbol(NULL, sk_scalar(), values, one, 0, up));
+    EXPECT_INVALID(cudaGraphExecMemcpyNodeSetParamsToSymbol(NULL, in, sk_scalar(), values, one, 0, up));
 }
 
 TEST_GROUP(make_shared, drop_shared);

@@ -6,46 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "tests/support/child.h"
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_SEED");
 
 enum { N = 64, SEEDS_QUICK = 20, SEEDS_ALL = 200, SEEDS_INTERLEAVING = 2000, INTERLEAVINGS = 20 };
 
-static cudaStream_t a, b, c;
+SHARED_STREAM(a, cudaStreamNonBlocking);
+SHARED_STREAM(b, cudaStreamNonBlocking);
+SHARED_STREAM(c, cudaStreamNonBlocking);
+SHARED_MEMORY(float, x, N);
+SHARED_MEMORY(float, y, N);
+SHARED_MEMORY(float, z, N);
 static cudaEvent_t event, second_event;
-static float *x, *y, *z;
 static char letters[64];
 static size_t letter_count;
 
 static int setup(void **state)
 {
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    OK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
-    OK(cudaMalloc((void **)&x, N * sizeof *x));
-    OK(cudaMalloc((void **)&y, N * sizeof *y));
-    OK(cudaMalloc((void **)&z, N * sizeof *z));
-    return 0;
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     hostcuda_seed(0);
-    OK(cudaStreamDestroy(a));
-    OK(cudaStreamDestroy(b));
-    OK(cudaStreamDestroy(c));
     OK(cudaEventDestroy(event));
     OK(cudaEventDestroy(second_event));
-    OK(cudaFree(x));
-    OK(cudaFree(y));
-    OK(cudaFree(z));
-    return 0;
+    return drop_shared(state);
 }
 
 static void write_letter(void *letter)
@@ -69,20 +59,11 @@ static void begin_seed(uint64_t seed)
 /* ---- the variable, which is read at the first call ---- */
 
 /* How a process with this seed starts: 1: with an error, 2: well. */
-static int start_with(const char *seed)
+static int start(void)
 {
-    int count = 0, status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (setenv("HOSTCUDA_SEED", seed, 1) || !freopen("/dev/null", "w", stderr))
-            _exit(255);
-        _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 1 : count == 1 ? 2 : 3);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    return error == cudaErrorInitializationError ? 1 : error == cudaSuccess && count == 1 ? 2 : 3;
 }
 
 TEST(test_values)
@@ -90,9 +71,9 @@ TEST(test_values)
     static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
     static const char *const good[] = {"", "0", "7", "18446744073709551606"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(start_with(bad[i]), 1);
+        expect_child("HOSTCUDA_SEED", &(const struct child){bad[i], start, 1, "HOSTCUDA_SEED"});
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        assert_int_equal(start_with(good[i]), 2);
+        expect_child("HOSTCUDA_SEED", &(const struct child){good[i], start, 2, NULL});
 }
 
 /* ---- every order ------------------------------------------------------------------------------------------------ */
