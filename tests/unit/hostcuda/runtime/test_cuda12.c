@@ -43,7 +43,7 @@ TEST(test_captures)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
-    cudaStream_t stream = NULL;
+    OWNED_STREAM(stream);
     cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     const cudaGraphNode_t *after = NULL;
@@ -59,13 +59,13 @@ TEST(test_captures)
     assert_int_equal(count, 1);
     assert_ptr_equal(after[0], node);
     CAPTURED(ended, stream);
-    OK(cudaStreamDestroy(stream));
 }
 
 TEST(test_others)
 {
     struct cudaDeviceProp properties;
-    cudaEvent_t start = NULL, end = NULL;
+    OWNED_EVENT(start);
+    OWNED_EVENT(end);
     float ms = -1;
     int version = 0;
     OK(cudaEventCreate(&start));
@@ -75,8 +75,6 @@ TEST(test_others)
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&ms, start, end));
     assert_true(ms >= 0);
-    OK(cudaEventDestroy(start));
-    OK(cudaEventDestroy(end));
     OK(cudaGetDeviceProperties(&properties, 0));
     assert_true(properties.clockRate > 0 && properties.memoryClockRate > 0);
     OK(cudaRuntimeGetVersion(&version));

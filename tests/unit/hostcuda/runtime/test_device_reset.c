@@ -1,28 +1,18 @@
 /* cudaDeviceReset and the flags of a device, by the runtime and by the driver's primary context. */
 #include "tests/support/cuda_support.h"
 
-static PFN_cuDevicePrimaryCtxGetState_v7000 get_state;
-static PFN_cuDevicePrimaryCtxSetFlags_v11000 set_flags;
-static PFN_cuDevicePrimaryCtxReset_v11000 reset_context;
-
-static int setup(void **state)
-{
-    (void)state;
-    driver_entry("cuDevicePrimaryCtxGetState", 7000, &get_state);
-    driver_entry("cuDevicePrimaryCtxSetFlags", 11000, &set_flags);
-    driver_entry("cuDevicePrimaryCtxReset", 11000, &reset_context);
-    return 0;
-}
+DRIVER_ENTRY(get_state, cuDevicePrimaryCtxGetState, 7000);
+DRIVER_ENTRY(set_flags, cuDevicePrimaryCtxSetFlags, 11000);
+DRIVER_ENTRY(reset_context, cuDevicePrimaryCtxReset, 11000);
 
 TEST(test_reset)
 {
-    int *before = device_memory(64), *after = NULL;
+    int *before = device_memory(64);
     OK(cudaDeviceReset());
     EXPECT_INVALID(cudaFree(before));
-    after = device_memory(64);
+    DEVICE_MEMORY(int, after, 16);
     OK(cudaMemset(after, 1, 64));
     assert_int_equal(read_int(after, NULL), 0x01010101);
-    OK(cudaFree(after));
 }
 
 /* That of cudaMalloc is free again; what a stream allocated is not (measured), since its pool holds it. */
@@ -82,4 +72,4 @@ TEST(test_primary_context)
     CU_EXPECT(get_state(1000, &flags, &active), CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_GROUP(setup, NULL);
+TEST_GROUP(make_shared, drop_shared);

@@ -10,6 +10,7 @@
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");
 
+#define FAILING(faults)    assert_int_equal(hostcuda_fail(faults), 0)
 #define FAILS(call, error) assert_int_equal(call, error)
 
 static int no_faults(void **state)
@@ -20,48 +21,35 @@ static int no_faults(void **state)
     return 0;
 }
 
-static void *entry(const char *name)
-{
-    void *function = NULL;
-    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    OK(cudaGetDriverEntryPointByVersion(name, &function, 13000, cudaEnableDefault, &status));
-    assert_non_null(function);
-    return function;
-}
-
 #define HOSTCUDA_FAULT_NAMES_TEST(name) TEST_F(name, NULL, no_faults, void *state)
 
 /* cuda.h calls it cuMemGetAddressRange_v2, no program does. */
 HOSTCUDA_FAULT_NAMES_TEST(test_driver)
 {
-    char *memory = NULL;
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    void *found = entry("cuMemGetAddressRange");
     PFN_cuMemGetAddressRange_v3020 range = NULL;
-    memcpy(&range, &found, sizeof range);
-    OK(cudaMalloc((void **)&memory, 64));
+    driver_entry("cuMemGetAddressRange", 13000, &range);
+    DEVICE_MEMORY(char, memory, 64);
     hostcuda_record(1);
-    assert_int_equal(hostcuda_fail("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
-                                   "cuMemGetAddressRange@3=cudaErrorUnknown"),
-                     0);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_OUT_OF_MEMORY);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_NOT_SUPPORTED);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_UNKNOWN);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_SUCCESS);
+    FAILING("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
+            "cuMemGetAddressRange@3=cudaErrorUnknown");
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_OUT_OF_MEMORY);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_UNKNOWN);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_SUCCESS);
     assert_int_equal(hostcuda_faults(), 3);
     assert_string_equal(hostcuda_call(0), "cuMemGetAddressRange");
     assert_int_equal(hostcuda_calls("cuMemGetAddressRange"), 4);
     OK(cudaGetLastError()); /* the driver's errors are its own */
     assert_int_equal(bytes, 64);
-    OK(cudaFree(memory));
 }
 
 HOSTCUDA_FAULT_NAMES_TEST(test_entry_point)
 {
     void *function = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
-    assert_int_equal(hostcuda_fail("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND"), 0);
+    FAILING("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND");
     FAILS(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status), cudaErrorSymbolNotFound);
     OK(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
     FAILS(cudaGetLastError(), cudaErrorSymbolNotFound);
@@ -75,13 +63,12 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
 {
     ncclUniqueId id;
     ncclComm_t comm = NULL;
-    int *x = NULL, host = 5;
-    OK(cudaMalloc((void **)&x, 2 * sizeof *x));
+    int host = 5;
+    DEVICE_MEMORY(int, x, 2);
     OK(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
     hostcuda_record(1);
-    assert_int_equal(hostcuda_fail("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
-                                   "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6"),
-                     0);
+    FAILING("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
+            "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6");
     FAILS(ncclGetUniqueId(&id), ncclSystemError);
     assert_non_null(strstr(ncclGetLastError(NULL), "ncclGetUniqueId fails as HOSTCUDA_FAIL asks"));
     FAILS(ncclGetUniqueId(&id), ncclSuccess);
@@ -97,19 +84,14 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
     assert_int_equal(hostcuda_calls("ncclAllReduce"), 2);
     assert_int_equal(hostcuda_calls(NULL), 8);
     OK(cudaGetLastError()); /* NCCL's errors are its own */
-    OK(cudaMemcpyAsync(&host, x + 1, sizeof host, cudaMemcpyDeviceToHost, cudaStreamPerThread));
-    OK(cudaStreamSynchronize(cudaStreamPerThread));
-    assert_int_equal(host, 5);
+    assert_int_equal(read_int(x + 1, cudaStreamPerThread), 5);
     FAILS(ncclCommDestroy(comm), ncclSuccess);
-    OK(cudaFree(x));
     assert_int_equal(hostcuda_fail("ncclAllReduce@1=cudaErrorUnknown"), -1);
     assert_int_equal(hostcuda_fail("ncclGroupStart@1=1"), -1);
 }
 #else
-static void test_nccl(void **state)
+TEST(test_nccl)
 {
-    (void)state;
-    print_message("skipped: nccl.h is missing\n");
-    skip();
+    skip_unless(false, "nccl.h is missing");
 }
 #endif

@@ -144,7 +144,8 @@ TEST(test_order)
     need_peers();
     unsigned char *copy = memory_of(0);
     for (unsigned seed = 0; seed < (hostcuda_seed ? SEEDS : 2); seed++) {
-        cudaStream_t source = NULL, target = NULL;
+        OWNED_STREAM(source);
+        OWNED_STREAM(target);
         if (hostcuda_seed)
             hostcuda_seed(seed);
         OK(cudaSetDevice(1));
@@ -154,8 +155,6 @@ TEST(test_order)
         check_order(source, target, copy, 3, true);
         if (hostcuda_seed) /* CUDA's guide says it of all copies on the default stream; no GPU was asked */
             check_order(source, target, copy, 7, false);
-        OK(cudaStreamDestroy(source));
-        OK(cudaStreamDestroy(target));
     }
     if (hostcuda_seed)
         hostcuda_seed(0);
@@ -173,21 +172,18 @@ TEST(test_no_copies_in_a_capture)
     assert_null(graph);
 }
 
-TEST(test_driver)
+DRIVER_ENTRY(copy_peer, cuMemcpyPeer, 4000);
+DRIVER_ENTRY(retain, cuDevicePrimaryCtxRetain, 7000);
+DRIVER_ENTRY(release, cuDevicePrimaryCtxRelease, 11000);
+SHARED_TEST(test_driver)
 {
-    PFN_cuMemcpyPeer_v4000 copy = NULL;
-    PFN_cuDevicePrimaryCtxRetain_v7000 retain = NULL;
-    PFN_cuDevicePrimaryCtxRelease_v11000 release = NULL;
     CUcontext contexts[2];
     need_peers();
-    driver_entry("cuMemcpyPeer", 4000, &copy);
-    driver_entry("cuDevicePrimaryCtxRetain", 7000, &retain);
-    driver_entry("cuDevicePrimaryCtxRelease", 11000, &release);
     CU_OK(retain(&contexts[0], 0));
     CU_OK(retain(&contexts[1], 1));
     OK(cudaMemset(here, 9, BYTES));
     OK(cudaMemset(there, 2, BYTES));
-    CU_OK(copy((CUdeviceptr)(uintptr_t)here, contexts[0], (CUdeviceptr)(uintptr_t)there, contexts[1], BYTES));
+    CU_OK(copy_peer(address_of(here), contexts[0], address_of(there), contexts[1], BYTES));
     expect_bytes(here, 2);
     CU_OK(release(0));
     CU_OK(release(1));

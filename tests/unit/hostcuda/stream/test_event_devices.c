@@ -44,11 +44,10 @@ static void need_devices(void)
     skip();
 }
 
-TEST(test_elapsed)
+DRIVER_ENTRY(elapsed, cuEventElapsedTime, 12080);
+SHARED_TEST(test_elapsed)
 {
-    PFN_cuEventElapsedTime_v12080 elapsed = NULL;
     need_devices();
-    driver_entry("cuEventElapsedTime", 12080, &elapsed);
     for (int i = 0; i < 2; i++) {
         float ms = -77;
         OK(cudaSetDevice(i));

@@ -15,7 +15,8 @@
 
 enum { BYTES = 64, SEEDS = 3 };
 
-static cudaStream_t a, b;
+SHARED_STREAM(a, cudaStreamNonBlocking);
+SHARED_STREAM(b, cudaStreamNonBlocking);
 static unsigned char *pinned;
 static atomic_int flag, gate;
 
@@ -131,30 +132,38 @@ TEST(test_processes)
         expect_child("HOSTCUDA_PROGRESS", &children[i]);
 }
 
-static int setup(void **state)
+static void close_gate(void)
 {
-    (void)state;
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
     memset(pinned, 0, BYTES);
-    return 0;
+}
+
+static int setup(void **state)
+{
+    OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+    close_gate();
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     if (hostcuda_seed)
         hostcuda_seed(0);
-    OK(cudaStreamDestroy(a));
-    OK(cudaStreamDestroy(b));
     OK(cudaFreeHost(pinned));
-    return 0;
+    return drop_shared(state);
 }
 
-/* Each test under some seeds; on a GPU once. */
+#define HOST_FUNCTION_TEST(name) TEST_F(name, setup, teardown, void *state)
+/* Runs under some seeds; on a GPU once. */
+#define SEEDS_TEST(name)                                                                                               \
+    static void name##_once(void);                                                                                     \
+    HOST_FUNCTION_TEST(name)                                                                                           \
+    {                                                                                                                  \
+        under_seeds(name##_once);                                                                                      \
+    }                                                                                                                  \
+    static void name##_once(void)
+
 static void under_seeds(void (*test)(void))
 {
     test();
@@ -174,12 +183,12 @@ static void poll_flag(void)
     assert_int_equal(atomic_load(&flag), 1);
 }
 
-TEST_F(test_poll_a_flag_that_a_host_function_sets, setup, teardown, void *state)
+HOST_FUNCTION_TEST(test_poll_a_flag_that_a_host_function_sets)
 {
     under_seeds(poll_flag);
 }
 
-static void poll_memory(void)
+SEEDS_TEST(test_poll_memory_that_the_device_writes)
 {
     volatile const unsigned char *last = &pinned[BYTES - 1];
     memset(pinned, 0, BYTES);
@@ -189,13 +198,8 @@ static void poll_memory(void)
     OK(cudaStreamSynchronize(a));
 }
 
-TEST_F(test_poll_memory_that_the_device_writes, setup, teardown, void *state)
-{
-    under_seeds(poll_memory);
-}
-
 /* A loop of these, as engines with a polling thread have it: the first wait may be long, the others are not. */
-TEST_F(test_poll_again_and_again, setup, teardown, void *state)
+HOST_FUNCTION_TEST(test_poll_again_and_again)
 {
     enum { TIMES = 100 };
     for (int i = 0; i < TIMES; i++)
@@ -203,13 +207,11 @@ TEST_F(test_poll_again_and_again, setup, teardown, void *state)
 }
 
 /* cudaStreamQuery and cudaEventQuery do not wait for a host function that waits for their thread. */
-static void query_while_a_function_waits(void)
+SEEDS_TEST(test_query_while_a_function_waits)
 {
-    cudaEvent_t event;
     cudaError_t error;
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
+    OWNED_EVENT(event);
+    close_gate();
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
     OK(cudaEventRecord(event, a));
@@ -221,20 +223,12 @@ static void query_while_a_function_waits(void)
         sched_yield();
     assert_int_equal(error, cudaSuccess);
     assert_int_equal(atomic_load(&flag), 1);
-    OK(cudaEventDestroy(event));
-}
-
-TEST_F(test_query_while_a_function_waits, setup, teardown, void *state)
-{
-    under_seeds(query_while_a_function_waits);
 }
 
 /* Other streams go on; what is behind the function does not. */
-static void synchronize_another_stream(void)
+SEEDS_TEST(test_synchronize_another_stream)
 {
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    memset(pinned, 0, BYTES);
+    close_gate();
     OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
     OK(cudaMemsetAsync(pinned + 1, 1, 1, a));
     OK(cudaMemsetAsync(pinned, 2, 1, b));
@@ -247,18 +241,11 @@ static void synchronize_another_stream(void)
     assert_int_equal(atomic_load(&flag), 1);
 }
 
-TEST_F(test_synchronize_another_stream, setup, teardown, void *state)
-{
-    under_seeds(synchronize_another_stream);
-}
-
 /* The same function as a node: each launch calls it once. */
-static void launch_graph(void)
+SEEDS_TEST(test_launch_a_graph_whose_function_waits)
 {
     enum { LAUNCHES = 3 };
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
+    close_gate();
     BEGIN_CAPTURE(a);
     OK(cudaMemsetAsync(pinned, 3, 1, a));
     OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
@@ -275,10 +262,3 @@ static void launch_graph(void)
     assert_int_equal(atomic_load(&flag), LAUNCHES);
     assert_int_equal(pinned[0], 4);
 }
-
-TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)
-{
-    under_seeds(launch_graph);
-}
-
-/* ---- of the host device alone: in processes of their own ------------------------------------------------------- */

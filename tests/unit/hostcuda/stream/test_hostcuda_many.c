@@ -33,16 +33,28 @@ static void destroy_streams(cudaStream_t *streams)
     free(streams);
 }
 
-static void expect_fast(clock_t began)
+static clock_t began;
+
+static int start_clock(void **state)
 {
+    (void)state;
+    began = clock();
+    return 0;
+}
+
+static int expect_fast(void **state)
+{
+    (void)state;
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     if (seconds > SECONDS_MOST)
         fail_msg("%.1f s of processor time, at most %d are right", seconds, SECONDS_MOST);
+    return 0;
 }
 
-TEST(test_streams)
+#define FAST_TEST(name) TEST_F(name, start_clock, expect_fast, void *state)
+
+FAST_TEST(test_streams)
 {
-    clock_t began = clock();
     int count = 0;
     hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
@@ -56,13 +68,11 @@ TEST(test_streams)
     }
     assert_int_equal(count, 2 * MANY);
     destroy_streams(streams);
-    expect_fast(began);
 }
 
 /* Which wait for the legacy stream, and it for them. */
-TEST(test_blocking_streams)
+FAST_TEST(test_blocking_streams)
 {
-    clock_t began = clock();
     int count = 0;
     hostcuda_seed(0);
     cudaStream_t *streams = make_streams(cudaStreamDefault);
@@ -74,39 +84,29 @@ TEST(test_blocking_streams)
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, 2 * (MANY + 1));
     destroy_streams(streams);
-    expect_fast(began);
 }
 
-TEST(test_captures)
+FAST_TEST(test_captures)
 {
-    clock_t began = clock();
     int count = 0;
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++) {
-        cudaGraph_t graph = NULL;
         OK(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeRelaxed));
         OK(cudaLaunchHostFunc(streams[i], note, &count));
-        OK(cudaStreamEndCapture(streams[i], &graph));
-        OK(cudaGraphDestroy(graph));
+        CAPTURED(graph, streams[i]);
     }
     destroy_streams(streams);
-    expect_fast(began);
 }
 
 /* Freed in the order of their allocation, every other one before the rest. */
-TEST(test_blocks)
+FAST_TEST(test_blocks)
 {
     enum { BLOCKS = 400000, BYTES = 16 };
-    clock_t began = clock();
     const char *hostile = getenv("HOSTCUDA_MEMORY");
-    char *range = NULL;
-    void **blocks = NULL;
-    if (hostile != NULL && hostile[0] != '\0') {
-        print_message("skipped: HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit\n");
-        skip();
-    }
-    range = malloc(2 * BLOCKS * BYTES);
-    blocks = calloc(BLOCKS, sizeof *blocks);
+    skip_unless(hostile == NULL || hostile[0] == '\0',
+                "HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit");
+    char *range = malloc(2 * BLOCKS * BYTES);
+    void **blocks = calloc(BLOCKS, sizeof *blocks);
     assert_non_null(range);
     assert_non_null(blocks);
     for (int i = 0; i < BLOCKS; i++)
@@ -123,13 +123,11 @@ TEST(test_blocks)
     assert_int_equal(hostcuda_count_live().blocks, 0);
     free(blocks);
     free(range);
-    expect_fast(began);
 }
 
-TEST(test_user_objects)
+FAST_TEST(test_user_objects)
 {
     enum { OBJECTS = 200000 };
-    clock_t began = clock();
     cudaGraph_t graph = NULL, copy = NULL;
     int count = 0;
     OK(cudaGraphCreate(&graph, 0));
@@ -143,7 +141,6 @@ TEST(test_user_objects)
     assert_int_equal(count, 0);
     OK(cudaGraphDestroy(copy));
     assert_int_equal(count, OBJECTS);
-    expect_fast(began);
 }
 
 static size_t heap_bytes(void)
@@ -155,15 +152,11 @@ static size_t heap_bytes(void)
 static void launch_graphs(int count)
 {
     for (int i = 0; i < count; i++) {
-        cudaGraph_t graph = NULL;
         cudaGraphNode_t node = NULL;
-        cudaGraphExec_t exec = NULL;
-        OK(cudaGraphCreate(&graph, 0));
+        NEW_GRAPH(graph);
         OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-        OK(cudaGraphInstantiate(&exec, graph, 0));
+        EXEC_OF(exec, graph);
         OK(cudaGraphLaunch(exec, NULL));
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
     }
 }
 
@@ -174,10 +167,7 @@ TEST(test_memory_of_launches)
     void *volatile probe = malloc(4096); /* which the compiler is to keep */
     bool counts = heap_bytes() >= before + 4096;
     free(probe);
-    if (!counts) {
-        print_message("skipped: mallinfo2 does not count here\n");
-        skip();
-    }
+    skip_unless(counts, "mallinfo2 does not count here");
     launch_graphs(WARM);
     before = heap_bytes();
     launch_graphs(MORE);

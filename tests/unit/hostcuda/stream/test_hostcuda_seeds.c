@@ -235,12 +235,14 @@ static void order(cudaStream_t before, cudaStream_t after)
     OK(cudaStreamWaitEvent(after, event, 0));
 }
 
-static void clear(void)
+static void clear_for(uint64_t seed)
 {
+    hostcuda_seed(0);
     put(x, 0, a);
     put(y, 0, a);
     put(z, 0, a);
     OK(cudaDeviceSynchronize());
+    hostcuda_seed(seed);
 }
 
 /* z = 2 x + 3 x, the halves on two streams. */
@@ -288,8 +290,6 @@ static float reused_event(bool right)
 /* The same missing join inside a captured graph: nodes without an edge between them. */
 static float captured(bool right)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     BEGIN_CAPTURE(a);
     put(x, 1, a);
     order(a, b);
@@ -300,20 +300,16 @@ static float captured(bool right)
     OK(bgk_add(z, z, y, N, a));
     if (!right)
         order(b, a); /* too late */
-    OK(cudaStreamEndCapture(a, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CAPTURED(graph, a);
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, a));
     OK(cudaStreamSynchronize(a));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
     return get(z);
 }
 
 static bool wrong_under(float (*program)(bool right), bool right, uint64_t seed)
 {
-    hostcuda_seed(0);
-    clear();
-    hostcuda_seed(seed);
+    clear_for(seed);
     return program(right) != 5;
 }
 
@@ -361,39 +357,30 @@ static float implicit_order(cudaStream_t blocking)
 
 HOSTCUDA_SEEDS_TEST(test_implicit_order)
 {
-    cudaStream_t blocking = NULL;
+    OWNED_STREAM(blocking);
     OK(cudaStreamCreate(&blocking));
     for (uint64_t seed = 0; seed <= SEEDS_ALL; seed++) {
-        hostcuda_seed(0);
-        clear();
-        hostcuda_seed(seed);
+        clear_for(seed);
         assert_true(implicit_order(blocking) == 5);
     }
-    OK(cudaStreamDestroy(blocking));
 }
 
 /* Launches of one executable graph run one after the other, whatever their streams. */
 HOSTCUDA_SEEDS_TEST(test_launches_of_one_graph)
 {
     for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
-        cudaGraph_t graph = NULL;
-        cudaGraphExec_t exec = NULL;
-        hostcuda_seed(0);
-        clear();
-        hostcuda_seed(seed);
+        clear_for(seed);
         put(x, 1, a);
         OK(cudaDeviceSynchronize());
         BEGIN_CAPTURE(a);
         OK(bgk_add(y, y, x, N, a));
         OK(bgk_scale(y, y, 2, N, a));
-        OK(cudaStreamEndCapture(a, &graph));
-        OK(cudaGraphInstantiate(&exec, graph, 0));
+        CAPTURED(graph, a);
+        EXEC_OF(exec, graph);
         OK(cudaGraphLaunch(exec, a));
         OK(cudaGraphLaunch(exec, b));
         OK(cudaGraphLaunch(exec, c));
         assert_true(get(y) == 14);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
     }
 }
 

@@ -4,27 +4,21 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-static cudaStream_t blocking, independent;
+SHARED_STREAM(blocking, cudaStreamDefault);
+SHARED_STREAM(independent, cudaStreamNonBlocking);
 static atomic_int gate, ended;
 
 static int setup(void **state)
 {
-    (void)state;
     atomic_store(&gate, 0);
     atomic_store(&ended, 0);
-    OK(cudaStreamCreate(&blocking));
-    OK(cudaStreamCreateWithFlags(&independent, cudaStreamNonBlocking));
-    OK(cudaDeviceSynchronize());
-    return 0;
+    return make_shared(state) || cudaDeviceSynchronize();
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     atomic_store(&gate, 1);
-    OK(cudaStreamDestroy(blocking));
-    OK(cudaStreamDestroy(independent));
-    return 0;
+    return drop_shared(state);
 }
 
 static void take_long(void *user)
