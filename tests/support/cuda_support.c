@@ -1,5 +1,6 @@
 #include "cuda_support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +23,16 @@ void expect_driver_code(CUresult found, CUresult expected, const char *call, con
     _fail(file, line);
 }
 
-void skip_unless(bool so, const char *why)
+void skip_unless(bool so, const char *why, ...)
 {
+    char text[256];
+    va_list arguments;
     if (so)
         return;
-    print_message("skipped: %s\n", why);
+    va_start(arguments, why);
+    vsnprintf(text, sizeof text, why, arguments);
+    va_end(arguments);
+    print_message("skipped: %s\n", text);
     skip();
 }
 
@@ -78,7 +84,7 @@ int make_shared(void **state)
         else if (one->memory)
             *one->memory = device_memory(one->number);
         else
-            driver_entry(one->name, (unsigned)one->number, one->function);
+            driver_entry(one->name, (unsigned)one->number, cudaEnableDefault, one->function);
     }
     return 0;
 }
@@ -92,14 +98,15 @@ int drop_shared(void **state)
         if (one->memory)
             OK(cudaFree(*one->memory));
     }
+    (void)cudaGetLastError(); /* of a test that failed */
     return 0;
 }
 
-void driver_entry(const char *name, unsigned version, void *function)
+void driver_entry(const char *name, unsigned version, unsigned long long flags, void *function)
 {
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    OK(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &status));
+    OK(cudaGetDriverEntryPointByVersion(name, &address, version, flags, &status));
     if (status || !address)
         fail_msg("the driver has no %s of CUDA %u", name, version);
     memcpy(function, &address, sizeof address);

@@ -34,7 +34,7 @@ void expect_error_code(cudaError_t found, cudaError_t expected, const char *call
 void expect_driver_code(CUresult found, CUresult expected, const char *call, const char *file, int line);
 
 /* Ends the test as skipped, and says why, unless that is so. */
-void skip_unless(bool so, const char *why);
+void skip_unless(bool so, const char *why, ...) CMOCKA_PRINTF_ATTRIBUTE(2, 3);
 bool on_host_device(void);
 
 /* At file scope: what the tests of a program share, a variable each, for TEST_GROUP(make_shared, drop_shared). */
@@ -59,8 +59,8 @@ void share_entry(void *function, const char *name, unsigned version);
 int make_shared(void **state);
 int drop_shared(void **state);
 
-/* The address is written to *function, a pointer to a function. */
-void driver_entry(const char *name, unsigned version, void *function);
+/* The same by flags of cudaGetDriverEntryPointByVersion, written to *function, a pointer to a function. */
+void driver_entry(const char *name, unsigned version, unsigned long long flags, void *function);
 CUdeviceptr address_of(const void *pointer);
 
 /* Objects that go with their scope, made where they are declared: new_graph(), end_capture(stream), new_exec(graph). */

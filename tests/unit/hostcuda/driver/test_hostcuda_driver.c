@@ -23,32 +23,15 @@ DRIVER_ENTRY(launch_kernel, cuLaunchKernel, 4000);
 DRIVER_ENTRY(pointer_attribute, cuPointerGetAttribute, 4000);
 DRIVER_ENTRY(capture_info, cuStreamGetCaptureInfo, 12030);
 SHARED_MEMORY(int, x, 1);
-
-static cudaStream_t stream; /* each test has its own: one that fails leaves no capture behind */
+/* Each test has its own: one that fails leaves no capture behind. */
+SHARED_STREAM(stream, cudaStreamNonBlocking);
 
 /* Of a struct gk_parameters as one buffer: without the padding behind. */
 enum { PACKED_BYTES = offsetof(struct gk_parameters, value) + sizeof(int) };
 
-static int new_stream(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return 0;
-}
-
-static int end_stream(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    cudaGetLastError(); /* a failed test's */
-    return 0;
-}
-
-#define HOSTCUDA_DRIVER_TEST(name) TEST_F(name, new_stream, end_stream, void *state)
-
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-HOSTCUDA_DRIVER_TEST(test_entry_points)
+SHARED_TEST(test_entry_points)
 {
     void *address = &address;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
@@ -64,7 +47,7 @@ HOSTCUDA_DRIVER_TEST(test_entry_points)
 }
 
 /* A GPU's runtime crashes of it. */
-HOSTCUDA_DRIVER_TEST(test_entry_points_of_nothing)
+SHARED_TEST(test_entry_points_of_nothing)
 {
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
@@ -74,7 +57,7 @@ HOSTCUDA_DRIVER_TEST(test_entry_points_of_nothing)
 }
 
 /* The older form, by the runtime's own version; deprecated, and still called. */
-HOSTCUDA_DRIVER_TEST(test_entry_point_of_the_runtime)
+SHARED_TEST(test_entry_point_of_the_runtime)
 {
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
@@ -87,7 +70,7 @@ HOSTCUDA_DRIVER_TEST(test_entry_point_of_the_runtime)
 }
 
 DRIVER_ENTRY(get_address, cuGetProcAddress, 12000);
-HOSTCUDA_DRIVER_TEST(test_get_proc_address)
+SHARED_TEST(test_get_proc_address)
 {
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     void *same = NULL, *other = NULL;
@@ -99,7 +82,7 @@ HOSTCUDA_DRIVER_TEST(test_get_proc_address)
     assert_null(other);
 }
 
-HOSTCUDA_DRIVER_TEST(test_error_names)
+SHARED_TEST(test_error_names)
 {
     const char *text = NULL;
     CU_OK(error_name(CUDA_ERROR_INVALID_VALUE, &text));
@@ -118,7 +101,7 @@ DRIVER_ENTRY(init, cuInit, 2000);
 DRIVER_ENTRY(get_version, cuDriverGetVersion, 2020);
 DRIVER_ENTRY(get_count, cuDeviceGetCount, 2000);
 DRIVER_ENTRY(get, cuDeviceGet, 2000);
-HOSTCUDA_DRIVER_TEST(test_start)
+SHARED_TEST(test_start)
 {
     int version = 0, count = 0, devices = 0;
     CUdevice device = -1;
@@ -157,7 +140,7 @@ static CUkernel kernel_of(const void *symbol)
 
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
-HOSTCUDA_DRIVER_TEST(test_kernel_names)
+SHARED_TEST(test_kernel_names)
 {
     cudaFunction_t function = NULL;
     CUkernel kernel = kernel_of(gk_multiply_function());
@@ -168,7 +151,7 @@ HOSTCUDA_DRIVER_TEST(test_kernel_names)
 }
 
 /* double *out, char a, double b, short c, struct hk_pair d */
-HOSTCUDA_DRIVER_TEST(test_parameter_places)
+SHARED_TEST(test_parameter_places)
 {
     static const size_t offsets[] = {0, 8, 16, 24, 32}, sizes[] = {8, 1, 8, 2, 16};
     size_t offset = 0, size = 0;
@@ -192,15 +175,7 @@ HOSTCUDA_DRIVER_TEST(test_parameter_places)
 
 static CUDA_KERNEL_NODE_PARAMS of_one_thread(const void *symbol, void **parameters, void **extra)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){.func = function_of(symbol),
-                                     .gridDimX = 1,
-                                     .gridDimY = 1,
-                                     .gridDimZ = 1,
-                                     .blockDimX = 1,
-                                     .blockDimY = 1,
-                                     .blockDimZ = 1,
-                                     .kernelParams = parameters,
-                                     .extra = extra};
+    return (CUDA_KERNEL_NODE_PARAMS){function_of(symbol), 1, 1, 1, 1, 1, 1, 0, parameters, extra, NULL, NULL};
 }
 
 /* The parameters, and the same as one buffer of so many bytes. */
@@ -247,7 +222,7 @@ static int instantiate_and_run(cudaGraph_t graph, int start)
     return run(exec, start);
 }
 
-HOSTCUDA_DRIVER_TEST(test_captured_node)
+SHARED_TEST(test_captured_node)
 {
     CUDA_KERNEL_NODE_PARAMS params;
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -274,7 +249,7 @@ HOSTCUDA_DRIVER_TEST(test_captured_node)
     assert_int_equal(instantiate_and_run(graph, 100), 106);
 }
 
-HOSTCUDA_DRIVER_TEST(test_packed_parameters)
+SHARED_TEST(test_packed_parameters)
 {
     CUgraphNode node = NULL;
     PACKED(7, PACKED_BYTES);
@@ -293,7 +268,7 @@ HOSTCUDA_DRIVER_TEST(test_packed_parameters)
     assert_int_equal(instantiate_and_run(graph, 1), 9);
 }
 
-HOSTCUDA_DRIVER_TEST(test_both_forms_are_refused)
+SHARED_TEST(test_both_forms_are_refused)
 {
     CUgraphNode node = NULL;
     PACKED(7, PACKED_BYTES);
@@ -307,7 +282,7 @@ HOSTCUDA_DRIVER_TEST(test_both_forms_are_refused)
     OK(cudaGetLastError()); /* the runtime hears nothing of it */
 }
 
-HOSTCUDA_DRIVER_TEST(test_launch_of_a_buffer)
+SHARED_TEST(test_launch_of_a_buffer)
 {
     cudaFunction_t function = function_of(gk_multiply_function());
     CUDA_KERNEL_NODE_PARAMS params;
@@ -328,7 +303,7 @@ HOSTCUDA_DRIVER_TEST(test_launch_of_a_buffer)
 }
 
 /* A buffer may be shorter than the parameters, not longer: the padding behind them is no part of them. */
-HOSTCUDA_DRIVER_TEST(test_sizes_of_a_buffer)
+SHARED_TEST(test_sizes_of_a_buffer)
 {
     static const struct {
         size_t bytes;
@@ -362,7 +337,7 @@ HOSTCUDA_DRIVER_TEST(test_sizes_of_a_buffer)
 }
 
 /* Lists that say nothing, or half of it. */
-HOSTCUDA_DRIVER_TEST(test_lists_without_a_buffer)
+SHARED_TEST(test_lists_without_a_buffer)
 {
     PACKED(3, PACKED_BYTES);
     void *parameters[] = {&packed.x, &packed.value};
@@ -386,7 +361,7 @@ HOSTCUDA_DRIVER_TEST(test_lists_without_a_buffer)
 }
 
 /* A node tells both handles of a kernel of the program, and takes each in its own place only. */
-HOSTCUDA_DRIVER_TEST(test_handles_of_a_node)
+SHARED_TEST(test_handles_of_a_node)
 {
     CUkernel kernel = kernel_of(gk_add_function());
     CUgraphNode node = NULL;
@@ -408,7 +383,7 @@ HOSTCUDA_DRIVER_TEST(test_handles_of_a_node)
     CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_HANDLE);
 }
 
-HOSTCUDA_DRIVER_TEST(test_executable_node)
+SHARED_TEST(test_executable_node)
 {
     CUgraphNode node = NULL;
     int value = 2;
@@ -425,7 +400,7 @@ HOSTCUDA_DRIVER_TEST(test_executable_node)
 }
 
 /* What a debugger does: each node alone, in a graph of its own. */
-HOSTCUDA_DRIVER_TEST(test_one_node_alone)
+SHARED_TEST(test_one_node_alone)
 {
     cudaGraph_t graph = NULL;
     cudaGraphNode_t nodes[2];
@@ -445,7 +420,7 @@ HOSTCUDA_DRIVER_TEST(test_one_node_alone)
     assert_int_equal(instantiate_and_run(alone, 0), 10);
 }
 
-HOSTCUDA_DRIVER_TEST(test_other_nodes_have_no_kernel)
+SHARED_TEST(test_other_nodes_have_no_kernel)
 {
     cudaGraphNode_t empty = NULL;
     CUDA_KERNEL_NODE_PARAMS params;
@@ -458,7 +433,7 @@ HOSTCUDA_DRIVER_TEST(test_other_nodes_have_no_kernel)
 }
 
 /* What the driver says of a capture is what the runtime says. */
-HOSTCUDA_DRIVER_TEST(test_capture_info)
+SHARED_TEST(test_capture_info)
 {
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     enum cudaStreamCaptureStatus expected;
@@ -489,5 +464,3 @@ HOSTCUDA_DRIVER_TEST(test_capture_info)
     assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
     cudaGetLastError();
 }
-
-TEST_GROUP(make_shared, drop_shared);

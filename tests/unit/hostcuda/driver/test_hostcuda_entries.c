@@ -365,17 +365,7 @@ HOSTCUDA_ENTRIES_TEST(test_nodes)
     CU_OK(cu_graph_destroy(graph));
 }
 
-/* ---- per-thread default streams ------------------------------------------------------------------------------------
- */
-
-static void per_thread_entry(const char *name, unsigned version, void *function)
-{
-    void *address = NULL;
-    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    OK(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnablePerThreadDefaultStream, &status));
-    assert_int_equal(status, cudaDriverEntryPointSuccess);
-    memcpy(function, &address, sizeof address);
-}
+/* ---- per-thread default streams ---------------------------------------------------------------------------------- */
 
 HOSTCUDA_ENTRIES_TEST(test_per_thread)
 {
@@ -386,20 +376,18 @@ HOSTCUDA_ENTRIES_TEST(test_per_thread)
     PFN_cuGraphDestroy_v10000 destroy;
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     CUgraph graph = NULL;
-    size_t count = 0;
-    per_thread_entry("cuStreamBeginCapture", 10010, &begin);
-    per_thread_entry("cuStreamEndCapture", 10000, &end);
-    per_thread_entry("cuMemsetD32Async", 7000, &fill);
-    per_thread_entry("cuMemsetD8", 7000, &fill_now);
-    per_thread_entry("cuGraphDestroy", 10000, &destroy); /* has no stream: one form */
+    driver_entry("cuStreamBeginCapture", 10010, cudaEnablePerThreadDefaultStream, &begin);
+    driver_entry("cuStreamEndCapture", 10000, cudaEnablePerThreadDefaultStream, &end);
+    driver_entry("cuMemsetD32Async", 7000, cudaEnablePerThreadDefaultStream, &fill);
+    driver_entry("cuMemsetD8", 7000, cudaEnablePerThreadDefaultStream, &fill_now);
+    driver_entry("cuGraphDestroy", 10000, cudaEnablePerThreadDefaultStream, &destroy); /* has no stream: one form */
     assert_memory_equal(&destroy, &cu_graph_destroy, sizeof destroy);
     CU_OK(begin(NULL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     OK(cudaStreamIsCapturing(cudaStreamPerThread, &status));
     assert_int_equal(status, cudaStreamCaptureStatusActive);
     CU_OK(fill(address_of(x), 1, 1, NULL));
     CU_OK(end(NULL, &graph));
-    OK(cudaGraphGetNodes(graph, NULL, &count));
-    assert_int_equal(count, 1);
+    assert_int_equal(nodes_of(graph), 1);
     CU_OK(destroy(graph));
     CU_OK(fill_now(address_of(x), 3, sizeof(int)));
     assert_int_equal(read_int(x, stream), 0x03030303);
@@ -407,8 +395,7 @@ HOSTCUDA_ENTRIES_TEST(test_per_thread)
     CU_EXPECT(cu_stream_begin(NULL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-/* ---- of the host device alone --------------------------------------------------------------------------------------
- */
+/* ---- of the host device alone ------------------------------------------------------------------------------------ */
 
 /* A call of the driver counts under its own name, as the program writes it. */
 HOSTCUDA_ENTRIES_TEST(test_faults)

@@ -122,18 +122,6 @@ static int launch_after_free(cudaError_t (*what)(void))
     return illegal();
 }
 
-static cudaError_t copy(void)
-{
-    return cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDeviceToDevice, a);
-}
-static cudaError_t fill(void)
-{
-    return cudaMemsetAsync(x, 0, PAGE, a);
-}
-static cudaError_t kernel(void)
-{
-    return bgk_add(y, y, x, FLOATS, a);
-}
 static cublasHandle_t handle;
 static cudaError_t product(void)
 {
@@ -143,9 +131,15 @@ static cudaError_t product(void)
     return failed ? cudaErrorUnknown : cudaSuccess;
 }
 
-PROGRAM(launch_copy, launch_after_free(copy))
-PROGRAM(launch_fill, launch_after_free(fill))
-PROGRAM(launch_kernel, launch_after_free(kernel))
+#define LAUNCH_AFTER_FREE(name, call)                                                                                  \
+    static cudaError_t capture_##name(void)                                                                            \
+    {                                                                                                                  \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    PROGRAM(launch_##name, launch_after_free(capture_##name))
+LAUNCH_AFTER_FREE(copy, cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDeviceToDevice, a))
+LAUNCH_AFTER_FREE(fill, cudaMemsetAsync(x, 0, PAGE, a))
+LAUNCH_AFTER_FREE(kernel, bgk_add(y, y, x, FLOATS, a))
 static int launch_product(void)
 {
     EXPECT(!cublasCreate(&handle));

@@ -23,7 +23,8 @@ static unsigned long long id_of(const void *pointer)
 
 TEST(test_buffer_ids)
 {
-    char *first = device_memory(1000), *second = device_memory(1000), *ordered = NULL, *pinned = NULL, pageable = 0;
+    char *first = device_memory(1000), *ordered = NULL, *pinned = NULL, pageable = 0;
+    DEVICE_MEMORY(char, second, 1000);
     unsigned long long id = id_of(first), none = 0;
     assert_true(id_of(first + 999) == id);
     assert_true(id_of(second) != id);
@@ -36,16 +37,15 @@ TEST(test_buffer_ids)
     OK(cudaFreeHost(pinned));
     OK(cudaFree(first));
     CU_INVALID(try_id(first, &none));
-    first = device_memory(1000);
-    assert_true(id_of(first) != id);
-    OK(cudaFree(first));
-    OK(cudaFree(second));
+    DEVICE_MEMORY(char, again, 1000);
+    assert_true(id_of(again) != id);
     OK(cudaStreamSynchronize(stream));
 }
 
 TEST(test_ranges)
 {
-    char *memory = device_memory(4096), on_stack = 0;
+    char on_stack = 0;
+    DEVICE_MEMORY(char, memory, 4096);
     CUdeviceptr inside = address_of(memory + 1234), base = 0;
     size_t bytes = 0;
     void *start = NULL;
@@ -66,7 +66,6 @@ TEST(test_ranges)
     CU_INVALID(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_HOST_POINTER, inside));
     CU_EXPECT(address_range(&base, &bytes, address_of(&on_stack)), CUDA_ERROR_NOT_FOUND);
     CU_INVALID(pointer_attribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside));
-    OK(cudaFree(memory));
 }
 
 TEST(test_many_attributes)

@@ -18,6 +18,13 @@ static struct cudaPitchedPtr make_box(int value)
     return box;
 }
 
+static void free_box(struct cudaPitchedPtr *box)
+{
+    OK(cudaFree(box->ptr));
+}
+
+#define BOX(name, value) OWNED_AS(struct cudaPitchedPtr, name, free_box, make_box(value))
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 TEST(test_rows)
@@ -75,11 +82,10 @@ TEST(test_rows_of_the_driver)
 
 TEST(test_boxes)
 {
-    struct cudaPitchedPtr box = make_box(0);
+    BOX(box, 0);
     assert_true(box.pitch >= WIDTH && box.pitch % 256 == 0);
     assert_int_equal(box.xsize, WIDTH);
     assert_int_equal(box.ysize, HEIGHT);
-    OK(cudaFree(box.ptr));
 }
 
 TEST(test_boxes_refused)
@@ -119,13 +125,12 @@ TEST(test_fills)
         {WIDTH, HEIGHT, DEPTH}, {WIDTH, HEIGHT, 2}, {33, 2, DEPTH}, {1, 1, 1}, {WIDTH, HEIGHT, 1},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
-        struct cudaPitchedPtr box = make_box(1);
+        BOX(box, 1);
         OK(cudaMemset3D(box, 0x102, extents[i]));
         assert_true(has_box(&box, extents[i], 2, 1));
         OK(cudaMemset3DAsync(box, 3, extents[i], stream));
         OK(cudaStreamSynchronize(stream));
         assert_true(has_box(&box, extents[i], 3, 1));
-        OK(cudaFree(box.ptr));
     }
 }
 
@@ -137,7 +142,8 @@ static void expect_fill(struct cudaPitchedPtr box, struct cudaExtent extent, cud
 
 TEST(test_fills_refused)
 {
-    struct cudaPitchedPtr box = make_box(1), other = box;
+    BOX(box, 1);
+    struct cudaPitchedPtr other = box;
     char *host = malloc(box.pitch * HEIGHT * DEPTH);
     expect_fill(box, (struct cudaExtent){SIZE_MAX, HEIGHT, DEPTH}, cudaErrorInvalidValue);
     expect_fill(box, (struct cudaExtent){WIDTH, SIZE_MAX, DEPTH}, cudaErrorInvalidValue);
@@ -156,7 +162,6 @@ TEST(test_fills_refused)
     expect_fill(other, EXTENT, cudaErrorInvalidValue);
     expect_fill(box, (struct cudaExtent){WIDTH, 0, DEPTH}, cudaSuccess);
     free(host);
-    OK(cudaFree(box.ptr));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
@@ -178,7 +183,8 @@ static void expect_copy(const struct cudaMemcpy3DParms *copy, cudaError_t code)
 TEST(test_copies_refused)
 {
     const size_t too_much = (size_t)0x7fffffff + 1;
-    struct cudaPitchedPtr from = make_box(1), to = make_box(2);
+    BOX(from, 1);
+    BOX(to, 2);
     const struct cudaMemcpy3DParms good = {
         .srcPtr = from, .dstPtr = to, .extent = EXTENT, .kind = cudaMemcpyDeviceToDevice};
     expect_copy(&good, cudaSuccess);
@@ -190,8 +196,6 @@ TEST(test_copies_refused)
     assert_true(has_box(&to, EXTENT, 1, 2));
     EXPECT_INVALID(cudaMemcpy2D(to.ptr, to.pitch, from.ptr, too_much, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
     EXPECT_INVALID(cudaMemcpy2D(to.ptr, too_much, from.ptr, from.pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
-    OK(cudaFree(from.ptr));
-    OK(cudaFree(to.ptr));
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
@@ -265,7 +269,7 @@ TEST(test_allocations_in_a_capture)
 
 TEST(test_fills_in_a_capture)
 {
-    struct cudaPitchedPtr box = make_box(1);
+    BOX(box, 1);
     cudaGraphNode_t nodes[8];
     size_t count = 8;
     BEGIN_CAPTURE(stream);
@@ -280,7 +284,6 @@ TEST(test_fills_in_a_capture)
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
     assert_true(has_box(&box, EXTENT, 5, 1));
-    OK(cudaFree(box.ptr));
 }
 
 TEST_GROUP(make_shared, drop_shared);

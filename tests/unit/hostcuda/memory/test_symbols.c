@@ -96,32 +96,20 @@ struct call {
 };
 static cudaGraph_t graph;
 
-static cudaError_t copy_to(const struct call *c)
-{
-    return cudaMemcpyToSymbol(c->symbol, c->other, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_to_async(const struct call *c)
-{
-    return cudaMemcpyToSymbolAsync(c->symbol, c->other, c->count, c->offset, c->kind, stream);
-}
-static cudaError_t add_to(const struct call *c)
-{
-    cudaGraphNode_t node = NULL;
-    return cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, c->symbol, c->other, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_from(const struct call *c)
-{
-    return cudaMemcpyFromSymbol(c->other, c->symbol, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_from_async(const struct call *c)
-{
-    return cudaMemcpyFromSymbolAsync(c->other, c->symbol, c->count, c->offset, c->kind, stream);
-}
-static cudaError_t add_from(const struct call *c)
-{
-    cudaGraphNode_t node = NULL;
-    return cudaGraphAddMemcpyNodeFromSymbol(&node, graph, NULL, 0, c->other, c->symbol, c->count, c->offset, c->kind);
-}
+static cudaGraphNode_t node;
+
+#define CALL(name, expression)                                                                                         \
+    static cudaError_t name(const struct call *c)                                                                      \
+    {                                                                                                                  \
+        return expression;                                                                                             \
+    }
+CALL(copy_to, cudaMemcpyToSymbol(c->symbol, c->other, c->count, c->offset, c->kind))
+CALL(copy_to_async, cudaMemcpyToSymbolAsync(c->symbol, c->other, c->count, c->offset, c->kind, stream))
+CALL(add_to, cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, c->symbol, c->other, c->count, c->offset, c->kind))
+CALL(copy_from, cudaMemcpyFromSymbol(c->other, c->symbol, c->count, c->offset, c->kind))
+CALL(copy_from_async, cudaMemcpyFromSymbolAsync(c->other, c->symbol, c->count, c->offset, c->kind, stream))
+CALL(add_from,
+     cudaGraphAddMemcpyNodeFromSymbol(&node, graph, NULL, 0, c->other, c->symbol, c->count, c->offset, c->kind))
 
 static void expect_refusals(cudaError_t (*copy)(const struct call *call), enum cudaMemcpyKind wrong_way)
 {

@@ -29,7 +29,7 @@ HOSTCUDA_FAULT_NAMES_TEST(test_driver)
     CUdeviceptr base = 0;
     size_t bytes = 0;
     PFN_cuMemGetAddressRange_v3020 range = NULL;
-    driver_entry("cuMemGetAddressRange", 13000, &range);
+    driver_entry("cuMemGetAddressRange", 13000, cudaEnableDefault, &range);
     DEVICE_MEMORY(char, memory, 64);
     hostcuda_record(1);
     FAILING("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"

@@ -51,11 +51,8 @@ static void need_peers(void)
     int possible = 0;
     if (devices >= 2)
         OK(cudaDeviceCanAccessPeer(&possible, 0, 1));
-    if (!possible) {
-        print_message("skipped: needs two devices that can access each other's memory, and there %s %d\n",
-                      devices == 1 ? "is" : "are", devices);
-        skip();
-    }
+    skip_unless(possible, "needs two devices that can access each other's memory, and there %s %d",
+                devices == 1 ? "is" : "are", devices);
 }
 
 static void expect_bytes(const void *memory, unsigned char value)

@@ -38,10 +38,7 @@ static int teardown(void **state)
 
 static void need_devices(void)
 {
-    if (devices >= 2)
-        return;
-    print_message("skipped: needs two devices, and there %s %d\n", devices == 1 ? "is" : "are", devices);
-    skip();
+    skip_unless(devices >= 2, "needs two devices, and there %s %d", devices == 1 ? "is" : "are", devices);
 }
 
 DRIVER_ENTRY(elapsed, cuEventElapsedTime, 12080);
