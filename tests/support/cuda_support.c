@@ -156,11 +156,32 @@ size_t nodes_of(cudaGraph_t graph)
     return count;
 }
 
+cudaGraphNode_t only_node(cudaGraph_t graph)
+{
+    cudaGraphNode_t node = NULL;
+    size_t count = 1;
+    assert_int_equal(nodes_of(graph), 1);
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    return node;
+}
+
 enum cudaGraphNodeType type_of(cudaGraphNode_t node)
 {
     enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
     OK(cudaGraphNodeGetType(node, &type));
     return type;
+}
+
+cudaFunction_t function_of(const void *kernel)
+{
+    cudaFunction_t function = NULL;
+    OK(cudaGetFuncBySymbol(&function, kernel));
+    return function;
+}
+
+void CUDART_CB count_up(void *user)
+{
+    ++*(int *)user;
 }
 
 void take_back(void *to, void *from, size_t bytes)

@@ -82,7 +82,11 @@ cudaGraphExec_t instantiated(cudaGraph_t graph, const char *file, int line);
 void *device_memory(size_t bytes);
 
 size_t nodes_of(cudaGraph_t graph);
+cudaGraphNode_t only_node(cudaGraph_t graph);
 enum cudaGraphNodeType type_of(cudaGraphNode_t node);
+cudaFunction_t function_of(const void *kernel);
+/* A host function: adds 1 to the int. */
+void CUDART_CB count_up(void *user);
 
 /* What a kernel writes to `out`, device memory of got's size that is 0 at first: KERNEL_OUTPUT(got, launch(out)). */
 #define KERNEL_OUTPUT(got, launch)                                                                                     \

@@ -124,13 +124,6 @@ SHARED_TEST(test_start)
         assert_non_null(strstr(text, name));                                                                           \
     } while (0)
 
-static cudaFunction_t function_of(const void *symbol)
-{
-    cudaFunction_t function = NULL;
-    OK(cudaGetFuncBySymbol(&function, symbol));
-    return function;
-}
-
 static CUkernel kernel_of(const void *symbol)
 {
     cudaKernel_t kernel = NULL;
@@ -187,14 +180,6 @@ static CUDA_KERNEL_NODE_PARAMS of_one_thread(const void *symbol, void **paramete
 static CUresult launch_one(CUfunction function, void **parameters, void **extra)
 {
     return launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra);
-}
-
-static CUgraphNode only_node(cudaGraph_t graph)
-{
-    cudaGraphNode_t node = NULL;
-    size_t count = 1;
-    OK(cudaGraphGetNodes(graph, &node, &count));
-    return node;
 }
 
 /* What follows that key in the form of one buffer, whose parts may come in any order. */

@@ -206,11 +206,6 @@ HOSTCUDA_ENTRIES_TEST(test_copies_and_fills)
 
 /* ---- captures and graphs ----------------------------------------------------------------------------------------- */
 
-static void count_call(void *user)
-{
-    ++*(int *)user;
-}
-
 /* *x becomes 9 + 5 + 5; calls is counted up. */
 static CUgraph capture(int *calls)
 {
@@ -219,11 +214,10 @@ static CUgraph capture(int *calls)
     cuuint64_t by_driver = 0;
     unsigned long long by_runtime = 0;
     enum cudaStreamCaptureStatus runtime_status;
-    cudaFunction_t function = NULL;
+    cudaFunction_t function = function_of(gk_add_function());
     int value = 5;
     void *parameters[] = {&x, &value};
     const CUlaunchConfig config = {1, 1, 1, 1, 1, 1, .hStream = stream};
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(cu_stream_begin(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     CU_OK(cu_stream_info(stream, &status, &by_driver, NULL, NULL, NULL, NULL));
     OK(cudaStreamGetCaptureInfo(stream, &runtime_status, &by_runtime, NULL, NULL, NULL, NULL));
@@ -232,7 +226,7 @@ static CUgraph capture(int *calls)
     CU_OK(cu_fill_32_async(address_of(x), 9, 1, stream));
     CU_OK(cu_launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
     CU_OK(cu_launch_kernel_ex(&config, function, parameters, NULL));
-    CU_OK(cu_launch_host(stream, count_call, calls));
+    CU_OK(cu_launch_host(stream, count_up, calls));
     CU_OK(cu_stream_end(stream, &graph));
     return graph;
 }
@@ -341,7 +335,7 @@ HOSTCUDA_ENTRIES_TEST(test_nodes)
     assert_int_equal(copy_params.srcDevice, address_of(x));
     assert_int_equal(copy_params.WidthInBytes, sizeof(int));
 
-    CUDA_HOST_NODE_PARAMS host_params = {count_call, &calls};
+    CUDA_HOST_NODE_PARAMS host_params = {count_up, &calls};
     CU_OK(cu_graph_add_host(&host, child, NULL, 0, &host_params));
     CU_OK(cu_graph_add_child(&inner, graph, &copy, 1, child));
     CUgraphNodeParams any_params = {.type = CU_GRAPH_NODE_TYPE_MEMSET};

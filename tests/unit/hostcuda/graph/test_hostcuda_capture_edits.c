@@ -136,15 +136,6 @@ TEST(test_into_a_graph_refused)
 
 /* ---- external events --------------------------------------------------------------------------------------------- */
 
-static enum cudaGraphNodeType only_type(cudaGraph_t graph)
-{
-    cudaGraphNode_t node = NULL;
-    size_t count = 1;
-    assert_int_equal(nodes_of(graph), 1);
-    OK(cudaGraphGetNodes(graph, &node, &count));
-    return type_of(node);
-}
-
 /* The graph waits, at each launch, for what the event stands for then. */
 TEST(test_external_events)
 {
@@ -154,11 +145,11 @@ TEST(test_external_events)
     BEGIN_CAPTURE(stream);
     OK(cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
     CAPTURED(waits, stream);
-    assert_int_equal(only_type(waits), cudaGraphNodeTypeWaitEvent);
+    assert_int_equal(type_of(only_node(waits)), cudaGraphNodeTypeWaitEvent);
     BEGIN_CAPTURE(stream);
     OK(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
     CAPTURED(records, stream);
-    assert_int_equal(only_type(records), cudaGraphNodeTypeEventRecord);
+    assert_int_equal(type_of(only_node(records)), cudaGraphNodeTypeEventRecord);
     EXEC_OF(exec, records);
     const int seven = 7;
     int got = 0;
@@ -198,11 +189,6 @@ TEST(test_exchanged_mode)
 
 /* ---- user objects --------------------------------------------------------------------------------------------------
  */
-
-static void count_up(void *user)
-{
-    ++*(int *)user;
-}
 
 /* CUDA may end an object on a thread of its own: waits for that, for as long as a test may take. */
 static void expect_ended(const volatile int *ended)

@@ -165,11 +165,6 @@ TEST(test_plain_fill_of_rows)
 
 /* ---- host, event, empty, child ---------------------------------------------------------------------------------- */
 
-static void add_to(void *user)
-{
-    *(int *)user += 1;
-}
-
 static void add_ten_to(void *user)
 {
     *(int *)user += 10;
@@ -179,11 +174,11 @@ TEST(test_host_node)
 {
     int count = 0;
     cudaGraphNode_t node = NULL;
-    struct cudaHostNodeParams params = {add_to, &count}, asked;
+    struct cudaHostNodeParams params = {count_up, &count}, asked;
     NEW_GRAPH(graph);
     OK(cudaGraphAddHostNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphHostNodeGetParams(node, &asked));
-    assert_true(asked.fn == add_to);
+    assert_true(asked.fn == count_up);
     assert_ptr_equal(asked.userData, &count);
     EXEC_OF(exec, graph);
     launch(exec);

@@ -97,10 +97,9 @@ DRIVER_ENTRY(get, cuFuncGetAttribute, 2020);
 DRIVER_ENTRY(set, cuFuncSetAttribute, 9000);
 SHARED_TEST(test_kernels_of_the_driver)
 {
-    cudaFunction_t function = NULL;
+    cudaFunction_t function = function_of(gk_add_function());
     struct cudaFuncAttributes attributes;
     int value = 0;
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(set(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 2048));
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
     assert_int_equal(value, 2048);

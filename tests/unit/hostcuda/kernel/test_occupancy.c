@@ -58,9 +58,8 @@ TEST(test_refused)
 DRIVER_ENTRY(count, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050);
 SHARED_TEST(test_driver)
 {
-    cudaFunction_t function = NULL;
+    cudaFunction_t function = function_of(gk_add_function());
     int blocks = 0;
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(count(&blocks, function, 256, 0));
     assert_int_equal(blocks, blocks_of(256, 0));
     CU_INVALID(count(NULL, function, 256, 0));

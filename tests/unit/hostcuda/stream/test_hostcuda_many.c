@@ -11,12 +11,6 @@ TESTS_ON_HOST_DEVICE("what many handles cost here");
 /* A fraction of a second, where no step looks at all others; minutes, where one does. */
 enum { MANY = 60000, SECONDS_MOST = 15 };
 
-static void note(void *user)
-{
-    int *count = user;
-    ++*count;
-}
-
 static cudaStream_t *make_streams(unsigned flags)
 {
     cudaStream_t *streams = calloc(MANY, sizeof *streams);
@@ -59,11 +53,11 @@ FAST_TEST(test_streams)
     hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++)
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, MANY);
     for (int i = 0; i < MANY; i++) {
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         OK(cudaStreamSynchronize(streams[i]));
     }
     assert_int_equal(count, 2 * MANY);
@@ -78,8 +72,8 @@ FAST_TEST(test_blocking_streams)
     cudaStream_t *streams = make_streams(cudaStreamDefault);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++)
-            OK(cudaLaunchHostFunc(streams[i], note, &count));
-        OK(cudaLaunchHostFunc(cudaStreamLegacy, note, &count));
+            OK(cudaLaunchHostFunc(streams[i], count_up, &count));
+        OK(cudaLaunchHostFunc(cudaStreamLegacy, count_up, &count));
     }
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, 2 * (MANY + 1));
@@ -92,7 +86,7 @@ FAST_TEST(test_captures)
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++) {
         OK(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeRelaxed));
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         CAPTURED(graph, streams[i]);
     }
     destroy_streams(streams);
@@ -133,7 +127,7 @@ FAST_TEST(test_user_objects)
     OK(cudaGraphCreate(&graph, 0));
     for (int i = 0; i < OBJECTS; i++) {
         cudaUserObject_t object = NULL;
-        OK(cudaUserObjectCreate(&object, &count, note, 1, cudaUserObjectNoDestructorSync));
+        OK(cudaUserObjectCreate(&object, &count, count_up, 1, cudaUserObjectNoDestructorSync));
         OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
     }
     OK(cudaGraphClone(&copy, graph));
@@ -181,7 +175,7 @@ TEST(test_no_function_runs_early)
     enum { COUNT = 20000 };
     int count = 0;
     for (int i = 0; i < COUNT; i++)
-        OK(cudaLaunchHostFunc(NULL, note, &count));
+        OK(cudaLaunchHostFunc(NULL, count_up, &count));
     assert_int_equal(count, 0);
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, COUNT);
