@@ -75,6 +75,7 @@ static int new_stream(void **state)
 {
     (void)state;
     OK(cudaMemset(x, 0, 1024 * sizeof *x));
+    OK(cudaDeviceSynchronize()); /* the stream does not wait for the legacy stream */
     CU_OK(cu_stream_create(&stream, CU_STREAM_NON_BLOCKING));
     return 0;
 }
@@ -234,7 +235,7 @@ static CUgraph capture(int *calls)
 HOSTCUDA_ENTRIES_TEST(test_capture)
 {
     int calls = 0;
-    OWNED_AS(CUgraph, graph, destroy_owned_cuda_graph, capture(&calls));
+    GRAPH_OF(graph, capture(&calls));
     CUgraph clone = NULL;
     CUgraphNode nodes[4], copies[4], from[3], to[3], found = NULL;
     cudaGraphNode_t by_runtime[4];

@@ -1,7 +1,6 @@
 /* Nodes of every kind: made by hand, asked for, set, and run. Public calls alone: runs on both devices. */
 #include "tests/support/cuda_support.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* HOSTCUDA_MEMORY, each case in a process of its own: the variable is read once. Host device only. */
 #include "tests/support/test.h"
-#include <stdint.h>
 #include <cublas_v2.h>
 #include "kernels/model/kernels.h"
 

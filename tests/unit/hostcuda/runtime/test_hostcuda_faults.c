@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");

@@ -1,7 +1,6 @@
 /* Two devices and each other's memory: access that is enabled, and copies between them. */
 #include "tests/support/cuda_support.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");

@@ -1,8 +1,6 @@
 /* Events of two devices: where they can be recorded and waited for, and the time between them. */
 #include "tests/support/cuda_support.h"
 
-#include <stdlib.h>
-
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
 static int devices;
