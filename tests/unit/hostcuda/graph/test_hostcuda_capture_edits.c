@@ -31,6 +31,7 @@ static struct {
 
 static void ask(void)
 {
+    info.count = 99;
     OK(cudaStreamGetCaptureInfo(stream, &info.status, &info.id, &info.graph, &info.frontier, &info.edges, &info.count));
 }
 

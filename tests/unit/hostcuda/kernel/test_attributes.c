@@ -179,6 +179,12 @@ TEST_F(test_nodes, make_nodes, drop_nodes, void *state)
     assert_int_equal(read_int(x, NULL), 2);
 }
 
+static cudaError_t set_window(float ratio, size_t bytes)
+{
+    const cudaLaunchAttributeValue value = window(ratio, bytes);
+    return cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeAccessPolicyWindow, &value);
+}
+
 TEST_F(test_nodes_refused, make_nodes, drop_nodes, void *state)
 {
     const cudaLaunchAttributeID id = cudaLaunchAttributeAccessPolicyWindow;
@@ -191,10 +197,9 @@ TEST_F(test_nodes_refused, make_nodes, drop_nodes, void *state)
     EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(NULL, id, &value));
     EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(empty, id, &value));
     EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(node, (cudaLaunchAttributeID)-1, &value));
-    const cudaLaunchAttributeValue wrong[] = {window(0.5f, (size_t)attribute(cudaDevAttrMaxAccessPolicyWindowSize) + 1),
-                                              window(-0.5f, 64), window(1.5f, 64)};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(node, id, &wrong[i]));
+    EXPECT_INVALID(set_window(0.5f, (size_t)attribute(cudaDevAttrMaxAccessPolicyWindowSize) + 1));
+    EXPECT_INVALID(set_window(-0.5f, 64));
+    EXPECT_INVALID(set_window(1.5f, 64));
     value.accessPolicyWindow.missProp = cudaAccessPropertyPersisting;
     EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(node, id, &value));
 }

@@ -117,8 +117,9 @@ MEMORY_POOLS_TEST(test_pools_refused)
     EXPECT_INVALID(cudaMemPoolCreate(&other, NULL));
     wrong[0].allocType = cudaMemAllocationTypeInvalid;
     wrong[1].location.type = cudaMemLocationTypeInvalid;
-    for (int i = 0; i < 3; i++)
-        EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[i]));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[0]));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[1]));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[2]));
     EXPECT_INVALID(cudaMemPoolDestroy(NULL));
     OK(cudaDeviceGetDefaultMemPool(&other, 0));
     EXPECT_INVALID(cudaMemPoolDestroy(other));
