@@ -237,22 +237,18 @@ static CUDA_MEMCPY3D box_of(void)
                            .Depth = DEPTH};
 }
 
-#define EXPECT_NO_BOX(member, value)                                                                                   \
-    do {                                                                                                               \
-        CUDA_MEMCPY3D wrong = box_of();                                                                                \
-        wrong.member = value;                                                                                          \
-        CU_INVALID(cu_box(&wrong));                                                                                    \
-    } while (0)
-
 TEST(test_boxes)
 {
-    const CUDA_MEMCPY3D copy = box_of();
+    CUDA_MEMCPY3D copy = box_of(), wrong[] = {copy, copy, copy};
     memset(pinned, 6, BYTES);
     EXPECT_ROWS(cu_box(&copy), 6, 1, PITCH, WIDTH, HEIGHT * DEPTH);
     EXPECT_ROWS(cu_box_async(&copy, stream), 6, 1, PITCH, WIDTH, HEIGHT * DEPTH);
-    EXPECT_NO_BOX(dstXInBytes, PITCH - WIDTH + 1);
-    EXPECT_NO_BOX(srcPitch, WIDTH - 1);
-    EXPECT_NO_BOX(Depth, BYTES / PITCH / HEIGHT + 1);
+    wrong[0].dstXInBytes = PITCH - WIDTH + 1;
+    wrong[1].srcPitch = WIDTH - 1;
+    wrong[2].Depth = BYTES / PITCH / HEIGHT + 1;
+    CU_INVALID(cu_box(&wrong[0]));
+    CU_INVALID(cu_box(&wrong[1]));
+    CU_INVALID(cu_box(&wrong[2]));
 }
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
