@@ -178,10 +178,8 @@ MEMORY_POOLS_TEST(test_destroyed_pool)
     free_and_wait(memory);
 }
 
-#define READ_AND_WRITE                                                                                                 \
-    {                                                                                                                  \
-        {cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite                                                \
-    }
+static const struct cudaMemAccessDesc READ_AND_WRITE = {.location = {.type = cudaMemLocationTypeDevice},
+                                                        .flags = cudaMemAccessFlagsProtReadWrite};
 
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
