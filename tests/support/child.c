@@ -14,7 +14,8 @@ char child_said[4096];
 
 static void run_here(const char *variable, const struct child *child, int out)
 {
-    if (setenv(variable, child->value, 1) || dup2(out, STDERR_FILENO) < 0 || signal(SIGSEGV, SIG_DFL) == SIG_ERR)
+    if ((variable && setenv(variable, child->value, 1)) || dup2(out, STDERR_FILENO) < 0 ||
+        signal(SIGSEGV, SIG_DFL) == SIG_ERR)
         _exit(255); /* cmocka has a handler of its own */
     _exit(child->run());
 }
@@ -50,12 +51,13 @@ static int run(const char *variable, const struct child *child)
 void expect_child(const char *variable, const struct child *child)
 {
     if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: %s belongs to the host device\n", variable);
+        print_message("skipped: %s belongs to the host device\n", variable ? variable : "it");
         skip();
     }
     int status = run(variable, child);
     bool right = child->said ? strstr(child_said, child->said) != NULL : !*child_said;
     if (status != child->status || !right)
         fail_msg("%s=%s: status %d, expected %d (an exit status above 0 is a line); it said \"%s\", expected \"%s\"",
-                 variable, child->value, status, child->status, child_said, child->said ? child->said : "");
+                 variable ? variable : "child", variable ? child->value : "", status, child->status, child_said,
+                 child->said ? child->said : "");
 }

@@ -20,8 +20,8 @@ struct child {
 
 extern char child_said[4096]; /* what the last one wrote to stderr */
 
-/* Runs the program where the variable has that value, and fails the test when it ends otherwise. Call it before this
- * process calls CUDA. On a GPU, where the variable means nothing, it skips the test. */
+/* Runs the program where the variable has that value (NULL: no variable is set), and fails the test when it ends
+ * otherwise. Call it before this process calls CUDA. On a GPU, where the variable means nothing, it skips the test. */
 void expect_child(const char *variable, const struct child *child);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef BG_TESTS_SUPPORT_H
 #define BG_TESTS_SUPPORT_H
 
+#include "tests/support/owned.h"
 #include "tests/support/test.h"
 
 #include <breakgraph/breakgraph.h>
@@ -42,29 +43,15 @@ float get(const bg_tensor *tensor);
 /* The stream is not captured, and work on it runs. */
 void expect_usable(fixture *f, cudaStream_t stream);
 
-/* Objects that go with their scope, declared as OWNED_GRAPH(graph): NULL at first, destroyed at its end, the last one
- * first. Those of CUDA must be destroyed without an error. */
-#define OWNED_GRAPH(name)      OWNED(bg_graph *, name, destroy_owned_graph)
-#define OWNED_REPORT(name)     OWNED(bg_report *, name, destroy_owned_report)
-#define OWNED_RUNNER(name)     OWNED(bg_runner *, name, destroy_owned_runner)
-#define OWNED_POOL(name)       OWNED(bg_pool *, name, destroy_owned_pool)
-#define OWNED_STREAM(name)     OWNED(cudaStream_t, name, destroy_owned_stream)
-#define OWNED_EVENT(name)      OWNED(cudaEvent_t, name, destroy_owned_event)
-#define OWNED_CUDA_GRAPH(name) OWNED(cudaGraph_t, name, destroy_owned_cuda_graph)
-#define OWNED_EXEC(name)       OWNED(cudaGraphExec_t, name, destroy_owned_exec)
-/* Device memory: OWNED_MEMORY(float, x) declares float *x. */
-#define OWNED_MEMORY(type, name) OWNED(type *, name, free_owned_memory)
-
-#define OWNED(type, name, destroy) __attribute__((cleanup(destroy))) type name = NULL
+/* Objects that go with their scope, as those of CUDA in owned.h. */
+#define OWNED_GRAPH(name)  OWNED(bg_graph *, name, destroy_owned_graph)
+#define OWNED_REPORT(name) OWNED(bg_report *, name, destroy_owned_report)
+#define OWNED_RUNNER(name) OWNED(bg_runner *, name, destroy_owned_runner)
+#define OWNED_POOL(name)   OWNED(bg_pool *, name, destroy_owned_pool)
 void destroy_owned_graph(bg_graph **graph);
 void destroy_owned_report(bg_report **report);
 void destroy_owned_runner(bg_runner **runner);
 void destroy_owned_pool(bg_pool **pool);
-void destroy_owned_stream(cudaStream_t *stream);
-void destroy_owned_event(cudaEvent_t *event);
-void destroy_owned_cuda_graph(cudaGraph_t *graph);
-void destroy_owned_exec(cudaGraphExec_t *exec);
-void free_owned_memory(void *memory);
 
 /* A graph's figures. */
 bg_graph_info info_of(const bg_graph *graph);

@@ -1,4 +1,5 @@
 #include "kernels/device.h"
+#include "tests/support/kernels/launcher.h"
 
 #include "address_kernels.h"
 
@@ -21,26 +22,9 @@ __global__ void many(double *out, bool a, char b, signed char c, unsigned char d
                      unsigned h, long i, unsigned long j, long long k, unsigned long long l, float m, double n, float o,
                      double p, float q, double r, float s, double t)
 {
-    const double values[] = {static_cast<double>(a),
-                             static_cast<double>(b),
-                             static_cast<double>(c),
-                             static_cast<double>(d),
-                             static_cast<double>(e),
-                             static_cast<double>(f),
-                             static_cast<double>(g),
-                             static_cast<double>(h),
-                             static_cast<double>(i),
-                             static_cast<double>(j),
-                             static_cast<double>(k),
-                             static_cast<double>(l),
-                             m,
-                             n,
-                             o,
-                             p,
-                             q,
-                             r,
-                             s,
-                             t};
+    const double values[] = {double(a), double(b), double(c), double(d), double(e), double(f), double(g),
+                             double(h), double(i), double(j), double(k), double(l), m,         n,
+                             o,         p,         q,         r,         s,         t};
     for (int at = 0; at < AK_MANY; at++)
         out[at + 1] = values[at];
 }
@@ -88,50 +72,17 @@ extern "C" __global__ void ak_c_kernel(int *x, int value)
     *x += value;
 }
 
-const void *ak_add(void)
-{
-    return (const void *)ak_add_kernel;
-}
-const void *ak_multiply(void)
-{
-    return (const void *)inner::multiply;
-}
-const void *ak_many(void)
-{
-    return (const void *)many;
-}
-const void *ak_long(void)
-{
-    return (const void *)longest;
-}
-const void *ak_scale_float(void)
-{
-    return (const void *)scale<float>;
-}
-const void *ak_scale_double(void)
-{
-    return (const void *)scale<double>;
-}
-const void *ak_half(void)
-{
-    return (const void *)add_halves;
-}
-const void *ak_none(void)
-{
-    return (const void *)none;
-}
-const void *ak_of_struct(void)
-{
-    return (const void *)of_struct;
-}
-const void *ak_of_c(void)
-{
-    return (const void *)ak_c_kernel;
-}
-const void *ak_no_kernel(void)
-{
-    return (const void *)no_kernel;
-}
+ADDRESS_OF(ak_add, ak_add_kernel)
+ADDRESS_OF(ak_multiply, inner::multiply)
+ADDRESS_OF(ak_many, many)
+ADDRESS_OF(ak_long, longest)
+ADDRESS_OF(ak_scale_float, scale<float>)
+ADDRESS_OF(ak_scale_double, scale<double>)
+ADDRESS_OF(ak_half, add_halves)
+ADDRESS_OF(ak_none, none)
+ADDRESS_OF(ak_of_struct, of_struct)
+ADDRESS_OF(ak_of_c, ak_c_kernel)
+ADDRESS_OF(ak_no_kernel, no_kernel)
 
 cudaError_t ak_show(void)
 {

@@ -1,5 +1,5 @@
 #include "kernels/device.h"
-#include "kernels/launch.h"
+#include "tests/support/kernels/launcher.h"
 
 #include "atomic_kernels.h"
 
@@ -39,15 +39,8 @@ __global__ void fences(int *out)
 }
 } // namespace
 
-cudaError_t at_system(unsigned *words, unsigned long long *sum, float *fraction, cudaStream_t stream)
-{
-    return bgk::launch(atomics_system, 2, 64, 0, stream, words, sum, fraction);
-}
-cudaError_t at_block(unsigned *words, unsigned long long *sum, float *fraction, cudaStream_t stream)
-{
-    return bgk::launch(atomics_block, 1, 128, 0, stream, words, sum, fraction);
-}
-cudaError_t at_fences(int *out, cudaStream_t stream)
-{
-    return bgk::launch(fences, 1, 64, 0, stream, out);
-}
+LAUNCHER(at_system, (unsigned *words, unsigned long long *sum, float *fraction, cudaStream_t stream), atomics_system, 2,
+         64, 0, stream, words, sum, fraction)
+LAUNCHER(at_block, (unsigned *words, unsigned long long *sum, float *fraction, cudaStream_t stream), atomics_block, 1,
+         128, 0, stream, words, sum, fraction)
+LAUNCHER(at_fences, (int *out, cudaStream_t stream), fences, 1, 64, 0, stream, out)

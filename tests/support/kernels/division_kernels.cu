@@ -1,5 +1,5 @@
 #include "kernels/device.h"
-#include "kernels/launch.h"
+#include "tests/support/kernels/launcher.h"
 
 #include "division_kernels.h"
 
@@ -120,47 +120,24 @@ __global__ void divide_by_forms(int *out)
 #endif
 } // namespace
 
-cudaError_t dk_int(int *out, const int *x, const int *by, unsigned count, cudaStream_t stream)
-{
-    return bgk::launch(divide<int>, 1, count, 0, stream, out, x, by);
-}
-cudaError_t dk_unsigned(unsigned *out, const unsigned *x, const unsigned *by, unsigned count, cudaStream_t stream)
-{
-    return bgk::launch(divide<unsigned>, 1, count, 0, stream, out, x, by);
-}
-cudaError_t dk_long(long long *out, const long long *x, const long long *by, unsigned count, cudaStream_t stream)
-{
-    return bgk::launch(divide<long long>, 1, count, 0, stream, out, x, by);
-}
-cudaError_t dk_unsigned_long(unsigned long long *out, const unsigned long long *x, const unsigned long long *by,
-                             unsigned count, cudaStream_t stream)
-{
-    return bgk::launch(divide<unsigned long long>, 1, count, 0, stream, out, x, by);
-}
-cudaError_t dk_short(short *out, const short *x, const short *by, unsigned count, cudaStream_t stream)
-{
-    return bgk::launch(divide<short>, 1, count, 0, stream, out, x, by);
-}
-cudaError_t dk_byte(unsigned char *out, const unsigned char *x, const unsigned char *by, unsigned count,
-                    cudaStream_t stream)
-{
-    return bgk::launch(divide<unsigned char>, 1, count, 0, stream, out, x, by);
-}
+#define DIVISION(name, T)                                                                                              \
+    LAUNCHER(name, (T * out, const T *x, const T *by, unsigned count, cudaStream_t stream), divide<T>, 1, count, 0,    \
+             stream, out, x, by)
+DIVISION(dk_int, int)
+DIVISION(dk_unsigned, unsigned)
+DIVISION(dk_long, long long)
+DIVISION(dk_unsigned_long, unsigned long long)
+DIVISION(dk_short, short)
+DIVISION(dk_byte, unsigned char)
 
-cudaError_t dk_shared(int *out, int by, cudaStream_t stream)
-{
-    return bgk::launch(divide_shared, 1, 64, 0, stream, out, by);
-}
+LAUNCHER(dk_shared, (int *out, int by, cudaStream_t stream), divide_shared, 1, 64, 0, stream, out, by)
 
 #if defined(__HOSTCUDA_CC__) && defined(__x86_64__)
 int dk_form_count(void)
 {
     return static_cast<int>(sizeof FORMS / sizeof *FORMS) + 3;
 }
-cudaError_t dk_forms(int *out, cudaStream_t stream)
-{
-    return bgk::launch(divide_by_forms, 1, 1, 0, stream, out);
-}
+LAUNCHER(dk_forms, (int *out, cudaStream_t stream), divide_by_forms, 1, 1, 0, stream, out)
 #else
 int dk_form_count(void)
 {

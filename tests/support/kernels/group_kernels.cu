@@ -1,5 +1,5 @@
 #include "kernels/device.h"
-#include "kernels/launch.h"
+#include "tests/support/kernels/launcher.h"
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -148,35 +148,11 @@ __global__ void matches(unsigned *out)
 }
 } // namespace
 
-cudaError_t gr_block(int *out, dim3 grid, dim3 block, cudaStream_t stream)
-{
-    return bgk::launch(block_rows, grid, block, 0, stream, out);
-}
-cudaError_t gr_tile(int *out, cudaStream_t stream)
-{
-    return bgk::launch(tile_rows, 1, 64, 0, stream, out);
-}
-cudaError_t gr_reduce(int *out, cudaStream_t stream)
-{
-    return bgk::launch(reduce_rows, 1, 64, 0, stream, out);
-}
-cudaError_t gr_any_group(int *out, unsigned tile, cudaStream_t stream)
-{
-    return bgk::launch(any_group, 1, 64, 0, stream, out, tile);
-}
-cudaError_t gr_wide(double *out, cudaStream_t stream)
-{
-    return bgk::launch(wide_values, 1, 32, 0, stream, out);
-}
-cudaError_t gr_coalesced(int *out, int *counter, cudaStream_t stream)
-{
-    return bgk::launch(coalesced_rows, 1, 64, 0, stream, out, counter);
-}
-cudaError_t gr_grid(int *out, dim3 grid, dim3 block, cudaStream_t stream)
-{
-    return bgk::launch(grid_ranks, grid, block, 0, stream, out);
-}
-cudaError_t gr_match(unsigned *out, cudaStream_t stream)
-{
-    return bgk::launch(matches, 1, 32, 0, stream, out);
-}
+LAUNCHER(gr_block, (int *out, dim3 grid, dim3 block, cudaStream_t stream), block_rows, grid, block, 0, stream, out)
+LAUNCHER(gr_tile, (int *out, cudaStream_t stream), tile_rows, 1, 64, 0, stream, out)
+LAUNCHER(gr_reduce, (int *out, cudaStream_t stream), reduce_rows, 1, 64, 0, stream, out)
+LAUNCHER(gr_any_group, (int *out, unsigned tile, cudaStream_t stream), any_group, 1, 64, 0, stream, out, tile)
+LAUNCHER(gr_wide, (double *out, cudaStream_t stream), wide_values, 1, 32, 0, stream, out)
+LAUNCHER(gr_coalesced, (int *out, int *counter, cudaStream_t stream), coalesced_rows, 1, 64, 0, stream, out, counter)
+LAUNCHER(gr_grid, (int *out, dim3 grid, dim3 block, cudaStream_t stream), grid_ranks, grid, block, 0, stream, out)
+LAUNCHER(gr_match, (unsigned *out, cudaStream_t stream), matches, 1, 32, 0, stream, out)

@@ -1,5 +1,5 @@
 #include "kernels/device.h"
-#include "kernels/launch.h"
+#include "tests/support/kernels/launcher.h"
 
 #include "hostcuda_kernels.h"
 
@@ -262,92 +262,35 @@ __global__ void spin(int *flag)
 
 /* ---- launchers ------------------------------------------------------------------------------------------------ */
 
-cudaError_t hk_shuffles(int *out, unsigned threads, cudaStream_t stream)
-{
-    return bgk::launch(shuffles, 1, threads, 0, stream, out);
-}
-cudaError_t hk_partial_masks(int *out, cudaStream_t stream)
-{
-    return bgk::launch(partial_masks, 1, 64, 0, stream, out);
-}
-cudaError_t hk_exited_lanes(int *out, cudaStream_t stream)
-{
-    return bgk::launch(exited_lanes, 1, 64, 0, stream, out);
-}
-cudaError_t hk_votes(unsigned *out, cudaStream_t stream)
-{
-    return bgk::launch(votes, 1, 32, 0, stream, out);
-}
-cudaError_t hk_warps_and_barriers(int *out, unsigned threads, unsigned blocks, cudaStream_t stream)
-{
-    return bgk::launch(warps_and_barriers, blocks, threads, 0, stream, out);
-}
-cudaError_t hk_barrier_after_exit(int *out, cudaStream_t stream)
-{
-    return bgk::launch(barrier_after_exit, 1, 96, 0, stream, out);
-}
-cudaError_t hk_barrier_votes(int *out, cudaStream_t stream)
-{
-    return bgk::launch(barrier_votes, 1, 100, 0, stream, out);
-}
-cudaError_t hk_shared(float *sums, const float *values, unsigned threads, unsigned blocks, cudaStream_t stream)
-{
-    return bgk::launch(block_sums, blocks, threads, 0, stream, sums, values);
-}
-cudaError_t hk_dynamic_shared(int *out, unsigned ints, cudaStream_t stream)
-{
-    return bgk::launch(reverse, 1, 64, ints * sizeof(int), stream, out, static_cast<int>(ints));
-}
+LAUNCHER(hk_shuffles, (int *out, unsigned threads, cudaStream_t stream), shuffles, 1, threads, 0, stream, out)
+LAUNCHER(hk_partial_masks, (int *out, cudaStream_t stream), partial_masks, 1, 64, 0, stream, out)
+LAUNCHER(hk_exited_lanes, (int *out, cudaStream_t stream), exited_lanes, 1, 64, 0, stream, out)
+LAUNCHER(hk_votes, (unsigned *out, cudaStream_t stream), votes, 1, 32, 0, stream, out)
+LAUNCHER(hk_warps_and_barriers, (int *out, unsigned threads, unsigned blocks, cudaStream_t stream), warps_and_barriers,
+         blocks, threads, 0, stream, out)
+LAUNCHER(hk_barrier_after_exit, (int *out, cudaStream_t stream), barrier_after_exit, 1, 96, 0, stream, out)
+LAUNCHER(hk_barrier_votes, (int *out, cudaStream_t stream), barrier_votes, 1, 100, 0, stream, out)
+LAUNCHER(hk_shared, (float *sums, const float *values, unsigned threads, unsigned blocks, cudaStream_t stream),
+         block_sums, blocks, threads, 0, stream, sums, values)
+LAUNCHER(hk_dynamic_shared, (int *out, unsigned ints, cudaStream_t stream), reverse, 1, 64, ints * sizeof(int), stream,
+         out, static_cast<int>(ints))
 cudaError_t hk_allow_dynamic_shared(unsigned bytes)
 {
     return bgk::allow_shared(reverse, bytes);
 }
-cudaError_t hk_atomics(int *ints, unsigned *words, unsigned long long *longs, float *floats, double *doubles,
-                       cudaStream_t stream)
-{
-    return bgk::launch(atomics, 4, 64, 0, stream, ints, words, longs, floats, doubles);
-}
-cudaError_t hk_lock(int *lock_and_count, cudaStream_t stream)
-{
-    return bgk::launch(lock, 1, 256, 0, stream, lock_and_count);
-}
-cudaError_t hk_indices(int *out, dim3 grid, dim3 block, cudaStream_t stream)
-{
-    return bgk::launch(indices, grid, block, 0, stream, out);
-}
-cudaError_t hk_bf16(float *out, float a, float b, float c, cudaStream_t stream)
-{
-    return bgk::launch(bf16, 1, 32, 0, stream, out, a, b, c);
-}
-cudaError_t hk_intrinsics(float *out, cudaStream_t stream)
-{
-    return bgk::launch(intrinsics, 1, 1, 0, stream, out);
-}
-cudaError_t hk_parameters(double *out, char a, double b, short c, hk_pair d, cudaStream_t stream)
-{
-    return bgk::launch(parameters, 1, 1, 0, stream, out, a, b, c, d);
-}
-const void *hk_parameters_function(void)
-{
-    return reinterpret_cast<const void *>(parameters);
-}
-cudaError_t hk_empty(dim3 grid, dim3 block, unsigned shared_bytes, cudaStream_t stream)
-{
-    return bgk::launch(empty, grid, block, shared_bytes, stream);
-}
-cudaError_t hk_deadlock_barrier(unsigned threads, cudaStream_t stream)
-{
-    return bgk::launch(deadlock_barrier, 1, threads, 0, stream);
-}
-cudaError_t hk_deadlock_warp(cudaStream_t stream)
-{
-    return bgk::launch(deadlock_warp, 1, 2, 0, stream);
-}
-cudaError_t hk_trap(cudaStream_t stream)
-{
-    return bgk::launch(trapped, 1, 64, 0, stream);
-}
-cudaError_t hk_spin(int *flag, cudaStream_t stream)
-{
-    return bgk::launch(spin, 2, 64, 0, stream, flag);
-}
+LAUNCHER(hk_atomics,
+         (int *ints, unsigned *words, unsigned long long *longs, float *floats, double *doubles, cudaStream_t stream),
+         atomics, 4, 64, 0, stream, ints, words, longs, floats, doubles)
+LAUNCHER(hk_lock, (int *lock_and_count, cudaStream_t stream), lock, 1, 256, 0, stream, lock_and_count)
+LAUNCHER(hk_indices, (int *out, dim3 grid, dim3 block, cudaStream_t stream), indices, grid, block, 0, stream, out)
+LAUNCHER(hk_bf16, (float *out, float a, float b, float c, cudaStream_t stream), bf16, 1, 32, 0, stream, out, a, b, c)
+LAUNCHER(hk_intrinsics, (float *out, cudaStream_t stream), intrinsics, 1, 1, 0, stream, out)
+LAUNCHER(hk_parameters, (double *out, char a, double b, short c, hk_pair d, cudaStream_t stream), parameters, 1, 1, 0,
+         stream, out, a, b, c, d)
+ADDRESS_OF(hk_parameters_function, parameters)
+LAUNCHER(hk_empty, (dim3 grid, dim3 block, unsigned shared_bytes, cudaStream_t stream), empty, grid, block,
+         shared_bytes, stream)
+LAUNCHER(hk_deadlock_barrier, (unsigned threads, cudaStream_t stream), deadlock_barrier, 1, threads, 0, stream)
+LAUNCHER(hk_deadlock_warp, (cudaStream_t stream), deadlock_warp, 1, 2, 0, stream)
+LAUNCHER(hk_trap, (cudaStream_t stream), trapped, 1, 64, 0, stream)
+LAUNCHER(hk_spin, (int *flag, cudaStream_t stream), spin, 2, 64, 0, stream, flag)

@@ -3,7 +3,6 @@
 #define HOSTCUDA_KERNELS_TEST_H
 
 #include <cuda_runtime_api.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,17 +3,15 @@
 #ifndef BG_TESTS_KERNEL_BUFFERS_H
 #define BG_TESTS_KERNEL_BUFFERS_H
 
+#include "tests/support/test.h"
+
 #include <cuda_runtime_api.h>
 #include "kernels/model/kernels.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* host is what the device was given, until it is read back. */
 typedef struct buffer {
@@ -46,6 +44,5 @@ void buffers_release(void);
 
 int buffers_set_up(void **state);
 int buffers_tear_down(void **state);
-#define KERNEL_TEST(name) cmocka_unit_test_setup_teardown(name, buffers_set_up, buffers_tear_down)
 
 #endif

@@ -1,39 +1,25 @@
 /* The driver's current context: what a thread without one can do, and which one calls of the runtime bring back. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
 #include <pthread.h>
 
-static struct {
-    PFN_cuCtxGetCurrent_v4000 get_current;
-    PFN_cuCtxSetCurrent_v4000 set_current;
-    PFN_cuCtxGetDevice_v2000 get_device;
-    PFN_cuCtxSynchronize_v2000 synchronize;
-    PFN_cuMemAlloc_v3020 allocate;
-    PFN_cuMemAllocHost_v3020 allocate_host;
-    PFN_cuMemGetInfo_v3020 memory;
-    PFN_cuStreamCreate_v2000 make_stream;
-    PFN_cuEventCreate_v2000 make_event;
-    PFN_cuStreamSynchronize_v2000 wait;
-    PFN_cuDeviceGetCount_v2000 count;
-} cu;
+DRIVER_ENTRY(cu_get_current, cuCtxGetCurrent, 4000);
+DRIVER_ENTRY(cu_set_current, cuCtxSetCurrent, 4000);
+DRIVER_ENTRY(cu_get_device, cuCtxGetDevice, 2000);
+DRIVER_ENTRY(cu_synchronize, cuCtxSynchronize, 2000);
+DRIVER_ENTRY(cu_allocate, cuMemAlloc, 3020);
+DRIVER_ENTRY(cu_allocate_host, cuMemAllocHost, 3020);
+DRIVER_ENTRY(cu_memory, cuMemGetInfo, 3020);
+DRIVER_ENTRY(cu_make_stream, cuStreamCreate, 2000);
+DRIVER_ENTRY(cu_make_event, cuEventCreate, 2000);
+DRIVER_ENTRY(cu_wait, cuStreamSynchronize, 2000);
+DRIVER_ENTRY(cu_count, cuDeviceGetCount, 2000);
 
+/* Begins the device's context, too. */
 static int setup(void **state)
 {
-    (void)state;
-    driver_entry("cuCtxGetCurrent", 4000, &cu.get_current);
-    driver_entry("cuCtxSetCurrent", 4000, &cu.set_current);
-    driver_entry("cuCtxGetDevice", 2000, &cu.get_device);
-    driver_entry("cuCtxSynchronize", 2000, &cu.synchronize);
-    driver_entry("cuMemAlloc", 3020, &cu.allocate);
-    driver_entry("cuMemAllocHost", 3020, &cu.allocate_host);
-    driver_entry("cuMemGetInfo", 3020, &cu.memory);
-    driver_entry("cuStreamCreate", 2000, &cu.make_stream);
-    driver_entry("cuEventCreate", 2000, &cu.make_event);
-    driver_entry("cuStreamSynchronize", 2000, &cu.wait);
-    driver_entry("cuDeviceGetCount", 2000, &cu.count);
-    OK(cudaFree(NULL)); /* begins the device's context */
+    make_shared(state);
+    OK(cudaFree(NULL));
     return 0;
 }
 
@@ -54,27 +40,27 @@ static void *ask(void *data)
     void *host = NULL, *block = NULL;
     size_t available = 0, total = 0;
     int count = 0;
-    a->current = cu.get_current(&a->context);
-    a->allocate = cu.allocate(&memory, 64);
-    a->allocate_host = cu.allocate_host(&host, 64);
-    a->memory = cu.memory(&available, &total);
-    a->stream = cu.make_stream(&stream, CU_STREAM_DEFAULT);
-    a->event = cu.make_event(&event, CU_EVENT_DEFAULT);
-    a->wait = cu.wait(NULL);
-    a->synchronize = cu.synchronize();
-    a->device = cu.get_device(&device);
-    a->count = cu.count(&count);
+    a->current = cu_get_current(&a->context);
+    a->allocate = cu_allocate(&memory, 64);
+    a->allocate_host = cu_allocate_host(&host, 64);
+    a->memory = cu_memory(&available, &total);
+    a->stream = cu_make_stream(&stream, CU_STREAM_DEFAULT);
+    a->event = cu_make_event(&event, CU_EVENT_DEFAULT);
+    a->wait = cu_wait(NULL);
+    a->synchronize = cu_synchronize();
+    a->device = cu_get_device(&device);
+    a->count = cu_count(&count);
     a->runtime = cudaMalloc(&block, 64);
     if (!a->runtime)
         a->runtime = cudaFree(block);
-    a->again = cu.get_current(&a->after);
+    a->again = cu_get_current(&a->after);
     return NULL;
 }
 
 static void expect_no_context(const struct answers *a)
 {
     CUcontext ours = NULL;
-    CU_OK(cu.get_current(&ours));
+    CU_OK(cu_get_current(&ours));
     CU_OK(a->current);
     assert_null(a->context);
     CU_EXPECT(a->allocate, CUDA_ERROR_INVALID_CONTEXT);
@@ -103,7 +89,7 @@ TEST(test_new_thread)
 TEST(test_none)
 {
     struct answers answers = {0};
-    CU_OK(cu.set_current(NULL));
+    CU_OK(cu_set_current(NULL));
     ask(&answers);
     expect_no_context(&answers);
 }
@@ -113,12 +99,12 @@ TEST(test_made_current)
 {
     CUcontext ours = NULL;
     CUdevice device = -1;
-    CU_OK(cu.get_current(&ours));
-    CU_OK(cu.set_current(NULL));
-    CU_OK(cu.set_current(ours));
-    CU_OK(cu.get_device(&device));
+    CU_OK(cu_get_current(&ours));
+    CU_OK(cu_set_current(NULL));
+    CU_OK(cu_set_current(ours));
+    CU_OK(cu_get_device(&device));
     assert_int_equal(device, 0);
-    CU_OK(cu.wait(NULL));
+    CU_OK(cu_wait(NULL));
 }
 
 TEST_GROUP(setup, NULL);

@@ -1,86 +1,37 @@
 /* The driver's functions, fetched by name: kernels, and kernel nodes in both forms of parameters. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
 #include <string.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 #include "tests/support/kernels/hostcuda_kernels.h"
 
-static PFN_cuGetErrorName_v6000 error_name;
-static PFN_cuGetErrorString_v6000 error_string;
-static PFN_cuFuncGetName_v12030 function_name;
-static PFN_cuFuncGetParamInfo_v12040 function_parameter;
-static PFN_cuKernelGetName_v12030 kernel_name;
-static PFN_cuKernelGetParamInfo_v12040 kernel_parameter;
-static PFN_cuKernelGetFunction_v12000 kernel_function;
-static PFN_cuGraphNodeGetType_v10000 node_type;
-static PFN_cuGraphAddKernelNode_v12000 add_kernel_node;
-static PFN_cuGraphKernelNodeGetParams_v12000 get_params;
-static PFN_cuGraphKernelNodeSetParams_v12000 set_params;
-static PFN_cuGraphExecKernelNodeSetParams_v12000 exec_set_params;
-static PFN_cuGraphKernelNodeCopyAttributes_v11000 copy_attributes;
-static PFN_cuLaunchKernel_v4000 launch_kernel;
-static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
-static PFN_cuStreamGetCaptureInfo_v12030 capture_info;
-
-static cudaStream_t stream; /* each test has its own: one that fails leaves no capture behind */
-static int *x;
+DRIVER_ENTRY(error_name, cuGetErrorName, 6000);
+DRIVER_ENTRY(error_string, cuGetErrorString, 6000);
+DRIVER_ENTRY(function_name, cuFuncGetName, 12030);
+DRIVER_ENTRY(function_parameter, cuFuncGetParamInfo, 12040);
+DRIVER_ENTRY(kernel_name, cuKernelGetName, 12030);
+DRIVER_ENTRY(kernel_parameter, cuKernelGetParamInfo, 12040);
+DRIVER_ENTRY(kernel_function, cuKernelGetFunction, 12000);
+DRIVER_ENTRY(node_type, cuGraphNodeGetType, 10000);
+DRIVER_ENTRY(add_kernel_node, cuGraphAddKernelNode, 12000);
+DRIVER_ENTRY(get_params, cuGraphKernelNodeGetParams, 12000);
+DRIVER_ENTRY(set_params, cuGraphKernelNodeSetParams, 12000);
+DRIVER_ENTRY(exec_set_params, cuGraphExecKernelNodeSetParams, 12000);
+DRIVER_ENTRY(copy_attributes, cuGraphKernelNodeCopyAttributes, 11000);
+DRIVER_ENTRY(launch_kernel, cuLaunchKernel, 4000);
+DRIVER_ENTRY(pointer_attribute, cuPointerGetAttribute, 4000);
+DRIVER_ENTRY(capture_info, cuStreamGetCaptureInfo, 12030);
+SHARED_MEMORY(int, x, 1);
+/* Each test has its own: one that fails leaves no capture behind. */
+SHARED_STREAM(stream, cudaStreamNonBlocking);
 
 /* Of a struct gk_parameters as one buffer: without the padding behind. */
 enum { PACKED_BYTES = offsetof(struct gk_parameters, value) + sizeof(int) };
 
-static int new_stream(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return 0;
-}
-
-static int end_stream(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    cudaGetLastError(); /* a failed test's */
-    return 0;
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    x = device_memory(sizeof *x);
-    driver_entry("cuGetErrorName", 6000, &error_name);
-    driver_entry("cuGetErrorString", 6000, &error_string);
-    driver_entry("cuFuncGetName", 12030, &function_name);
-    driver_entry("cuFuncGetParamInfo", 12040, &function_parameter);
-    driver_entry("cuKernelGetName", 12030, &kernel_name);
-    driver_entry("cuKernelGetParamInfo", 12040, &kernel_parameter);
-    driver_entry("cuKernelGetFunction", 12000, &kernel_function);
-    driver_entry("cuGraphNodeGetType", 10000, &node_type);
-    driver_entry("cuGraphAddKernelNode", 12000, &add_kernel_node);
-    driver_entry("cuGraphKernelNodeGetParams", 12000, &get_params);
-    driver_entry("cuGraphKernelNodeSetParams", 12000, &set_params);
-    driver_entry("cuGraphExecKernelNodeSetParams", 12000, &exec_set_params);
-    driver_entry("cuGraphKernelNodeCopyAttributes", 11000, &copy_attributes);
-    driver_entry("cuLaunchKernel", 4000, &launch_kernel);
-    driver_entry("cuPointerGetAttribute", 4000, &pointer_attribute);
-    driver_entry("cuStreamGetCaptureInfo", 12030, &capture_info);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaFree(x));
-    return 0;
-}
-
-#define HOSTCUDA_DRIVER_TEST(name) TEST_F(name, new_stream, end_stream, void *state)
-
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-HOSTCUDA_DRIVER_TEST(test_entry_points)
+SHARED_TEST(test_entry_points)
 {
     void *address = &address;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
@@ -92,27 +43,21 @@ HOSTCUDA_DRIVER_TEST(test_entry_points)
     assert_int_equal(status, cudaDriverEntryPointVersionNotSufficent);
     OK(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 10020, cudaEnableLegacyStream, NULL));
     assert_non_null(address);
-    EXPECT_CODE(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 99000, cudaEnableDefault, &status),
-                cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 99000, cudaEnableDefault, &status));
 }
 
 /* A GPU's runtime crashes of it. */
-HOSTCUDA_DRIVER_TEST(test_entry_points_of_nothing)
+SHARED_TEST(test_entry_points_of_nothing)
 {
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: a GPU's runtime crashes\n");
-        skip();
-    }
-    EXPECT_CODE(cudaGetDriverEntryPointByVersion(NULL, &address, 12000, cudaEnableDefault, &status),
-                cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, cudaEnableDefault, &status),
-                cudaErrorInvalidValue);
+    skip_unless(on_host_device(), "a GPU's runtime crashes");
+    EXPECT_INVALID(cudaGetDriverEntryPointByVersion(NULL, &address, 12000, cudaEnableDefault, &status));
+    EXPECT_INVALID(cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, cudaEnableDefault, &status));
 }
 
 /* The older form, by the runtime's own version; deprecated, and still called. */
-HOSTCUDA_DRIVER_TEST(test_entry_point_of_the_runtime)
+SHARED_TEST(test_entry_point_of_the_runtime)
 {
     void *address = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
@@ -124,21 +69,20 @@ HOSTCUDA_DRIVER_TEST(test_entry_point_of_the_runtime)
     assert_memory_equal(&address, &pointer_attribute, sizeof address);
 }
 
-HOSTCUDA_DRIVER_TEST(test_get_proc_address)
+DRIVER_ENTRY(get_address, cuGetProcAddress, 12000);
+SHARED_TEST(test_get_proc_address)
 {
-    PFN_cuGetProcAddress_v12000 get = NULL;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     void *same = NULL, *other = NULL;
-    driver_entry("cuGetProcAddress", 12000, &get);
-    CU_OK(get("cuPointerGetAttribute", &same, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    CU_OK(get_address("cuPointerGetAttribute", &same, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
     assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
     assert_memory_equal(&same, &pointer_attribute, sizeof same);
-    CU_OK(get("cuNoSuchThing", &other, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    CU_OK(get_address("cuNoSuchThing", &other, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
     assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     assert_null(other);
 }
 
-HOSTCUDA_DRIVER_TEST(test_error_names)
+SHARED_TEST(test_error_names)
 {
     const char *text = NULL;
     CU_OK(error_name(CUDA_ERROR_INVALID_VALUE, &text));
@@ -147,26 +91,22 @@ HOSTCUDA_DRIVER_TEST(test_error_names)
     assert_string_equal(text, "invalid argument");
     CU_OK(error_name(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, &text));
     assert_string_equal(text, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED");
-    CU_EXPECT(error_name((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(error_name((CUresult)12345, &text));
     assert_null(text);
-    CU_EXPECT(error_string((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(error_string((CUresult)12345, &text));
     assert_null(text);
 }
 
-HOSTCUDA_DRIVER_TEST(test_start)
+DRIVER_ENTRY(init, cuInit, 2000);
+DRIVER_ENTRY(get_version, cuDriverGetVersion, 2020);
+DRIVER_ENTRY(get_count, cuDeviceGetCount, 2000);
+DRIVER_ENTRY(get, cuDeviceGet, 2000);
+SHARED_TEST(test_start)
 {
-    PFN_cuInit_v2000 init = NULL;
-    PFN_cuDriverGetVersion_v2020 get_version = NULL;
-    PFN_cuDeviceGetCount_v2000 get_count = NULL;
-    PFN_cuDeviceGet_v2000 get = NULL;
     int version = 0, count = 0, devices = 0;
     CUdevice device = -1;
-    driver_entry("cuInit", 2000, &init);
-    driver_entry("cuDriverGetVersion", 2020, &get_version);
-    driver_entry("cuDeviceGetCount", 2000, &get_count);
-    driver_entry("cuDeviceGet", 2000, &get);
     CU_OK(init(0));
-    CU_EXPECT(init(7), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(init(7));
     CU_OK(get_version(&version));
     assert_true(version >= 13000);
     CU_OK(get_count(&count));
@@ -176,62 +116,70 @@ HOSTCUDA_DRIVER_TEST(test_start)
     CU_EXPECT(get(&device, count), CUDA_ERROR_INVALID_DEVICE);
 }
 
+/* What the function says of the kernel, which has the name in it. */
+#define EXPECT_NAME(function, kernel, name)                                                                            \
+    do {                                                                                                               \
+        const char *text = NULL;                                                                                       \
+        CU_OK(function(&text, kernel));                                                                                \
+        assert_non_null(strstr(text, name));                                                                           \
+    } while (0)
+
+static CUkernel kernel_of(const void *symbol)
+{
+    cudaKernel_t kernel = NULL;
+    OK(cudaGetKernel(&kernel, symbol));
+    return (CUkernel)kernel;
+}
+
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
-HOSTCUDA_DRIVER_TEST(test_kernel_names)
+SHARED_TEST(test_kernel_names)
 {
-    const char *text = NULL;
     cudaFunction_t function = NULL;
-    cudaKernel_t kernel = NULL;
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
-    CU_OK(function_name(&text, function));
-    assert_non_null(strstr(text, "gk_add_kernel"));
-    OK(cudaGetKernel(&kernel, gk_multiply_function()));
-    CU_OK(kernel_name(&text, (CUkernel)kernel));
-    assert_non_null(strstr(text, "gk_multiply_kernel"));
-    CU_OK(kernel_function(&function, (CUkernel)kernel));
-    CU_OK(function_name(&text, function));
-    assert_non_null(strstr(text, "gk_multiply_kernel"));
+    CUkernel kernel = kernel_of(gk_multiply_function());
+    EXPECT_NAME(function_name, function_of(gk_add_function()), "gk_add_kernel");
+    EXPECT_NAME(kernel_name, kernel, "gk_multiply_kernel");
+    CU_OK(kernel_function(&function, kernel));
+    EXPECT_NAME(function_name, function, "gk_multiply_kernel");
 }
 
 /* double *out, char a, double b, short c, struct hk_pair d */
-HOSTCUDA_DRIVER_TEST(test_parameter_places)
+SHARED_TEST(test_parameter_places)
 {
     static const size_t offsets[] = {0, 8, 16, 24, 32}, sizes[] = {8, 1, 8, 2, 16};
-    cudaFunction_t function = NULL;
-    cudaKernel_t kernel = NULL;
     size_t offset = 0, size = 0;
-    double *out = device_memory(5 * sizeof *out);
+    DEVICE_MEMORY(double, out, 5);
     OK(hk_parameters(out, 1, 2, 3, (struct hk_pair){4, 5}, stream)); /* its first launch makes it known */
     OK(cudaStreamSynchronize(stream));
-    OK(cudaFree(out));
-    OK(cudaGetFuncBySymbol(&function, hk_parameters_function()));
-    OK(cudaGetKernel(&kernel, hk_parameters_function()));
+    cudaFunction_t function = function_of(hk_parameters_function());
+    CUkernel kernel = kernel_of(hk_parameters_function());
     for (size_t i = 0; i < 5; i++) {
         CU_OK(function_parameter(function, i, &offset, &size));
         assert_int_equal(offset, offsets[i]);
         assert_int_equal(size, sizes[i]);
-        CU_OK(kernel_parameter((CUkernel)kernel, i, &offset, NULL));
+        CU_OK(kernel_parameter(kernel, i, &offset, NULL));
         assert_int_equal(offset, offsets[i]);
     }
-    CU_EXPECT(function_parameter(function, 5, &offset, &size), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(kernel_parameter((CUkernel)kernel, 5, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(function_parameter(function, 5, &offset, &size));
+    CU_INVALID(kernel_parameter(kernel, 5, &offset, &size));
 }
 
 /* ---- kernel nodes --------------------------------------------------------------------------------------------- */
 
 static CUDA_KERNEL_NODE_PARAMS of_one_thread(const void *symbol, void **parameters, void **extra)
 {
-    CUDA_KERNEL_NODE_PARAMS params;
-    cudaFunction_t function = NULL;
-    OK(cudaGetFuncBySymbol(&function, symbol));
-    memset(&params, 0, sizeof params);
-    params.func = function;
-    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
-    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
-    params.kernelParams = parameters;
-    params.extra = extra;
-    return params;
+    return (CUDA_KERNEL_NODE_PARAMS){function_of(symbol), 1, 1, 1, 1, 1, 1, 0, parameters, extra, NULL, NULL};
+}
+
+/* The parameters, and the same as one buffer of so many bytes. */
+#define PACKED(number, count)                                                                                          \
+    struct gk_parameters packed = {x, number};                                                                         \
+    size_t bytes = count;                                                                                              \
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END}
+
+static CUresult launch_one(CUfunction function, void **parameters, void **extra)
+{
+    return launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra);
 }
 
 /* What follows that key in the form of one buffer, whose parts may come in any order. */
@@ -255,30 +203,25 @@ static int run(cudaGraphExec_t exec, int start)
 
 static int instantiate_and_run(cudaGraph_t graph, int start)
 {
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    int value = run(exec, start);
-    OK(cudaGraphExecDestroy(exec));
-    return value;
+    EXEC_OF(exec, graph);
+    return run(exec, start);
 }
 
-HOSTCUDA_DRIVER_TEST(test_captured_node)
+SHARED_TEST(test_captured_node)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphNode_t node = NULL;
-    size_t count = 1;
     CUDA_KERNEL_NODE_PARAMS params;
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    const char *text = NULL;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(gk_add(x, 5, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphGetNodes(graph, &node, &count));
+    CAPTURED(graph, stream);
+    cudaGraphNode_t node = only_node(graph);
     CU_OK(node_type(node, &type));
     assert_int_equal(type, CU_GRAPH_NODE_TYPE_KERNEL);
     CU_OK(get_params(node, &params));
-    CU_OK(params.func ? function_name(&text, params.func) : kernel_name(&text, params.kern));
-    assert_non_null(strstr(text, "gk_add_kernel"));
+    if (params.func)
+        EXPECT_NAME(function_name, params.func, "gk_add_kernel");
+    else
+        EXPECT_NAME(kernel_name, params.kern, "gk_add_kernel");
     assert_int_equal(params.gridDimX, 1);
     assert_int_equal(params.blockDimZ, 1);
     assert_null(params.extra);
@@ -289,18 +232,14 @@ HOSTCUDA_DRIVER_TEST(test_captured_node)
     params.kernelParams = changed;
     CU_OK(set_params(node, &params));
     assert_int_equal(instantiate_and_run(graph, 100), 106);
-    OK(cudaGraphDestroy(graph));
 }
 
-HOSTCUDA_DRIVER_TEST(test_packed_parameters)
+SHARED_TEST(test_packed_parameters)
 {
-    cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
-    struct gk_parameters packed = {x, 7};
-    size_t bytes = PACKED_BYTES;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    PACKED(7, PACKED_BYTES);
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), NULL, extra), got;
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     CU_OK(add_kernel_node(&node, graph, NULL, 0, &params));
     packed.value = 8; /* the node has its own copy */
     CU_OK(get_params(node, &got));
@@ -312,58 +251,44 @@ HOSTCUDA_DRIVER_TEST(test_packed_parameters)
     assert_int_equal(instantiate_and_run(graph, 1), 8);
     CU_OK(set_params(node, &params));
     assert_int_equal(instantiate_and_run(graph, 1), 9);
-    OK(cudaGraphDestroy(graph));
 }
 
-HOSTCUDA_DRIVER_TEST(test_both_forms_are_refused)
+SHARED_TEST(test_both_forms_are_refused)
 {
-    cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
-    struct gk_parameters packed = {x, 7};
-    size_t bytes = PACKED_BYTES;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    PACKED(7, PACKED_BYTES);
     void *parameters[] = {&packed.x, &packed.value};
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), parameters, extra);
-    OK(cudaGraphCreate(&graph, 0));
-    CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    NEW_GRAPH(graph);
+    CU_INVALID(add_kernel_node(&node, graph, NULL, 0, &params));
     params.extra = NULL;
     params.gridDimX = 0;
-    CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(add_kernel_node(&node, graph, NULL, 0, &params));
     OK(cudaGetLastError()); /* the runtime hears nothing of it */
-    OK(cudaGraphDestroy(graph));
 }
 
-HOSTCUDA_DRIVER_TEST(test_launch_of_a_buffer)
+SHARED_TEST(test_launch_of_a_buffer)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphNode_t node = NULL;
-    cudaFunction_t function = NULL;
-    cudaKernel_t kernel = NULL;
-    size_t count = 1, bytes = PACKED_BYTES;
+    cudaFunction_t function = function_of(gk_multiply_function());
     CUDA_KERNEL_NODE_PARAMS params;
-    struct gk_parameters packed = {x, 3};
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-    OK(cudaGetFuncBySymbol(&function, gk_multiply_function()));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    CU_OK(launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphGetNodes(graph, &node, &count));
-    CU_OK(get_params(node, &params));
+    PACKED(3, PACKED_BYTES);
+    BEGIN_CAPTURE(stream);
+    CU_OK(launch_one(function, NULL, extra));
+    CAPTURED(graph, stream);
+    CU_OK(get_params(only_node(graph), &params));
     assert_null(params.kernelParams);
     const struct gk_parameters *held = part_of(params.extra, CU_LAUNCH_PARAM_BUFFER_POINTER);
     assert_int_equal(held->value, 3);
     assert_int_equal(instantiate_and_run(graph, 5), 15);
-    OK(cudaGraphDestroy(graph));
     /* outside a capture, and by the other handle */
     void *parameters[] = {&packed.x, &packed.value};
-    OK(cudaGetKernel(&kernel, gk_multiply_function()));
-    CU_OK(launch_kernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+    CU_OK(launch_one((CUfunction)kernel_of(gk_multiply_function()), parameters, NULL));
     assert_int_equal(read_int(x, stream), 45);
-    CU_EXPECT(launch_kernel(function, 0, 1, 1, 1, 1, 1, 0, stream, parameters, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(launch_kernel(function, 0, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
 }
 
 /* A buffer may be shorter than the parameters, not longer: the padding behind them is no part of them. */
-HOSTCUDA_DRIVER_TEST(test_sizes_of_a_buffer)
+SHARED_TEST(test_sizes_of_a_buffer)
 {
     static const struct {
         size_t bytes;
@@ -375,39 +300,32 @@ HOSTCUDA_DRIVER_TEST(test_sizes_of_a_buffer)
         {PACKED_BYTES + 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_VALUE},
         {sizeof(struct gk_parameters), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_VALUE},
     };
-    struct gk_parameters packed = {x, 3};
-    size_t bytes = 0, count = 0;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    PACKED(3, 0);
     const CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), NULL, extra);
     CUDA_KERNEL_NODE_PARAMS got;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cudaGraph_t graph = NULL;
         CUgraphNode node = NULL;
         int before = read_int(x, stream), added = cases[i].launched ? 0 : 3;
         bytes = cases[i].bytes;
-        CU_EXPECT(launch_kernel(params.func, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra), cases[i].launched);
+        CU_EXPECT(launch_one(params.func, NULL, extra), cases[i].launched);
         assert_int_equal(read_int(x, stream), before + added);
-        OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        CU_EXPECT(launch_kernel(params.func, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra), cases[i].captured);
-        OK(cudaStreamEndCapture(stream, &graph)); /* a refusal does not spoil it */
-        OK(cudaGraphGetNodes(graph, NULL, &count));
-        assert_int_equal(count, cases[i].captured ? 0 : 1);
+        BEGIN_CAPTURE(stream);
+        CU_EXPECT(launch_one(params.func, NULL, extra), cases[i].captured);
+        CAPTURED(graph, stream); /* a refusal does not spoil it */
+        assert_int_equal(nodes_of(graph), cases[i].captured ? 0 : 1);
         CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), cases[i].captured);
         if (node) {
             CU_OK(get_params(node, &got));
             assert_int_equal(*(size_t *)part_of(got.extra, CU_LAUNCH_PARAM_BUFFER_SIZE), bytes);
         }
-        OK(cudaGraphDestroy(graph));
     }
 }
 
 /* Lists that say nothing, or half of it. */
-HOSTCUDA_DRIVER_TEST(test_lists_without_a_buffer)
+SHARED_TEST(test_lists_without_a_buffer)
 {
-    struct gk_parameters packed = {x, 3};
-    size_t bytes = PACKED_BYTES;
+    PACKED(3, PACKED_BYTES);
     void *parameters[] = {&packed.x, &packed.value};
-    void *whole[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
     void *empty[] = {CU_LAUNCH_PARAM_END};
     void *no_size[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_END};
     void *no_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
@@ -415,107 +333,92 @@ HOSTCUDA_DRIVER_TEST(test_lists_without_a_buffer)
         void **parameters, **extra;
         CUresult expected;
     } cases[] = {
-        {parameters, empty, CUDA_SUCCESS},           {parameters, whole, CUDA_ERROR_INVALID_VALUE},
+        {parameters, empty, CUDA_SUCCESS},           {parameters, extra, CUDA_ERROR_INVALID_VALUE},
         {NULL, empty, CUDA_ERROR_INVALID_VALUE},     {NULL, no_size, CUDA_ERROR_INVALID_VALUE},
         {NULL, no_buffer, CUDA_ERROR_INVALID_VALUE}, {NULL, NULL, CUDA_ERROR_INVALID_VALUE},
     };
-    cudaFunction_t function = NULL;
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
+    cudaFunction_t function = function_of(gk_add_function());
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int before = read_int(x, stream);
-        CU_EXPECT(launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, cases[i].parameters, cases[i].extra),
-                  cases[i].expected);
+        CU_EXPECT(launch_one(function, cases[i].parameters, cases[i].extra), cases[i].expected);
         assert_int_equal(read_int(x, stream), before + (cases[i].expected ? 0 : 3));
     }
 }
 
 /* A node tells both handles of a kernel of the program, and takes each in its own place only. */
-HOSTCUDA_DRIVER_TEST(test_handles_of_a_node)
+SHARED_TEST(test_handles_of_a_node)
 {
-    cudaGraph_t graph = NULL;
-    cudaKernel_t kernel = NULL;
+    CUkernel kernel = kernel_of(gk_add_function());
     CUgraphNode node = NULL;
     int value = 4;
     void *parameters[] = {&x, &value};
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), parameters, NULL), got;
-    const char *text = NULL;
-    OK(cudaGetKernel(&kernel, gk_add_function()));
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     params.func = NULL;
-    params.kern = (CUkernel)kernel;
+    params.kern = kernel;
     CU_OK(add_kernel_node(&node, graph, NULL, 0, &params));
     CU_OK(get_params(node, &got));
-    CU_OK(function_name(&text, got.func));
-    assert_non_null(strstr(text, "gk_add_kernel"));
-    CU_OK(kernel_name(&text, got.kern));
-    assert_non_null(strstr(text, "gk_add_kernel"));
+    EXPECT_NAME(function_name, got.func, "gk_add_kernel");
+    EXPECT_NAME(kernel_name, got.kern, "gk_add_kernel");
     assert_int_equal(instantiate_and_run(graph, 30), 34);
     params.func = (CUfunction)kernel;
     params.kern = NULL;
     CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_HANDLE);
     params.func = NULL;
     CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_HANDLE);
-    OK(cudaGraphDestroy(graph));
 }
 
-HOSTCUDA_DRIVER_TEST(test_executable_node)
+SHARED_TEST(test_executable_node)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     CUgraphNode node = NULL;
     int value = 2;
     void *parameters[] = {&x, &value};
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_multiply_function(), parameters, NULL);
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     CU_OK(add_kernel_node(&node, graph, NULL, 0, &params));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     assert_int_equal(run(exec, 21), 42);
     value = 3;
     CU_OK(exec_set_params(exec, node, &params));
     assert_int_equal(run(exec, 21), 63);
-    OK(cudaGraphExecDestroy(exec));
     assert_int_equal(instantiate_and_run(graph, 21), 42); /* the graph itself is as before */
-    OK(cudaGraphDestroy(graph));
 }
 
 /* What a debugger does: each node alone, in a graph of its own. */
-HOSTCUDA_DRIVER_TEST(test_one_node_alone)
+SHARED_TEST(test_one_node_alone)
 {
-    cudaGraph_t graph = NULL, alone = NULL;
+    cudaGraph_t graph = NULL;
     cudaGraphNode_t nodes[2];
     CUgraphNode copy = NULL;
     size_t count = 2;
     CUDA_KERNEL_NODE_PARAMS params;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(gk_add(x, 1, stream));
     OK(gk_add(x, 10, stream));
     OK(cudaStreamEndCapture(stream, &graph));
     OK(cudaGraphGetNodes(graph, nodes, &count));
     CU_OK(get_params(nodes[1], &params));
-    OK(cudaGraphCreate(&alone, 0));
+    NEW_GRAPH(alone);
     CU_OK(add_kernel_node(&copy, alone, NULL, 0, &params));
     CU_OK(copy_attributes(copy, nodes[1]));
     OK(cudaGraphDestroy(graph));
     assert_int_equal(instantiate_and_run(alone, 0), 10);
-    OK(cudaGraphDestroy(alone));
 }
 
-HOSTCUDA_DRIVER_TEST(test_other_nodes_have_no_kernel)
+SHARED_TEST(test_other_nodes_have_no_kernel)
 {
-    cudaGraph_t graph = NULL;
     cudaGraphNode_t empty = NULL;
     CUDA_KERNEL_NODE_PARAMS params;
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
     CU_OK(node_type(empty, &type));
     assert_int_equal(type, CU_GRAPH_NODE_TYPE_EMPTY);
-    CU_EXPECT(get_params(empty, &params), CUDA_ERROR_INVALID_VALUE);
-    OK(cudaGraphDestroy(graph));
+    CU_INVALID(get_params(empty, &params));
 }
 
 /* What the driver says of a capture is what the runtime says. */
-HOSTCUDA_DRIVER_TEST(test_capture_info)
+SHARED_TEST(test_capture_info)
 {
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     enum cudaStreamCaptureStatus expected;
@@ -525,11 +428,10 @@ HOSTCUDA_DRIVER_TEST(test_capture_info)
     cuuint64_t id = 0;
     size_t count = 0, expected_count = 0;
     cudaGraph_t graph = NULL, expected_graph = NULL;
-
     CU_OK(capture_info(stream, &capturing, &id, NULL, NULL, NULL, NULL));
     assert_int_equal(capturing, CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_EXPECT(capture_info(stream, NULL, NULL, NULL, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CU_INVALID(capture_info(stream, NULL, NULL, NULL, NULL, NULL, NULL));
+    BEGIN_CAPTURE(stream);
     OK(gk_add(x, 1, stream));
     CU_OK(capture_info(stream, &capturing, &id, &graph, &nodes, NULL, &count));
     OK(cudaStreamGetCaptureInfo(stream, &expected, &expected_id, &expected_graph, &expected_nodes, NULL,
@@ -547,5 +449,3 @@ HOSTCUDA_DRIVER_TEST(test_capture_info)
     assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
     cudaGetLastError();
 }
-
-TEST_GROUP(setup, teardown);

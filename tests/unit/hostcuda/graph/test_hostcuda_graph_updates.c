@@ -1,48 +1,17 @@
 /* Graphs that change: edges, clones, executable graphs updated node by node and whole. Runs on both devices. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <string.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 
-static cudaStream_t stream;
-static int *x, *y;
-
-static int setup(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    x = device_memory(2 * sizeof *x);
-    y = x + 1;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    OK(cudaFree(x));
-    return 0;
-}
-
-static cudaGraph_t new_graph(void)
-{
-    cudaGraph_t graph = NULL;
-    OK(cudaGraphCreate(&graph, 0));
-    return graph;
-}
+SHARED_STREAM(stream, cudaStreamNonBlocking);
+SHARED_MEMORY(int, x, 2);
 
 static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, const void *function,
                                   int value)
 {
     cudaGraphNode_t node = NULL;
     void *arguments[] = {&x, &value};
-    struct cudaKernelNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.func = (void *)(uintptr_t)function;
-    params.gridDim = params.blockDim = (dim3){1, 1, 1};
-    params.kernelParams = arguments;
+    const struct cudaKernelNodeParams params = {(void *)(uintptr_t)function, {1, 1, 1}, {1, 1, 1}, 0, arguments, NULL};
     OK(cudaGraphAddKernelNode(&node, graph, after, count, &params));
     return node;
 }
@@ -61,13 +30,6 @@ static int run(cudaGraphExec_t exec)
     return read_int(x, stream);
 }
 
-static cudaGraphExec_t instantiate(cudaGraph_t graph)
-{
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    return exec;
-}
-
 static size_t edges_of(cudaGraph_t graph)
 {
     size_t count = 0;
@@ -79,7 +41,7 @@ static size_t edges_of(cudaGraph_t graph)
 
 TEST(test_edges)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t nodes[3], from[4], to[4];
     size_t count = 4;
     for (int i = 0; i < 3; i++)
@@ -91,58 +53,50 @@ TEST(test_edges)
     assert_int_equal(count, 1);
     assert_ptr_equal(from[0], nodes[1]);
     assert_ptr_equal(to[0], nodes[2]);
-    EXPECT_CODE(cudaGraphRemoveDependencies(graph, nodes, nodes + 1, NULL, 1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphAddDependencies(graph, nodes, nodes, NULL, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphRemoveDependencies(graph, nodes, nodes + 1, NULL, 1));
+    EXPECT_INVALID(cudaGraphAddDependencies(graph, nodes, nodes, NULL, 1));
     OK(cudaGraphDestroyNode(nodes[1]));
-    count = 0;
-    OK(cudaGraphGetNodes(graph, NULL, &count));
-    assert_int_equal(count, 2);
+    assert_int_equal(nodes_of(graph), 2);
     assert_int_equal(edges_of(graph), 0);
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_a_cycle_is_refused)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t behind = add_after(graph, NULL, 1);
     cudaGraphNode_t first = add_after(graph, NULL, 1), second = add_after(graph, &first, 1);
-    cudaGraphInstantiateParams params;
-    memset(&params, 0, sizeof params);
+    cudaGraphInstantiateParams params = {0};
     OK(cudaGraphAddDependencies(graph, &second, &behind, NULL, 1));
     OK(cudaGraphAddDependencies(graph, &second, &first, NULL, 1));
     assert_int_not_equal(cudaGraphInstantiateWithParams(&exec, graph, &params), cudaSuccess);
     assert_int_equal(params.result_out, cudaGraphInstantiateInvalidStructure);
     assert_non_null(params.errNode_out);
-    if (strcmp(BG_DEVICE_KIND, "host") == 0)
+    if (on_host_device())
         assert_ptr_not_equal(params.errNode_out, behind);
     cudaGetLastError();
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_upload_with_the_graph)
 {
-    cudaGraph_t graph = new_graph();
-    cudaGraphExec_t exec = NULL;
-    cudaGraphInstantiateParams params;
-    memset(&params, 0, sizeof params);
-    params.flags = cudaGraphInstantiateFlagUpload;
-    params.uploadStream = stream;
+    NEW_GRAPH(graph);
+    OWNED_EXEC(exec);
+    cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagUpload, .uploadStream = stream};
     add_after(graph, NULL, 1);
     OK(cudaGraphInstantiateWithParams(&exec, graph, &params));
     assert_int_equal(params.result_out, cudaGraphInstantiateSuccess);
     assert_int_equal(run(exec), 101);
     OK(cudaGraphUpload(exec, stream));
     assert_int_equal(run(exec), 101);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* ---- clones ----------------------------------------------------------------------------------------------------- */
 
 TEST(test_clone)
 {
-    cudaGraph_t graph = new_graph(), clone = NULL, second = NULL;
+    OWNED_CUDA_GRAPH(clone);
+    OWNED_CUDA_GRAPH(second);
+    NEW_GRAPH(graph);
     cudaGraphNode_t found = NULL;
     cudaGraphNode_t first = add_after(graph, NULL, 1), last = add_after(graph, &first, 2);
     OK(cudaGraphClone(&clone, graph));
@@ -150,15 +104,11 @@ TEST(test_clone)
     assert_ptr_not_equal(found, last);
     OK(cudaGraphDestroyNode(found));
     assert_int_equal(edges_of(graph), 1); /* the original is as before */
-    EXPECT_CODE(cudaGraphNodeFindInClone(&found, last, clone), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphNodeFindInClone(&found, last, graph), cudaErrorInvalidValue); /* no clone of its own */
+    EXPECT_INVALID(cudaGraphNodeFindInClone(&found, last, clone));
+    EXPECT_INVALID(cudaGraphNodeFindInClone(&found, last, graph)); /* no clone of its own */
     OK(cudaGraphClone(&second, clone));
-    cudaGraphExec_t exec = instantiate(second);
+    EXEC_OF(exec, second);
     assert_int_equal(run(exec), 101);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(second));
-    OK(cudaGraphDestroy(clone));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* ---- one node of an executable graph ----------------------------------------------------------------------------- */
@@ -166,13 +116,13 @@ TEST(test_clone)
 TEST(test_copies_and_fills)
 {
     int host = 5, other = 6;
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t copy = NULL, fill = NULL;
-    struct cudaMemsetParams zero = {y, 4, 0, 4, 1, 1};
+    struct cudaMemsetParams zero = {x + 1, 4, 0, 4, 1, 1};
     struct cudaMemcpy3DParms box;
     OK(cudaGraphAddMemcpyNode1D(&copy, graph, NULL, 0, x, &host, sizeof host, cudaMemcpyHostToDevice));
     OK(cudaGraphAddMemsetNode(&fill, graph, NULL, 0, &zero));
-    cudaGraphExec_t exec = instantiate(graph);
+    EXEC_OF(exec, graph);
     assert_int_equal(run(exec), 5);
     OK(cudaGraphMemcpyNodeGetParams(copy, &box));
     box.srcPtr.ptr = &other;
@@ -181,19 +131,17 @@ TEST(test_copies_and_fills)
     zero.value = 77;
     OK(cudaGraphExecMemsetNodeSetParams(exec, fill, &zero));
     run(exec);
-    assert_int_equal(read_int(y, stream), 77);
+    assert_int_equal(read_int(x + 1, stream), 77);
     OK(cudaGraphMemcpyNodeSetParams1D(copy, x, &other, sizeof other, cudaMemcpyHostToDevice));
-    EXPECT_CODE(cudaGraphExecMemsetNodeSetParams(exec, copy, &zero), cudaErrorInvalidValue);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphExecMemsetNodeSetParams(exec, copy, &zero));
 }
 
 /* What is asked of one node sets another; what was instantiated keeps what it had. */
 TEST(test_kernels)
 {
-    cudaGraphExec_t exec = NULL;
+    OWNED_EXEC(exec);
     struct cudaKernelNodeParams params;
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t first = add_after(graph, NULL, 1);
     cudaGraphNode_t second = add_kernel(graph, &first, 1, gk_multiply_function(), 3);
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -201,23 +149,20 @@ TEST(test_kernels)
     OK(cudaGraphKernelNodeSetParams(first, &params));
     OK(cudaGraphKernelNodeCopyAttributes(first, second));
     assert_int_equal(run(exec), 303);
-    OK(cudaGraphExecDestroy(exec));
-    exec = instantiate(graph);
-    assert_int_equal(run(exec), 900);
+    EXEC_OF(again, graph);
+    assert_int_equal(run(again), 900);
     params.blockDim.x = 0;
-    EXPECT_CODE(cudaGraphKernelNodeSetParams(first, &params), cudaErrorInvalidValue);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphKernelNodeSetParams(first, &params));
 }
 
 TEST(test_switched_off)
 {
     unsigned on = 99;
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t empty = NULL;
+    NEW_GRAPH(graph);
     cudaGraphNode_t first = add_after(graph, NULL, 1), second = add_after(graph, &first, 10);
     OK(cudaGraphAddEmptyNode(&empty, graph, &second, 1));
-    cudaGraphExec_t exec = instantiate(graph);
+    EXEC_OF(exec, graph);
     OK(cudaGraphNodeGetEnabled(exec, first, &on));
     assert_int_equal(on, 1);
     OK(cudaGraphNodeSetEnabled(exec, first, 0));
@@ -226,9 +171,7 @@ TEST(test_switched_off)
     assert_int_equal(run(exec), 110);
     OK(cudaGraphNodeSetEnabled(exec, first, 1));
     assert_int_equal(run(exec), 111);
-    EXPECT_CODE(cudaGraphNodeSetEnabled(exec, empty, 0), cudaErrorInvalidValue);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphNodeSetEnabled(exec, empty, 0));
 }
 
 /* The setters know nodes by what they were at the instantiation. */
@@ -236,22 +179,21 @@ TEST(test_graph_changed_since)
 {
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t first = add_after(graph, NULL, 1), second = add_after(graph, NULL, 10);
-    cudaGraphExec_t exec = instantiate(graph);
+    EXEC_OF(exec, graph);
     cudaGraphNode_t later = add_after(graph, NULL, 100);
     OK(cudaGraphDestroyNode(first));
     OK(cudaGraphNodeSetEnabled(exec, second, 0));
     assert_int_equal(run(exec), 101);
-    EXPECT_CODE(cudaGraphNodeSetEnabled(exec, later, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphNodeSetEnabled(exec, later, 0));
     OK(cudaGraphDestroy(graph));
     assert_int_equal(run(exec), 101);
-    OK(cudaGraphExecDestroy(exec));
 }
 
 /* ---- whole graphs ------------------------------------------------------------------------------------------------ */
 
 static cudaGraphExecUpdateResultInfo info;
 
-/* (*x + first) * second */
+/* (*x + first) * second: the order counts. */
 static cudaGraph_t chain(int first, int second)
 {
     cudaGraph_t graph = new_graph();
@@ -263,7 +205,7 @@ static cudaGraph_t chain(int first, int second)
 TEST(test_update)
 {
     cudaGraph_t graph = chain(1, 2), other = chain(3, 4);
-    cudaGraphExec_t exec = instantiate(graph);
+    EXEC_OF(exec, graph);
     assert_int_equal(run(exec), 202);
     OK(cudaGraphLaunch(exec, stream)); /* keeps what it had */
     OK(cudaGraphExecUpdate(exec, other, &info));
@@ -273,7 +215,6 @@ TEST(test_update)
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(other));
     assert_int_equal(run(exec), 412);
-    OK(cudaGraphExecDestroy(exec));
 }
 
 static void expect_refused(cudaGraphExec_t exec, cudaGraph_t graph, enum cudaGraphExecUpdateResult result)
@@ -286,11 +227,11 @@ static void expect_refused(cudaGraphExec_t exec, cudaGraph_t graph, enum cudaGra
 
 TEST(test_refused_updates)
 {
-    cudaGraph_t graph = chain(1, 2);
-    cudaGraphExec_t exec = instantiate(graph);
+    GRAPH_OF(graph, chain(1, 2));
+    EXEC_OF(exec, graph);
     cudaGraph_t longer = chain(3, 4), loose = new_graph(), other = new_graph();
     cudaGraphNode_t fill = NULL;
-    struct cudaMemsetParams zero = {y, 4, 0, 4, 1, 1};
+    struct cudaMemsetParams zero = {x + 1, 4, 0, 4, 1, 1};
     add_after(longer, NULL, 5);
     expect_refused(exec, longer, cudaGraphExecUpdateErrorTopologyChanged);
     add_after(loose, NULL, 3);
@@ -301,28 +242,24 @@ TEST(test_refused_updates)
     EXPECT_CODE(cudaGraphExecUpdate(exec, other, &info), cudaErrorGraphExecUpdateFailure);
     assert_ptr_equal(info.errorNode, fill);
     expect_refused(exec, other, cudaGraphExecUpdateErrorNodeTypeChanged);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* A captured pass updates the executable graph of the pass before it. */
 TEST(test_update_by_capture)
 {
-    cudaGraphExec_t exec = NULL;
+    OWNED_EXEC(exec);
     for (int i = 1; i <= 3; i++) {
-        cudaGraph_t graph = NULL;
-        OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        BEGIN_CAPTURE(stream);
         OK(gk_add(x, i, stream));
         OK(gk_add(x, 10 * i, stream));
-        OK(cudaStreamEndCapture(stream, &graph));
+        cudaGraph_t graph = end_capture(stream);
         if (exec)
             OK(cudaGraphExecUpdate(exec, graph, &info));
         else
-            exec = instantiate(graph);
+            exec = new_exec(graph);
         OK(cudaGraphDestroy(graph));
         assert_int_equal(run(exec), 100 + 11 * i);
     }
-    OK(cudaGraphExecDestroy(exec));
 }
 
 static cudaGraph_t holding(cudaGraph_t child, cudaGraphNode_t *node)
@@ -333,24 +270,16 @@ static cudaGraph_t holding(cudaGraph_t child, cudaGraphNode_t *node)
     return graph;
 }
 
-/* A sum, then a product, so that the order counts. */
-static cudaGraph_t sum_and_product(int term, int factor)
-{
-    cudaGraph_t graph = new_graph();
-    cudaGraphNode_t sum = add_after(graph, NULL, term);
-    add_kernel(graph, &sum, 1, gk_multiply_function(), factor);
-    return graph;
-}
-
 TEST(test_child_of_a_child_replaced)
 {
     cudaGraphNode_t node = NULL, inner = NULL;
-    cudaGraph_t middle = holding(sum_and_product(1, 2), &inner), flat = sum_and_product(5, 6);
+    cudaGraph_t middle = holding(chain(1, 2), &inner);
     add_after(middle, &inner, 1000);
-    cudaGraph_t graph = holding(middle, &node), other = holding(sum_and_product(3, 4), &inner);
-    cudaGraphExec_t exec = NULL;
+    GRAPH_OF(graph, holding(middle, &node));
+    GRAPH_OF(flat, chain(5, 6));
+    GRAPH_OF(other, holding(chain(3, 4), &inner));
     add_after(graph, &node, 10000);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     assert_int_equal(run(exec), (100 + 1) * 2 + 11000);
     EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, other), cudaErrorGraphExecUpdateFailure);
     EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, flat), cudaErrorGraphExecUpdateFailure);
@@ -358,10 +287,6 @@ TEST(test_child_of_a_child_replaced)
     add_after(other, &inner, 2000);
     OK(cudaGraphExecChildGraphNodeSetParams(exec, node, other));
     assert_int_equal(run(exec), (100 + 3) * 4 + 12000);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(flat));
-    OK(cudaGraphDestroy(other));
-    OK(cudaGraphDestroy(graph));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

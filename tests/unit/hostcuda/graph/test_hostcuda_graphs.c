@@ -1,49 +1,21 @@
 /* Nodes of every kind: made by hand, asked for, set, and run. Public calls alone: runs on both devices. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 
-static cudaStream_t stream;
-static int *x; /* 64 ints */
-
-static int setup(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    x = device_memory(64 * sizeof *x);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    OK(cudaFree(x));
-    return 0;
-}
-
-static cudaGraph_t new_graph(void)
-{
-    cudaGraph_t graph = NULL;
-    OK(cudaGraphCreate(&graph, 0));
-    return graph;
-}
+SHARED_STREAM(stream, cudaStreamNonBlocking);
+SHARED_MEMORY(int, x, 64);
 
 static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *after, int value)
 {
     cudaGraphNode_t node = NULL;
     void *arguments[] = {&x, &value};
-    struct cudaKernelNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.func = (void *)(uintptr_t)gk_add_function();
-    params.gridDim = params.blockDim = (dim3){1, 1, 1};
-    params.kernelParams = arguments;
+    const struct cudaKernelNodeParams params = {
+        (void *)(uintptr_t)gk_add_function(), {1, 1, 1}, {1, 1, 1}, 0, arguments, NULL};
     OK(cudaGraphAddKernelNode(&node, graph, after, after ? 1 : 0, &params));
     return node;
 }
@@ -67,18 +39,9 @@ static int launch(cudaGraphExec_t exec)
 
 static void run_once(cudaGraph_t graph)
 {
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaGraphExecDestroy(exec));
-}
-
-static enum cudaGraphNodeType type_of(cudaGraphNode_t node)
-{
-    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
-    OK(cudaGraphNodeGetType(node, &type));
-    return type;
 }
 
 /* ---- copies and fills ------------------------------------------------------------------------------------------- */
@@ -86,34 +49,45 @@ static enum cudaGraphNodeType type_of(cudaGraphNode_t node)
 /* The middle 2 x 2 x 2 ints of a cube of 4. */
 static struct cudaMemcpy3DParms inner_cube(int *to, int *from, enum cudaMemcpyKind kind)
 {
-    struct cudaMemcpy3DParms params;
-    memset(&params, 0, sizeof params);
-    params.srcPtr = (struct cudaPitchedPtr){from, 4 * sizeof(int), 4 * sizeof(int), 4};
-    params.dstPtr = (struct cudaPitchedPtr){to, 4 * sizeof(int), 4 * sizeof(int), 4};
-    params.srcPos = params.dstPos = (struct cudaPos){sizeof(int), 1, 1};
-    params.extent = (struct cudaExtent){2 * sizeof(int), 2, 2};
-    params.kind = kind;
-    return params;
+    const struct cudaPos corner = {sizeof(int), 1, 1};
+    const size_t row = 4 * sizeof(int);
+    return (struct cudaMemcpy3DParms){.srcPtr = {from, row, row, 4},
+                                      .dstPtr = {to, row, row, 4},
+                                      .srcPos = corner,
+                                      .dstPos = corner,
+                                      .extent = {2 * sizeof(int), 2, 2},
+                                      .kind = kind};
 }
 
 static void expect_cube(const int *got)
 {
     for (int i = 0; i < 64; i++) {
-        int place[] = {i % 4, i / 4 % 4, i / 16};
-        int inside = 1;
+        int place[] = {i % 4, i / 4 % 4, i / 16}, inside = 1;
         for (int k = 0; k < 3; k++)
             inside &= place[k] == 1 || place[k] == 2;
         assert_int_equal(got[i], inside ? i : 0);
     }
 }
 
-TEST(test_copy_of_a_box)
+static const int *contents(void)
 {
-    int host[64], got[64];
-    cudaGraph_t graph = new_graph();
-    cudaGraphNode_t node = NULL;
+    static int got[64];
+    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
+    return got;
+}
+
+static void count_from_0(int host[64])
+{
     for (int i = 0; i < 64; i++)
         host[i] = i;
+}
+
+TEST(test_copy_of_a_box)
+{
+    int host[64];
+    cudaGraphNode_t node = NULL;
+    NEW_GRAPH(graph);
+    count_from_0(host);
     clear_x();
     struct cudaMemcpy3DParms params = inner_cube(x, host, cudaMemcpyHostToDevice), asked;
     OK(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &params));
@@ -124,23 +98,18 @@ TEST(test_copy_of_a_box)
     assert_int_equal(asked.extent.depth, 2);
     assert_int_equal(asked.kind, cudaMemcpyHostToDevice);
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    expect_cube(got);
+    expect_cube(contents());
     /* what was asked for makes the same node again */
     OK(cudaGraphMemcpyNodeSetParams(node, &asked));
     clear_x();
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    expect_cube(got);
-    OK(cudaGraphDestroy(graph));
+    expect_cube(contents());
 }
 
 TEST(test_plain_box)
 {
-    int host[64], got[64];
-    for (int i = 0; i < 64; i++)
-        host[i] = i;
-    memset(got, 0, sizeof got);
+    int host[64], got[64] = {0};
+    count_from_0(host);
     clear_x();
     struct cudaMemcpy3DParms there = inner_cube(x, host, cudaMemcpyHostToDevice);
     struct cudaMemcpy3DParms back = inner_cube(got, x, cudaMemcpyDeviceToHost);
@@ -148,14 +117,13 @@ TEST(test_plain_box)
     OK(cudaMemcpy3DAsync(&back, stream));
     OK(cudaStreamSynchronize(stream));
     expect_cube(got);
-    EXPECT_CODE(cudaMemcpy3D(NULL), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemcpy3D(NULL));
 }
 
 TEST(test_fill_of_rows)
 {
-    int got[64];
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
+    NEW_GRAPH(graph);
     struct cudaMemsetParams params = {x + 1, 8 * sizeof *x, 7, 4, 2, 3}, asked;
     clear_x();
     OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
@@ -164,19 +132,17 @@ TEST(test_fill_of_rows)
     assert_int_equal(asked.elementSize, 4);
     assert_int_equal(asked.height, 3);
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
+    const int *got = contents();
     for (int i = 0; i < 64; i++)
         assert_int_equal(got[i], i < 24 && (i % 8 == 1 || i % 8 == 2) ? 7 : 0);
     params.value = 9;
     params.height = 1;
     OK(cudaGraphMemsetNodeSetParams(node, &params));
     run_once(graph);
-    OK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
-    assert_int_equal(got[1], 9);
-    assert_int_equal(got[9], 7);
+    assert_int_equal(contents()[1], 9);
+    assert_int_equal(contents()[9], 7);
     params.elementSize = 3;
-    EXPECT_CODE(cudaGraphMemsetNodeSetParams(node, &params), cudaErrorInvalidValue);
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphMemsetNodeSetParams(node, &params));
 }
 
 TEST(test_plain_fill_of_rows)
@@ -193,15 +159,10 @@ TEST(test_plain_fill_of_rows)
         int six = row < 2 && (column == 8 || column == 9);
         assert_int_equal(got[i], column < 3 ? 5 : six ? 6 : 0);
     }
-    EXPECT_CODE(cudaMemset2D(x, 2, 5, 3, 4), cudaErrorInvalidValue); /* rows longer than the pitch */
+    EXPECT_INVALID(cudaMemset2D(x, 2, 5, 3, 4)); /* rows longer than the pitch */
 }
 
 /* ---- host, event, empty, child ---------------------------------------------------------------------------------- */
-
-static void add_to(void *user)
-{
-    *(int *)user += 1;
-}
 
 static void add_ten_to(void *user)
 {
@@ -211,34 +172,32 @@ static void add_ten_to(void *user)
 TEST(test_host_node)
 {
     int count = 0;
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = NULL;
-    cudaGraphExec_t exec = NULL;
-    struct cudaHostNodeParams params = {add_to, &count}, asked;
+    struct cudaHostNodeParams params = {count_up, &count}, asked;
+    NEW_GRAPH(graph);
     OK(cudaGraphAddHostNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphHostNodeGetParams(node, &asked));
-    assert_true(asked.fn == add_to);
+    assert_true(asked.fn == count_up);
     assert_ptr_equal(asked.userData, &count);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     launch(exec);
     assert_int_equal(count, 1);
     params.fn = add_ten_to;
     OK(cudaGraphExecHostNodeSetParams(exec, node, &params));
     launch(exec);
     assert_int_equal(count, 11);
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphHostNodeSetParams(node, &params));
     run_once(graph);
     assert_int_equal(count, 21);
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_event_nodes)
 {
-    cudaEvent_t event = NULL, other = NULL, asked = NULL;
-    cudaGraph_t graph = new_graph();
+    OWNED_EVENT(event);
+    OWNED_EVENT(other);
+    cudaEvent_t asked = NULL;
     cudaGraphNode_t record = NULL, wait = NULL;
-    cudaGraphExec_t exec = NULL;
+    NEW_GRAPH(graph);
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
     cudaGraphNode_t kernel = add_kernel(graph, NULL, 1);
@@ -253,8 +212,8 @@ TEST(test_event_nodes)
     OK(cudaGraphEventWaitNodeSetEvent(wait, event));
     OK(cudaGraphEventWaitNodeGetEvent(wait, &asked));
     assert_ptr_equal(asked, event);
-    EXPECT_CODE(cudaGraphEventRecordNodeGetEvent(kernel, &asked), cudaErrorInvalidValue);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXPECT_INVALID(cudaGraphEventRecordNodeGetEvent(kernel, &asked));
+    EXEC_OF(exec, graph);
     set_x(0);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaEventSynchronize(event)); /* the graph records it */
@@ -264,19 +223,15 @@ TEST(test_event_nodes)
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaEventSynchronize(other));
     assert_int_equal(read_int(x, stream), 2);
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphEventRecordNodeSetEvent(record, other));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaEventDestroy(event));
-    OK(cudaEventDestroy(other));
 }
 
 TEST(test_child_graph)
 {
-    cudaGraph_t graph = new_graph(), child = new_graph(), held = NULL;
+    NEW_GRAPH(graph);
+    cudaGraph_t child = new_graph(), held = NULL;
     cudaGraphNode_t node = NULL, inner[2];
-    cudaGraphExec_t exec = NULL;
-    size_t count = 0;
+    size_t count = 2;
     add_kernel(child, NULL, 10);
     cudaGraphNode_t first = add_kernel(graph, NULL, 1);
     OK(cudaGraphAddChildGraphNode(&node, graph, &first, 1, child));
@@ -285,44 +240,37 @@ TEST(test_child_graph)
     add_kernel(child, NULL, 1000); /* the node has its own copy */
     OK(cudaGraphChildGraphNodeGetGraph(node, &held));
     assert_ptr_not_equal(held, child);
-    OK(cudaGraphGetNodes(held, NULL, &count));
-    assert_int_equal(count, 1);
-    count = 2;
+    assert_int_equal(nodes_of(held), 1);
     OK(cudaGraphGetNodes(held, inner, &count));
     assert_int_equal(type_of(inner[0]), cudaGraphNodeTypeKernel);
     OK(cudaGraphDestroy(child));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     set_x(0);
     assert_int_equal(launch(exec), 111);
-    child = new_graph();
-    add_kernel(child, NULL, 20);
-    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+    NEW_GRAPH(other);
+    add_kernel(other, NULL, 20);
+    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, other));
     assert_int_equal(launch(exec), 232);
-    add_kernel(child, NULL, 20);
-    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorGraphExecUpdateFailure);
+    add_kernel(other, NULL, 20);
+    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, other), cudaErrorGraphExecUpdateFailure);
     assert_int_equal(launch(exec), 353);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(child));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 static struct cudaMemAllocNodeParams of_bytes(size_t bytes)
 {
-    struct cudaMemAllocNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.poolProps.allocType = cudaMemAllocationTypePinned;
-    params.poolProps.location.type = cudaMemLocationTypeDevice;
-    params.bytesize = bytes;
-    return params;
+    return (struct cudaMemAllocNodeParams){
+        .poolProps = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}},
+        .bytesize = bytes};
 }
 
 TEST(test_memory_nodes)
 {
-    cudaGraph_t graph = new_graph(), clone = NULL;
+    NEW_GRAPH(graph);
+    cudaGraph_t clone = NULL;
     cudaGraphNode_t allocate = NULL, fill = NULL, copy = NULL, release = NULL;
-    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphExec_t second = NULL;
     struct cudaMemAllocNodeParams params = of_bytes(64), asked;
     const struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
                                              .flags = cudaMemAccessFlagsProtReadWrite};
@@ -348,19 +296,17 @@ TEST(test_memory_nodes)
     assert_int_equal(type_of(release), cudaGraphNodeTypeMemFree);
     EXPECT_CODE(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
     EXPECT_CODE(cudaGraphDestroyNode(release), cudaErrorNotSupported);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     EXPECT_CODE(cudaGraphInstantiate(&second, graph, 0), cudaErrorNotSupported);
     assert_int_equal(launch(exec), 0x11111111);
     set_x(0);
     assert_int_equal(launch(exec), 0x11111111);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* What a graph leaves allocated belongs to the program until it frees it, or the next launch does. */
 TEST(test_memory_that_stays)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t allocate = NULL, fill = NULL;
     cudaGraphExec_t exec = NULL;
     unsigned long long flags = 0;
@@ -371,7 +317,7 @@ TEST(test_memory_that_stays)
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphLaunch(exec, stream));
     assert_int_equal(read_int(params.dptr, stream), 0x22222222);
-    EXPECT_CODE(cudaGraphLaunch(exec, stream), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphLaunch(exec, stream));
     OK(cudaFreeAsync(params.dptr, stream));
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaFreeAsync(params.dptr, stream));
@@ -386,73 +332,56 @@ TEST(test_memory_that_stays)
     OK(cudaFreeAsync(params.dptr, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* A graph that frees is made anew each time, while the launch of the one before it may still wait. */
 TEST(test_memory_freed_by_new_graphs)
 {
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t allocate = NULL, release = NULL;
-    cudaGraphExec_t exec = NULL, freeing = NULL;
     struct cudaMemAllocNodeParams params = of_bytes(64);
     OK(cudaGraphAddMemAllocNode(&allocate, graph, NULL, 0, &params));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     for (int i = 0; i < 3; i++) {
-        cudaGraph_t other = new_graph();
+        NEW_GRAPH(other);
         OK(cudaGraphLaunch(exec, stream));
         OK(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr));
-        EXPECT_CODE(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr), cudaErrorInvalidValue);
-        OK(cudaGraphInstantiate(&freeing, other, 0));
+        EXPECT_INVALID(cudaGraphAddMemFreeNode(&release, other, NULL, 0, params.dptr));
+        EXEC_OF(freeing, other);
         OK(cudaGraphLaunch(freeing, stream));
-        OK(cudaGraphExecDestroy(freeing));
-        OK(cudaGraphDestroy(other));
     }
     OK(cudaStreamSynchronize(stream));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
-/* ---- any node -----------------------------------------------------------------------------------------------------
- */
+/* ---- any node ---------------------------------------------------------------------------------------------------- */
 
 TEST(test_any_node)
 {
     int value = 4;
     void *arguments[] = {&x, &value};
-    cudaGraph_t graph = new_graph();
     cudaGraphNode_t fill = NULL, kernel = NULL, empty = NULL;
-    cudaGraphExec_t exec = NULL;
-    struct cudaGraphNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeMemset;
-    params.memset.dst = x;
-    params.memset.elementSize = 4;
-    params.memset.value = 3;
-    params.memset.width = params.memset.height = 1;
-    OK(cudaGraphAddNode(&fill, graph, NULL, NULL, 0, &params));
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeKernel;
-    params.kernel.func = (void *)(uintptr_t)gk_multiply_function();
-    params.kernel.gridDim = params.kernel.blockDim = (dim3){1, 1, 1};
-    params.kernel.kernelParams = arguments;
+    struct cudaGraphNodeParams none = {.type = cudaGraphNodeTypeEmpty}, three = {.type = cudaGraphNodeTypeMemset},
+                               params = {.type = cudaGraphNodeTypeKernel};
+    three.memset = (struct cudaMemsetParamsV2){.dst = x, .value = 3, .elementSize = 4, .width = 1, .height = 1};
+    params.kernel = (struct cudaKernelNodeParamsV2){.func = (void *)(uintptr_t)gk_multiply_function(),
+                                                    .gridDim = {1, 1, 1},
+                                                    .blockDim = {1, 1, 1},
+                                                    .kernelParams = arguments};
+    NEW_GRAPH(graph);
+    OK(cudaGraphAddNode(&fill, graph, NULL, NULL, 0, &three));
     OK(cudaGraphAddNode(&kernel, graph, &fill, NULL, 1, &params));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     assert_int_equal(launch(exec), 12);
     value = 5;
     OK(cudaGraphExecNodeSetParams(exec, kernel, &params));
     assert_int_equal(launch(exec), 15);
-    OK(cudaGraphExecDestroy(exec));
     value = 6;
     OK(cudaGraphNodeSetParams(kernel, &params));
     run_once(graph);
     assert_int_equal(read_int(x, stream), 18);
-    EXPECT_CODE(cudaGraphNodeSetParams(fill, &params), cudaErrorInvalidValue); /* another kind */
-    memset(&params, 0, sizeof params);
-    params.type = cudaGraphNodeTypeEmpty;
-    OK(cudaGraphAddNode(&empty, graph, &kernel, NULL, 1, &params));
+    EXPECT_INVALID(cudaGraphNodeSetParams(fill, &params)); /* another kind */
+    OK(cudaGraphAddNode(&empty, graph, &kernel, NULL, 1, &none));
     assert_int_equal(type_of(empty), cudaGraphNodeTypeEmpty);
-    OK(cudaGraphDestroy(graph));
 }
 
 /* Kinds of nodes that the host device lacks are told from kinds that do not exist. */
@@ -461,19 +390,15 @@ TEST(test_nodes_not_implemented)
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeExtSemaphoreSignal,
                                                    cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeConditional};
     cudaGraphNode_t node = NULL;
-    struct cudaGraphNodeParams params;
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: a GPU has them\n");
-        skip();
-    }
-    cudaGraph_t graph = new_graph();
-    memset(&params, 0, sizeof params);
+    struct cudaGraphNodeParams params = {0};
+    skip_unless(on_host_device(), "a GPU has them");
+    NEW_GRAPH(graph);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         params.type = types[i];
         EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorNotSupported);
     }
     params.type = (enum cudaGraphNodeType)99;
-    EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
 #if CUDART_VERSION >= 12090
     params.type = cudaGraphNodeTypeGraph; /* a child is cloned, not moved */
     params.graph.graph = new_graph();
@@ -483,16 +408,14 @@ TEST(test_nodes_not_implemented)
 #else
     print_message("not tested: CUDA 12.8's headers know no owner of a child graph\n");
 #endif
-    OK(cudaGraphDestroy(graph));
 }
 
-/* ---- the text
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 TEST(test_dot)
 {
     char path[] = "/tmp/graph_XXXXXX", text[8192];
-    cudaGraph_t graph = new_graph();
+    NEW_GRAPH(graph);
     cudaGraphNode_t empty = NULL;
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -505,10 +428,9 @@ TEST(test_dot)
     assert_memory_equal(text, "digraph", 7);
     assert_non_null(strstr(text, "gk_add_kernel"));
     assert_non_null(strstr(text, "->"));
-    EXPECT_CODE(cudaGraphDebugDotPrint(graph, NULL, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphDebugDotPrint(graph, NULL, 0));
     assert_int_equal(close(descriptor), 0);
     assert_int_equal(unlink(path), 0);
-    OK(cudaGraphDestroy(graph));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

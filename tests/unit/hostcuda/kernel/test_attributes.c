@@ -1,61 +1,53 @@
 /* Attributes that programs ask for and set: of devices, of kernels, and of the nodes that launch them. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <cudaTypedefs.h>
-#include <string.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
+static int attribute(enum cudaDeviceAttr attr)
+{
+    int value = -1;
+    OK(cudaDeviceGetAttribute(&value, attr, 0));
+    return value;
+}
+
 TEST(test_devices)
 {
-    static const enum cudaDeviceAttr positive[] = {
-        cudaDevAttrClockRate,
-        cudaDevAttrMemoryClockRate,
-        cudaDevAttrGlobalMemoryBusWidth,
-        cudaDevAttrMaxPitch,
-        cudaDevAttrTextureAlignment,
-        cudaDevAttrTexturePitchAlignment,
-        cudaDevAttrSurfaceAlignment,
-        cudaDevAttrMaxRegistersPerMultiprocessor,
-        cudaDevAttrMaxBlocksPerMultiprocessor,
-        cudaDevAttrMaxAccessPolicyWindowSize,
-    };
-    static const enum cudaDeviceAttr any[] = {
-        cudaDevAttrL2CacheSize,
-        cudaDevAttrComputeMode,
-        cudaDevAttrKernelExecTimeout,
-        cudaDevAttrEccEnabled,
-        cudaDevAttrPciBusId,
-        cudaDevAttrPciDeviceId,
-        cudaDevAttrPciDomainId,
-        cudaDevAttrTccDriver,
-        cudaDevAttrIsMultiGpuBoard,
-        cudaDevAttrManagedMemory,
-        cudaDevAttrConcurrentManagedAccess,
-        cudaDevAttrHostNativeAtomicSupported,
-        cudaDevAttrMemoryPoolSupportedHandleTypes,
-    };
+    static const enum cudaDeviceAttr positive[] = {cudaDevAttrClockRate,
+                                                   cudaDevAttrMemoryClockRate,
+                                                   cudaDevAttrGlobalMemoryBusWidth,
+                                                   cudaDevAttrMaxPitch,
+                                                   cudaDevAttrTextureAlignment,
+                                                   cudaDevAttrTexturePitchAlignment,
+                                                   cudaDevAttrSurfaceAlignment,
+                                                   cudaDevAttrMaxRegistersPerMultiprocessor,
+                                                   cudaDevAttrMaxBlocksPerMultiprocessor,
+                                                   cudaDevAttrMaxAccessPolicyWindowSize};
+    static const enum cudaDeviceAttr any[] = {cudaDevAttrL2CacheSize,
+                                              cudaDevAttrComputeMode,
+                                              cudaDevAttrKernelExecTimeout,
+                                              cudaDevAttrEccEnabled,
+                                              cudaDevAttrPciBusId,
+                                              cudaDevAttrPciDeviceId,
+                                              cudaDevAttrPciDomainId,
+                                              cudaDevAttrTccDriver,
+                                              cudaDevAttrIsMultiGpuBoard,
+                                              cudaDevAttrManagedMemory,
+                                              cudaDevAttrConcurrentManagedAccess,
+                                              cudaDevAttrHostNativeAtomicSupported,
+                                              cudaDevAttrMemoryPoolSupportedHandleTypes};
     struct cudaDeviceProp properties;
     int value = -1;
-    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
-        OK(cudaDeviceGetAttribute(&value, positive[i], 0));
-        assert_true(value > 0);
-    }
-    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
-        OK(cudaDeviceGetAttribute(&value, any[i], 0));
-        assert_true(value >= 0);
-    }
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++)
+        assert_true(attribute(positive[i]) > 0);
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+        assert_true(attribute(any[i]) >= 0);
     OK(cudaGetDeviceProperties(&properties, 0));
-    OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxPitch, 0));
-    assert_int_equal(value, properties.memPitch);
-    OK(cudaDeviceGetAttribute(&value, cudaDevAttrTexturePitchAlignment, 0));
-    assert_int_equal(value, properties.texturePitchAlignment);
-    OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxAccessPolicyWindowSize, 0));
-    assert_int_equal(value, properties.accessPolicyMaxWindowSize);
-    EXPECT_CODE(cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr) - 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(attribute(cudaDevAttrMaxPitch), properties.memPitch);
+    assert_int_equal(attribute(cudaDevAttrTexturePitchAlignment), properties.texturePitchAlignment);
+    assert_int_equal(attribute(cudaDevAttrMaxAccessPolicyWindowSize), properties.accessPolicyMaxWindowSize);
+    EXPECT_INVALID(cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr) - 1, 0));
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
@@ -82,11 +74,11 @@ TEST(test_kernels_refused)
     struct cudaFuncAttributes attributes;
     const void *kernel = gk_multiply_function();
     EXPECT_CODE(cudaFuncSetAttribute(NULL, carveout, 50), cudaErrorInvalidDeviceFunction);
-    EXPECT_CODE(cudaFuncSetAttribute(kernel, (enum cudaFuncAttribute) - 1, 50), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaFuncSetAttribute(kernel, shared, -1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaFuncSetAttribute(kernel, carveout, -2), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaFuncSetAttribute(kernel, carveout, 101), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaFuncGetAttributes(NULL, kernel), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaFuncSetAttribute(kernel, (enum cudaFuncAttribute) - 1, 50));
+    EXPECT_INVALID(cudaFuncSetAttribute(kernel, shared, -1));
+    EXPECT_INVALID(cudaFuncSetAttribute(kernel, carveout, -2));
+    EXPECT_INVALID(cudaFuncSetAttribute(kernel, carveout, 101));
+    EXPECT_INVALID(cudaFuncGetAttributes(NULL, kernel));
     EXPECT_CODE(cudaFuncGetAttributes(&attributes, NULL), cudaErrorInvalidDeviceFunction);
 }
 
@@ -101,16 +93,13 @@ TEST(test_kernels_clear_the_error)
     assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
 }
 
-TEST(test_kernels_of_the_driver)
+DRIVER_ENTRY(get, cuFuncGetAttribute, 2020);
+DRIVER_ENTRY(set, cuFuncSetAttribute, 9000);
+SHARED_TEST(test_kernels_of_the_driver)
 {
-    PFN_cuFuncGetAttribute_v2020 get = NULL;
-    PFN_cuFuncSetAttribute_v9000 set = NULL;
-    cudaFunction_t function = NULL;
+    cudaFunction_t function = function_of(gk_add_function());
     struct cudaFuncAttributes attributes;
     int value = 0;
-    driver_entry("cuFuncGetAttribute", 2020, &get);
-    driver_entry("cuFuncSetAttribute", 9000, &set);
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(set(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 2048));
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
     assert_int_equal(value, 2048);
@@ -121,8 +110,8 @@ TEST(test_kernels_of_the_driver)
     CU_OK(get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
     assert_int_equal(value, attributes.numRegs);
     assert_true(value > 0);
-    CU_EXPECT(get(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, function), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(get(&value, (CUfunction_attribute)-1, function), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(get(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    CU_INVALID(get(&value, (CUfunction_attribute)-1, function));
     CU_EXPECT(get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -130,16 +119,15 @@ TEST(test_kernels_of_the_driver)
 
 static cudaGraph_t graph;
 static cudaGraphNode_t node, other;
-static int *x;
+SHARED_MEMORY(int, x, 16);
 
 static int make_nodes(void **state)
 {
-    (void)state;
-    static int value = 1;
+    make_shared(state);
+    int value = 1;
     void *parameters[] = {&x, &value};
     const struct cudaKernelNodeParams params = {
         (void *)(uintptr_t)gk_add_function(), {1, 1, 1}, {1, 1, 1}, 0, parameters, NULL};
-    x = device_memory(64);
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphAddKernelNode(&other, graph, &node, 1, &params));
@@ -148,42 +136,37 @@ static int make_nodes(void **state)
 
 static int drop_nodes(void **state)
 {
-    (void)state;
     OK(cudaGraphDestroy(graph));
-    OK(cudaFree(x));
-    return 0;
+    return drop_shared(state);
 }
 
 static cudaLaunchAttributeValue window(float ratio, size_t bytes)
 {
-    cudaLaunchAttributeValue value;
-    memset(&value, 0, sizeof value);
-    value.accessPolicyWindow.base_ptr = x;
-    value.accessPolicyWindow.num_bytes = bytes;
-    value.accessPolicyWindow.hitRatio = ratio;
-    value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
-    value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-    return value;
+    const struct cudaAccessPolicyWindow window = {.base_ptr = x,
+                                                  .num_bytes = bytes,
+                                                  .hitRatio = ratio,
+                                                  .hitProp = cudaAccessPropertyPersisting,
+                                                  .missProp = cudaAccessPropertyStreaming};
+    return (cudaLaunchAttributeValue){.accessPolicyWindow = window};
 }
 
 static void expect_window(cudaGraphNode_t asked, const cudaLaunchAttributeValue *wanted)
 {
-    cudaLaunchAttributeValue value;
-    memset(&value, 0, sizeof value);
+    cudaLaunchAttributeValue value = {0};
     OK(cudaGraphKernelNodeGetAttribute(asked, cudaLaunchAttributeAccessPolicyWindow, &value));
-    assert_ptr_equal(value.accessPolicyWindow.base_ptr, wanted->accessPolicyWindow.base_ptr);
-    assert_int_equal(value.accessPolicyWindow.num_bytes, wanted->accessPolicyWindow.num_bytes);
-    assert_true(value.accessPolicyWindow.hitRatio == wanted->accessPolicyWindow.hitRatio);
-    assert_int_equal(value.accessPolicyWindow.hitProp, wanted->accessPolicyWindow.hitProp);
-    assert_int_equal(value.accessPolicyWindow.missProp, wanted->accessPolicyWindow.missProp);
+    const struct cudaAccessPolicyWindow *found = &value.accessPolicyWindow, *expected = &wanted->accessPolicyWindow;
+    assert_ptr_equal(found->base_ptr, expected->base_ptr);
+    assert_int_equal(found->num_bytes, expected->num_bytes);
+    assert_true(found->hitRatio == expected->hitRatio);
+    assert_int_equal(found->hitProp, expected->hitProp);
+    assert_int_equal(found->missProp, expected->missProp);
 }
 
 TEST_F(test_nodes, make_nodes, drop_nodes, void *state)
 {
     const cudaLaunchAttributeValue wanted = window(0.5f, 64);
-    cudaGraph_t clone = NULL;
+    OWNED_CUDA_GRAPH(clone);
     cudaGraphNode_t cloned = NULL;
-    cudaGraphExec_t exec = NULL;
     OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeAccessPolicyWindow, &wanted));
     expect_window(node, &wanted);
     OK(cudaGraphKernelNodeCopyAttributes(other, node));
@@ -191,36 +174,34 @@ TEST_F(test_nodes, make_nodes, drop_nodes, void *state)
     OK(cudaGraphClone(&clone, graph));
     OK(cudaGraphNodeFindInClone(&cloned, node, clone));
     expect_window(cloned, &wanted);
-    OK(cudaGraphInstantiate(&exec, clone, 0));
+    EXEC_OF(exec, clone);
     OK(cudaGraphLaunch(exec, NULL));
     assert_int_equal(read_int(x, NULL), 2);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(clone));
+}
+
+static cudaError_t set_window(float ratio, size_t bytes)
+{
+    const cudaLaunchAttributeValue value = window(ratio, bytes);
+    return cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeAccessPolicyWindow, &value);
 }
 
 TEST_F(test_nodes_refused, make_nodes, drop_nodes, void *state)
 {
     const cudaLaunchAttributeID id = cudaLaunchAttributeAccessPolicyWindow;
     cudaGraphNode_t empty = NULL;
-    int most = 0;
     cudaLaunchAttributeValue value = window(0.5f, 64);
-    OK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxAccessPolicyWindowSize, 0));
     OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(NULL, id, &value), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(empty, id, &value), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, (cudaLaunchAttributeID)-1, &value), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphKernelNodeGetAttribute(NULL, id, &value), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphKernelNodeGetAttribute(empty, id, &value), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphKernelNodeGetAttribute(node, (cudaLaunchAttributeID)-1, &value), cudaErrorInvalidValue);
-    value = window(0.5f, (size_t)most + 1);
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, id, &value), cudaErrorInvalidValue);
-    value = window(-0.5f, 64);
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, id, &value), cudaErrorInvalidValue);
-    value = window(1.5f, 64);
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, id, &value), cudaErrorInvalidValue);
-    value = window(0.5f, 64);
+    EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(NULL, id, &value));
+    EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(empty, id, &value));
+    EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(node, (cudaLaunchAttributeID)-1, &value));
+    EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(NULL, id, &value));
+    EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(empty, id, &value));
+    EXPECT_INVALID(cudaGraphKernelNodeGetAttribute(node, (cudaLaunchAttributeID)-1, &value));
+    EXPECT_INVALID(set_window(0.5f, (size_t)attribute(cudaDevAttrMaxAccessPolicyWindowSize) + 1));
+    EXPECT_INVALID(set_window(-0.5f, 64));
+    EXPECT_INVALID(set_window(1.5f, 64));
     value.accessPolicyWindow.missProp = cudaAccessPropertyPersisting;
-    EXPECT_CODE(cudaGraphKernelNodeSetAttribute(node, id, &value), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaGraphKernelNodeSetAttribute(node, id, &value));
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
@@ -229,41 +210,31 @@ static cudaError_t launch_with(cudaLaunchAttribute attribute, unsigned blocks)
 {
     int value = 1;
     void *arguments[] = {&x, &value};
-    cudaLaunchConfig_t config = {0};
-    config.gridDim = (dim3){blocks, 1, 1};
-    config.blockDim = (dim3){1, 1, 1};
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    const cudaLaunchConfig_t config = {
+        .gridDim = {blocks, 1, 1}, .blockDim = {1, 1, 1}, .attrs = &attribute, .numAttrs = 1};
     return cudaLaunchKernelExC(&config, gk_add_function(), arguments);
 }
 
 static cudaLaunchAttribute all_at_once(void)
 {
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative};
-    attribute.val.cooperative = 1;
-    return attribute;
+    return (cudaLaunchAttribute){.id = cudaLaunchAttributeCooperative, .val = {.cooperative = 1}};
 }
 
 static cudaLaunchAttribute clusters_of(unsigned blocks)
 {
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension};
-    attribute.val.clusterDim.x = blocks;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    return attribute;
+    return (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension, .val = {.clusterDim = {blocks, 1, 1}}};
 }
 
-TEST(test_launches)
+SHARED_TEST(test_launches)
 {
     const cudaLaunchAttribute unknown = {.id = (cudaLaunchAttributeID)99};
-    x = device_memory(64);
     OK(launch_with(all_at_once(), 1));
     OK(launch_with(clusters_of(1), 3));
     assert_true(read_int(x, NULL) >= 2); /* three blocks race */
-    EXPECT_CODE(launch_with(unknown, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(launch_with(unknown, 1));
     EXPECT_CODE(launch_with(clusters_of(0), 1), cudaErrorInvalidClusterSize);
     EXPECT_CODE(launch_with(clusters_of(2), 3), cudaErrorInvalidClusterSize);
     EXPECT_CODE(launch_with(all_at_once(), 1 << 20), cudaErrorCooperativeLaunchTooLarge);
-    OK(cudaFree(x));
 }
 
 TESTS_ON_HOST_DEVICE("what blocks cannot do that run one after the other");

@@ -1,5 +1,4 @@
 /* Atomic functions and fences with a scope. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include "tests/support/kernels/atomic_kernels.h"
@@ -9,29 +8,26 @@ typedef cudaError_t (*atomics)(unsigned *words, unsigned long long *sum, float *
 static void run(atomics launch)
 {
     enum { THREADS = 128 };
-    unsigned got[AT_WORDS], *words = device_memory(sizeof got);
-    unsigned long long got_sum = 0, *sum = device_memory(sizeof *sum);
-    float got_fraction = 0, *fraction = device_memory(sizeof *fraction);
-    OK(launch(words, sum, fraction, NULL));
-    OK(cudaMemcpy(got, words, sizeof got, cudaMemcpyDeviceToHost));
-    OK(cudaMemcpy(&got_sum, sum, sizeof got_sum, cudaMemcpyDeviceToHost));
-    OK(cudaMemcpy(&got_fraction, fraction, sizeof got_fraction, cudaMemcpyDeviceToHost));
-    assert_int_equal(got[AT_ADD], 3 * THREADS);
-    assert_int_equal((int)got[AT_SUB], -2 * THREADS);
-    assert_int_equal(got[AT_MAX], THREADS - 1);
-    assert_int_equal((int)got[AT_MIN], -100);
-    assert_int_equal(got[AT_EXCH], 9);
-    assert_int_equal(got[AT_AND], 0);
-    assert_int_equal(got[AT_OR], 0xffffffffu);
-    assert_int_equal(got[AT_XOR], 0);
-    assert_int_equal(got[AT_INC], THREADS % 7);
-    assert_int_equal(got[AT_DEC], (7 - THREADS % 7) % 7);
-    assert_in_range(got[AT_CAS], 1, THREADS);
-    assert_true(got_sum == (unsigned long long)THREADS << 33);
-    assert_true(got_fraction == 0.5f * THREADS);
-    OK(cudaFree(words));
-    OK(cudaFree(sum));
-    OK(cudaFree(fraction));
+    struct {
+        unsigned long long sum;
+        unsigned words[AT_WORDS];
+        float fraction;
+    } got, *at = device_memory(sizeof got);
+    OK(launch(at->words, &at->sum, &at->fraction, NULL));
+    take_back(&got, at, sizeof got);
+    assert_int_equal(got.words[AT_ADD], 3 * THREADS);
+    assert_int_equal((int)got.words[AT_SUB], -2 * THREADS);
+    assert_int_equal(got.words[AT_MAX], THREADS - 1);
+    assert_int_equal((int)got.words[AT_MIN], -100);
+    assert_int_equal(got.words[AT_EXCH], 9);
+    assert_int_equal(got.words[AT_AND], 0);
+    assert_int_equal(got.words[AT_OR], 0xffffffffu);
+    assert_int_equal(got.words[AT_XOR], 0);
+    assert_int_equal(got.words[AT_INC], THREADS % 7);
+    assert_int_equal(got.words[AT_DEC], (7 - THREADS % 7) % 7);
+    assert_in_range(got.words[AT_CAS], 1, THREADS);
+    assert_true(got.sum == (unsigned long long)THREADS << 33);
+    assert_true(got.fraction == 0.5f * THREADS);
 }
 
 TEST(test_system)
@@ -46,10 +42,8 @@ TEST(test_block)
 
 TEST(test_fences)
 {
-    int got[64], *out = device_memory(sizeof got);
-    OK(at_fences(out, NULL));
-    OK(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+    int got[64];
+    KERNEL_OUTPUT(got, at_fences(out, NULL));
     for (int i = 0; i < 64; i++)
         assert_int_equal(got[i], (i + 1) % 64);
-    OK(cudaFree(out));
 }

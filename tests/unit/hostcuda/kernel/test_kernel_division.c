@@ -1,18 +1,16 @@
 /* Integer divisions by zero. In a kernel they are no error, and what they give is printed; in host code they raise
  * SIGFPE as ever. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <limits.h>
 #include <signal.h>
-#include <string.h>
 
 #include "tests/support/child.h"
 #include "tests/support/kernels/division_kernels.h"
 
 enum { COUNT = 6 };
 
-static cudaStream_t stream;
+SHARED_STREAM(stream, cudaStreamDefault);
 
 /* ---- whose signal it is: children, before CUDA is used here ---- */
 
@@ -145,38 +143,22 @@ static int blocked_signal(void)
     return 0;
 }
 
-#define CHILD(name, run, status)                                                                                       \
+#define CHILD(name, status)                                                                                            \
     TEST(test_##name)                                                                                                  \
     {                                                                                                                  \
-        const struct child child = {"0", run, status, NULL};                                                           \
-        expect_child("HOSTCUDA_SEED", &child);                                                                         \
+        expect_child("HOSTCUDA_SEED", &(const struct child){"0", name, status, NULL});                                 \
     }
-CHILD(host_after_device, host_after_device, CHILD_KILLED + SIGFPE)
-CHILD(host_function, host_function, CHILD_KILLED + SIGFPE)
-CHILD(handler_set_before, handler_set_before, 0)
-CHILD(handler_set_after, handler_set_after, 0)
-CHILD(handler_passes_back, handler_passes_back, CHILD_KILLED + SIGFPE)
-CHILD(sent_signal, sent_signal, CHILD_KILLED + SIGFPE)
-CHILD(blocked_signal, blocked_signal, 0)
+CHILD(host_after_device, CHILD_KILLED + SIGFPE)
+CHILD(host_function, CHILD_KILLED + SIGFPE)
+CHILD(handler_set_before, 0)
+CHILD(handler_set_after, 0)
+CHILD(handler_passes_back, CHILD_KILLED + SIGFPE)
+CHILD(sent_signal, CHILD_KILLED + SIGFPE)
+CHILD(blocked_signal, 0)
 
 TESTS_ON_ANY_DEVICE;
 
-static int setup(void **state)
-{
-    (void)state;
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    return 0;
-}
-
-/* ---- kernels ------------------------------------------------------------------------------------------------------
- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static void *on_device(const void *values, size_t bytes)
 {
@@ -185,23 +167,14 @@ static void *on_device(const void *values, size_t bytes)
     return memory;
 }
 
-static void fetch(void *to, void *from, size_t bytes)
-{
-    OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-    OK(cudaStreamSynchronize(stream));
-    OK(cudaFree(from));
-}
-
 /* Lanes 0 and 3 divide by zero, lane 4 the most negative number, if there is one, by -1; the others' results are C's.
  */
 #define DIVISIONS(name, type, format, launch, least)                                                                   \
-    TEST_F(test_##name, setup, teardown, void *state)                                                                  \
+    SHARED_TEST(test_##name)                                                                                           \
     {                                                                                                                  \
         static const type x[COUNT] = {77, 100, 9, 0, least, 50}, by[COUNT] = {0, 7, 9, 0, (type)-1, 8};                \
         type got[2 * COUNT], *device_x = on_device(x, sizeof x), *device_by = on_device(by, sizeof by);                \
-        type *out = device_memory(sizeof got);                                                                         \
-        OK(launch(out, device_x, device_by, COUNT, stream));                                                           \
-        fetch(got, out, sizeof got);                                                                                   \
+        KERNEL_OUTPUT(got, launch(out, device_x, device_by, COUNT, stream));                                           \
         for (int i = 0; i < COUNT; i++) {                                                                              \
             if (by[i] == 0 || (i == 4 && x[i] != 3)) {                                                                 \
                 print_message(#type ": " format " / " format " = " format ", %% = " format "\n", x[i], by[i],          \
@@ -222,49 +195,38 @@ DIVISIONS(short, short, "%d", dk_short, SHRT_MIN)
 DIVISIONS(byte, unsigned char, "%d", dk_byte, 3)
 
 /* Every thread goes on to the next barrier, and the stream to its next work. */
-TEST_F(test_shared, setup, teardown, void *state)
+SHARED_TEST(test_shared)
 {
-    int got[64], *out = device_memory(sizeof got);
-    OK(dk_shared(out, 0, stream));
-    OK(cudaStreamSynchronize(stream));
-    OK(dk_shared(out, 3, stream));
-    fetch(got, out, sizeof got);
+    int got[64];
+    KERNEL_OUTPUT(got, dk_shared(out, 0, stream));
+    KERNEL_OUTPUT(got, dk_shared(out, 3, stream));
     for (int i = 0; i < 64; i++)
         assert_int_equal(got[i], i / 3);
 }
 
-TEST_F(test_graph, setup, teardown, void *state)
+SHARED_TEST(test_graph)
 {
     int got[64], *out = device_memory(sizeof got);
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(dk_shared(out, 0, stream));
     OK(dk_shared(out, 5, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CAPTURED(graph, stream);
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaGraphLaunch(exec, stream));
-    fetch(got, out, sizeof got);
+    take_back(got, out, sizeof got);
     assert_int_equal(got[63], 12);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
-/* ---- the host device: the instruction, and whose signal it is ------------------------------------------------------
- */
+/* ---- the host device: the instruction, and whose signal it is ---------------------------------------------------- */
 
-TEST_F(test_forms, setup, teardown, void *state)
+SHARED_TEST(test_forms)
 {
     int forms = dk_form_count();
-    if (!forms) {
-        print_message("skipped: this processor divides by zero without a signal\n");
-        skip();
-    }
-    int got[64], *out = device_memory(sizeof got);
+    skip_unless(forms, "this processor divides by zero without a signal");
+    int got[64];
     assert_in_range(forms, 1, 64);
-    OK(dk_forms(out, stream));
-    fetch(got, out, sizeof got);
+    KERNEL_OUTPUT(got, dk_forms(out, stream));
     for (int i = 0; i < forms; i++)
         if (!got[i])
             fail_msg("form %d of the instruction", i);

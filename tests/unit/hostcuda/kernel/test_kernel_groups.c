@@ -1,26 +1,16 @@
 /* Cooperative groups of a block. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <string.h>
 
 #include "tests/support/child.h"
 #include "tests/support/kernels/group_kernels.h"
 
 enum { THREADS = 64 };
 
-static void fetch(void *to, void *from, size_t bytes)
-{
-    OK(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
-    OK(cudaFree(from));
-}
-
 TEST(test_block)
 {
     const dim3 grid = {2, 3, 1}, block = {4, 3, 2};
-    int got[6 * 24][GR_BLOCK_ROW], *out = device_memory(sizeof got);
-    OK(gr_block(out, grid, block, NULL));
-    fetch(got, out, sizeof got);
+    int got[6 * 24][GR_BLOCK_ROW];
+    KERNEL_OUTPUT(got, gr_block(out, grid, block, NULL));
     for (int i = 0; i < 6 * 24; i++) {
         int of_block = i / 24, rank = i % 24;
         int thread = rank % 4 + 10 * (rank / 4 % 3) + 100 * (rank / 12);
@@ -36,9 +26,8 @@ TEST(test_block)
 TEST(test_tile)
 {
     static const int same[3] = {0x49, 0x92, 0x24};
-    int got[THREADS][GR_TILE_ROW], *out = device_memory(sizeof got);
-    OK(gr_tile(out, NULL));
-    fetch(got, out, sizeof got);
+    int got[THREADS][GR_TILE_ROW];
+    KERNEL_OUTPUT(got, gr_tile(out, NULL));
     for (int i = 0; i < THREADS; i++) {
         int rank = i % 8, first = 100 + i - rank;
         const int wanted[GR_TILE_ROW] = {rank,
@@ -59,9 +48,8 @@ TEST(test_tile)
 
 TEST(test_reduce)
 {
-    int got[THREADS][GR_REDUCE_ROW], *out = device_memory(sizeof got);
-    OK(gr_reduce(out, NULL));
-    fetch(got, out, sizeof got);
+    int got[THREADS][GR_REDUCE_ROW];
+    KERNEL_OUTPUT(got, gr_reduce(out, NULL));
     for (int i = 0; i < THREADS; i++) {
         int first = i / 16 * 16, of_warp = i / 32 * 32;
         const int wanted[GR_REDUCE_ROW] = {i % 4, i % 16 / 4, 4,          16 * first + 120,
@@ -73,9 +61,8 @@ TEST(test_reduce)
 TEST(test_any_group)
 {
     for (int tile = 4; tile <= 32; tile *= 2) {
-        int got[2][THREADS], *out = device_memory(sizeof got);
-        OK(gr_any_group(out, (unsigned)tile, NULL));
-        fetch(got, out, sizeof got);
+        int got[2][THREADS];
+        KERNEL_OUTPUT(got, gr_any_group(out, (unsigned)tile, NULL));
         for (int i = 0; i < THREADS; i++) {
             assert_int_equal(got[0][i], THREADS * (THREADS - 1) / 2);
             assert_int_equal(got[1][i], tile * (i / tile * tile) + tile * (tile - 1) / 2);
@@ -98,10 +85,7 @@ TEST(test_wrong_sizes)
 {
     static const unsigned sizes[] = {0, 3, 24, 64};
     const struct child child = {"0", partition, 0, "called __trap"};
-    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
-        print_message("skipped: what the host device says\n");
-        skip();
-    }
+    skip_unless(on_host_device(), "what the host device says");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         wrong_size = sizes[i];
         expect_child("HOSTCUDA_SEED", &child);
@@ -110,9 +94,8 @@ TEST(test_wrong_sizes)
 
 TEST(test_wide_values)
 {
-    double got[32], *out = device_memory(sizeof got);
-    OK(gr_wide(out, NULL));
-    fetch(got, out, sizeof got);
+    double got[32];
+    KERNEL_OUTPUT(got, gr_wide(out, NULL));
     for (int i = 0; i < 32; i++)
         assert_true(got[i] == 60);
 }
@@ -120,17 +103,15 @@ TEST(test_wide_values)
 /* Which threads are together is nobody's promise; here, all of a warp that are in the branch. */
 TEST(test_coalesced)
 {
-    int got[THREADS][GR_COALESCED_ROW], count = 0, seen[THREADS] = {0};
-    int *out = device_memory(sizeof got), *counter = device_memory(sizeof count);
-    OK(gr_coalesced(out, counter, NULL));
-    fetch(got, out, sizeof got);
-    fetch(&count, counter, sizeof count);
-    assert_int_equal(count, 22);
+    int got[THREADS][GR_COALESCED_ROW], seen[THREADS] = {0};
+    DEVICE_MEMORY(int, counter, 1);
+    KERNEL_OUTPUT(got, gr_coalesced(out, counter, NULL));
+    assert_int_equal(read_int(counter, NULL), 22);
     for (int i = 0; i < THREADS; i += 3) {
         assert_true(got[i][0] < got[i][1]);
         assert_in_range(got[i][2], 0, 21);
         assert_int_equal(seen[got[i][2]]++, 0);
-        if (strcmp(BG_DEVICE_KIND, "host") == 0)
+        if (on_host_device())
             assert_int_equal(got[i][1], 11);
     }
 }
@@ -138,18 +119,16 @@ TEST(test_coalesced)
 TEST(test_grid)
 {
     const dim3 grid = {2, 2, 2}, block = {3, 2, 2};
-    int got[8 * 12], *out = device_memory(sizeof got);
-    OK(gr_grid(out, grid, block, NULL));
-    fetch(got, out, sizeof got);
+    int got[8 * 12];
+    KERNEL_OUTPUT(got, gr_grid(out, grid, block, NULL));
     for (int i = 0; i < 8 * 12; i++)
         assert_int_equal(got[i], i);
 }
 
 TEST(test_match)
 {
-    unsigned got[64], *out = device_memory(sizeof got);
-    OK(gr_match(out, NULL));
-    fetch(got, out, sizeof got);
+    unsigned got[64];
+    KERNEL_OUTPUT(got, gr_match(out, NULL));
     for (unsigned i = 0; i < 32; i++) {
         unsigned same = 0;
         for (unsigned lane = i % 5; lane < 32; lane += 5)

@@ -1,8 +1,5 @@
 /* How many blocks run at once, as programs ask before they shape a launch. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <cudaTypedefs.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 
@@ -44,29 +41,26 @@ TEST(test_shape)
     int grid = 0, block = 0;
     OK(gk_add_shape(&grid, &block));
     assert_true(grid > 0 && block > 0 && block <= 1024);
-    EXPECT_CODE(gk_add_shape(NULL, &block), cudaErrorInvalidValue);
-    EXPECT_CODE(gk_add_shape(&grid, NULL), cudaErrorInvalidValue);
+    EXPECT_INVALID(gk_add_shape(NULL, &block));
+    EXPECT_INVALID(gk_add_shape(&grid, NULL));
 }
 
 TEST(test_refused)
 {
     int blocks = 0;
     const void *kernel = gk_add_function();
-    EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(NULL, kernel, 128, 0), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 0, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaOccupancyMaxActiveBlocksPerMultiprocessor(NULL, kernel, 128, 0));
+    EXPECT_INVALID(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 0, 0));
     EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 128, 0), cudaErrorInvalidDeviceFunction);
-    EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, kernel, 128, 0, 2),
-                cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, kernel, 128, 0, 2));
 }
 
-TEST(test_driver)
+DRIVER_ENTRY(count, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050);
+SHARED_TEST(test_driver)
 {
-    PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 count = NULL;
-    cudaFunction_t function = NULL;
+    cudaFunction_t function = function_of(gk_add_function());
     int blocks = 0;
-    driver_entry("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, &count);
-    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
     CU_OK(count(&blocks, function, 256, 0));
     assert_int_equal(blocks, blocks_of(256, 0));
-    CU_EXPECT(count(NULL, function, 256, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(count(NULL, function, 256, 0));
 }

@@ -1,6 +1,5 @@
 /* HOSTCUDA_MEMORY, each case in a process of its own: the variable is read once. Host device only. */
 #include "tests/support/test.h"
-#include <stdint.h>
 #include <cublas_v2.h>
 #include "kernels/model/kernels.h"
 
@@ -15,6 +14,12 @@
 
 enum { PAGE = 4096, FLOATS = PAGE / sizeof(float), ODD = 60 };
 
+/* A program of one call. */
+#define PROGRAM(name, call)                                                                                            \
+    static int name(void)                                                                                              \
+    {                                                                                                                  \
+        return call;                                                                                                   \
+    }
 #define EXPECT_PROGRAM(...) expect_child("HOSTCUDA_MEMORY", &(const struct child){__VA_ARGS__})
 
 /* ---- fences around blocks ---------------------------------------------------------------------------------------- */
@@ -41,48 +46,22 @@ static int illegal(void)
     return 0;
 }
 
-static int write_past_end(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!bgk_fill(x, 1, FLOATS + 1, a));
-    return illegal();
-}
-
-static int read_past_end(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!bgk_scale(y, x + 1, 2, FLOATS, a));
-    return illegal();
-}
-
-static int write_before_start(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!bgk_fill(x - 2, 1, 1, a));
-    return illegal();
-}
+/* A program that starts with blocks of so many floats, and whose call is well until the device runs it. */
+#define ILLEGAL(name, floats, call)                                                                                    \
+    static int name(void)                                                                                              \
+    {                                                                                                                  \
+        EXPECT(start(floats));                                                                                         \
+        EXPECT(!(call));                                                                                               \
+        return illegal();                                                                                              \
+    }
+ILLEGAL(write_past_end, FLOATS, bgk_fill(x, 1, FLOATS + 1, a))
+ILLEGAL(read_past_end, FLOATS, bgk_scale(y, x + 1, 2, FLOATS, a))
+ILLEGAL(write_before_start, FLOATS, bgk_fill(x - 2, 1, 1, a))
 
 /* No page ends with the block: found when the kernel has ended. */
-static int write_past_odd_end(void)
-{
-    EXPECT(start(ODD));
-    EXPECT(!bgk_fill(x, 1, ODD + 2, a));
-    return illegal();
-}
-
-static int write_before_odd_start(void)
-{
-    EXPECT(start(ODD));
-    EXPECT(!bgk_fill(x - 1, 1, 2, a));
-    return illegal();
-}
-
-static int wild_pointer(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!bgk_fill((float *)(uintptr_t)64, 1, 1, a));
-    return illegal();
-}
+ILLEGAL(write_past_odd_end, ODD, bgk_fill(x, 1, ODD + 2, a))
+ILLEGAL(write_before_odd_start, ODD, bgk_fill(x - 1, 1, 2, a))
+ILLEGAL(wild_pointer, FLOATS, bgk_fill((float *)(uintptr_t)64, 1, 1, a))
 
 /* The other threads of the block wait at a barrier on stacks of their own; the next device runs blocks again. */
 static int fault_in_a_block_with_barriers(void)
@@ -118,12 +97,7 @@ TEST(test_fences_around_blocks)
 
 /* ---- fences in place of freed blocks ----------------------------------------------------------------------------- */
 
-static int kernel_after_free(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!cudaFree(x) && !bgk_fill(x, 1, 1, a));
-    return illegal();
-}
+ILLEGAL(kernel_after_free, FLOATS, cudaFree(x) || bgk_fill(x, 1, 1, a))
 
 /* The free is ordered on one stream, the use on another. */
 static int use_after_ordered_free(void)
@@ -147,18 +121,6 @@ static int launch_after_free(cudaError_t (*what)(void))
     return illegal();
 }
 
-static cudaError_t copy(void)
-{
-    return cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDeviceToDevice, a);
-}
-static cudaError_t fill(void)
-{
-    return cudaMemsetAsync(x, 0, PAGE, a);
-}
-static cudaError_t kernel(void)
-{
-    return bgk_add(y, y, x, FLOATS, a);
-}
 static cublasHandle_t handle;
 static cudaError_t product(void)
 {
@@ -168,18 +130,15 @@ static cudaError_t product(void)
     return failed ? cudaErrorUnknown : cudaSuccess;
 }
 
-static int launch_copy(void)
-{
-    return launch_after_free(copy);
-}
-static int launch_fill(void)
-{
-    return launch_after_free(fill);
-}
-static int launch_kernel(void)
-{
-    return launch_after_free(kernel);
-}
+#define LAUNCH_AFTER_FREE(name, call)                                                                                  \
+    static cudaError_t capture_##name(void)                                                                            \
+    {                                                                                                                  \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    PROGRAM(launch_##name, launch_after_free(capture_##name))
+LAUNCH_AFTER_FREE(copy, cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDeviceToDevice, a))
+LAUNCH_AFTER_FREE(fill, cudaMemsetAsync(x, 0, PAGE, a))
+LAUNCH_AFTER_FREE(kernel, bgk_add(y, y, x, FLOATS, a))
 static int launch_product(void)
 {
     EXPECT(!cublasCreate(&handle));
@@ -212,14 +171,8 @@ static int workspace(bool freed)
     EXPECT(!cudaMemcpyAsync(&found, x + 64, sizeof found, cudaMemcpyDeviceToHost, a) && !cudaStreamSynchronize(a));
     return found != 1; /* behind as much as the result has */
 }
-static int workspace_is_written(void)
-{
-    return workspace(false);
-}
-static int freed_workspace(void)
-{
-    return workspace(true);
-}
+PROGRAM(workspace_is_written, workspace(false))
+PROGRAM(freed_workspace, workspace(true))
 
 /* An allocation node's address, before the graph allocated it or after the graph freed it. */
 static int graph_memory(bool launched)
@@ -241,14 +194,8 @@ static int graph_memory(bool launched)
     return illegal();
 }
 
-static int before_the_graph(void)
-{
-    return graph_memory(false);
-}
-static int after_the_graph(void)
-{
-    return graph_memory(true);
-}
+PROGRAM(before_the_graph, graph_memory(false))
+PROGRAM(after_the_graph, graph_memory(true))
 
 /* The same of a node that no capture made. */
 static int before_the_node(void)
@@ -264,12 +211,7 @@ static int before_the_node(void)
 }
 
 /* A copy of unknown direction from an address that is nobody's any more. */
-static int default_copy_after_free(void)
-{
-    EXPECT(start(FLOATS));
-    EXPECT(!cudaFree(x) && !cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDefault, a));
-    return illegal();
-}
+ILLEGAL(default_copy_after_free, FLOATS, cudaFree(x) || cudaMemcpyAsync(y, x, PAGE, cudaMemcpyDefault, a))
 
 TEST(test_fences_in_place_of_freed_blocks)
 {
@@ -297,7 +239,6 @@ static int host_reads(void)
     return ((volatile float *)x)[2] == 1 ? 1 : 0;
 }
 
-static int host_function_writes(void);
 static void write_x(void *user)
 {
     (void)user;

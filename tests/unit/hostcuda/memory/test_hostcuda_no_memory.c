@@ -1,10 +1,7 @@
 /* Calls on graphs while the C library has no memory: each fails with CUDA's code for it, and the next one is good. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 static _Thread_local unsigned long fails_at; /* counted down at each request for memory; 0: none fails */
 static bool refused(void)
@@ -34,22 +31,13 @@ void *realloc(void *memory, size_t bytes)
 }
 #endif
 
-static bool skipped(void)
-{
-    if (strcmp(BG_DEVICE_KIND, "host") == 0 && CAN_REFUSE)
-        return false;
-    print_message("skipped: memory is refused to the host device only, and not under a sanitizer\n");
-    return true;
-}
-
 TEST(test_instantiating_without_memory)
 {
-    if (skipped() || refused())
-        skip();
-    cudaGraph_t graph = NULL;
+    skip_unless(on_host_device() && CAN_REFUSE && !refused(),
+                "memory is refused to the host device only, and not under a sanitizer");
     cudaGraphNode_t node = NULL;
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphCreate(&graph, 0));
+    OWNED_EXEC(exec);
+    NEW_GRAPH(graph);
     OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
     unsigned long requests = 0;
     for (cudaError_t error = cudaErrorMemoryAllocation; error; requests++) {
@@ -62,6 +50,4 @@ TEST(test_instantiating_without_memory)
     assert_true(requests > 5);
     OK(cudaGraphLaunch(exec, NULL));
     OK(cudaDeviceSynchronize());
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }

@@ -1,11 +1,9 @@
 /* HOSTCUDA_MEMORY's other modes: poison, reuse and never; and a program that is right under all. Host device only. */
 #include "tests/support/test.h"
-#include <stdint.h>
 #include <cublas_v2.h>
 #include "kernels/model/kernels.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/child.h"

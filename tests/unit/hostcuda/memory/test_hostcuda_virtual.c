@@ -1,58 +1,31 @@
 /* Virtual memory management: reserve, create, map, grant access, use, unmap, map elsewhere. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <cudaTypedefs.h>
-#include <string.h>
 
 #include "tests/support/kernels/graph_kernels.h"
 
-static PFN_cuMemAddressReserve_v10020 address_reserve;
-static PFN_cuMemAddressFree_v10020 address_free;
-static PFN_cuMemCreate_v10020 create;
-static PFN_cuMemRelease_v10020 release;
-static PFN_cuMemMap_v10020 map;
-static PFN_cuMemUnmap_v10020 unmap;
-static PFN_cuMemSetAccess_v10020 set_access;
-static PFN_cuMemGetAccess_v10020 get_access;
-static PFN_cuMemGetAllocationGranularity_v10020 get_granularity;
-static PFN_cuMemGetAllocationPropertiesFromHandle_v10020 get_properties;
-static PFN_cuMemRetainAllocationHandle_v11000 retain;
-static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
-static PFN_cuMemGetAddressRange_v3020 address_range;
+DRIVER_ENTRY(address_reserve, cuMemAddressReserve, 10020);
+DRIVER_ENTRY(address_free, cuMemAddressFree, 10020);
+DRIVER_ENTRY(create, cuMemCreate, 10020);
+DRIVER_ENTRY(release, cuMemRelease, 10020);
+DRIVER_ENTRY(map, cuMemMap, 10020);
+DRIVER_ENTRY(unmap, cuMemUnmap, 10020);
+DRIVER_ENTRY(set_access, cuMemSetAccess, 10020);
+DRIVER_ENTRY(get_access, cuMemGetAccess, 10020);
+DRIVER_ENTRY(get_granularity, cuMemGetAllocationGranularity, 10020);
+DRIVER_ENTRY(get_properties, cuMemGetAllocationPropertiesFromHandle, 10020);
+DRIVER_ENTRY(retain, cuMemRetainAllocationHandle, 11000);
+DRIVER_ENTRY(pointer_attribute, cuPointerGetAttribute, 4000);
+DRIVER_ENTRY(address_range, cuMemGetAddressRange, 3020);
+SHARED_STREAM(stream, cudaStreamNonBlocking);
 
-static cudaStream_t stream;
-static CUmemAllocationProp properties;
+static const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                               .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
 static size_t unit; /* the granularity */
 
 static int setup(void **state)
 {
-    (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    driver_entry("cuMemAddressReserve", 10020, &address_reserve);
-    driver_entry("cuMemAddressFree", 10020, &address_free);
-    driver_entry("cuMemCreate", 10020, &create);
-    driver_entry("cuMemRelease", 10020, &release);
-    driver_entry("cuMemMap", 10020, &map);
-    driver_entry("cuMemUnmap", 10020, &unmap);
-    driver_entry("cuMemSetAccess", 10020, &set_access);
-    driver_entry("cuMemGetAccess", 10020, &get_access);
-    driver_entry("cuMemGetAllocationGranularity", 10020, &get_granularity);
-    driver_entry("cuMemGetAllocationPropertiesFromHandle", 10020, &get_properties);
-    driver_entry("cuMemRetainAllocationHandle", 11000, &retain);
-    driver_entry("cuPointerGetAttribute", 4000, &pointer_attribute);
-    driver_entry("cuMemGetAddressRange", 3020, &address_range);
-    memset(&properties, 0, sizeof properties);
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    make_shared(state);
     CU_OK(get_granularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
     return 0;
 }
 
@@ -71,10 +44,24 @@ static CUmemGenericAllocationHandle created(size_t bytes)
     return memory;
 }
 
+static void give_back(CUdeviceptr range, size_t bytes, CUdeviceptr mapped, size_t mapped_bytes,
+                      CUmemGenericAllocationHandle memory)
+{
+    CU_OK(unmap(mapped, mapped_bytes));
+    CU_OK(release(memory));
+    CU_OK(address_free(range, bytes));
+}
+
 static void grant(CUdeviceptr address, size_t bytes)
 {
     CUmemAccessDesc access = {.location = properties.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CU_OK(set_access(address, bytes, &access, 1));
+}
+
+static void map_and_grant(CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle memory)
+{
+    CU_OK(map(address, bytes, 0, memory, 0));
+    grant(address, bytes);
 }
 
 static int *as_int(CUdeviceptr address)
@@ -103,8 +90,7 @@ TEST(test_use)
     CUmemGenericAllocationHandle memory = created(unit);
     CUmemAllocationProp got;
     size_t bytes = 0;
-    CU_OK(map(range + unit, unit, 0, memory, 0));
-    grant(range + unit, unit);
+    map_and_grant(range + unit, unit, memory);
     OK(cudaMemset(as_int(range + unit), 0, unit));
     OK(cudaDeviceSynchronize());
     OK(gk_add(as_int(range + unit) + 3, 9, stream));
@@ -128,8 +114,7 @@ TEST(test_attributes)
     void *start = NULL;
     size_t bytes = 0;
     unsigned long long id = 0;
-    CU_OK(map(range + unit, unit, 0, memory, 0));
-    grant(range + unit, unit);
+    map_and_grant(range + unit, unit, memory);
     CU_OK(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, range + unit + 8));
     assert_ptr_equal(start, as_int(range));
     CU_OK(pointer_attribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, range + unit + 8));
@@ -137,12 +122,10 @@ TEST(test_attributes)
     unsigned long long first = id_at(range + unit);
     assert_true(first == id_at(range + 2 * unit - 1));
     CU_OK(unmap(range + unit, unit));
-    CU_EXPECT(pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, range + unit), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, range + unit));
     CU_OK(map(range + unit, unit, 0, memory, 0));
     assert_true(id_at(range + unit) != first);
-    CU_OK(unmap(range + unit, unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, 2 * unit));
+    give_back(range, 2 * unit, range + unit, unit, memory);
 }
 
 /* The contents belong to the memory, not to the address. */
@@ -150,18 +133,14 @@ TEST(test_map_elsewhere)
 {
     CUdeviceptr range = reserved(2 * unit);
     CUmemGenericAllocationHandle memory = created(unit);
-    CU_OK(map(range, unit, 0, memory, 0));
-    grant(range, unit);
+    map_and_grant(range, unit, memory);
     OK(cudaMemset(as_int(range), 0, unit));
     OK(gk_add(as_int(range), 77, cudaStreamLegacy));
     OK(cudaDeviceSynchronize());
     CU_OK(unmap(range, unit));
-    CU_OK(map(range + unit, unit, 0, memory, 0));
-    grant(range + unit, unit);
+    map_and_grant(range + unit, unit, memory);
     assert_int_equal(read_int(as_int(range + unit), stream), 77);
-    CU_OK(unmap(range + unit, unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, 2 * unit));
+    give_back(range, 2 * unit, range + unit, unit, memory);
 }
 
 /* A range that grows: neighbours are granted and unmapped in one call. */
@@ -194,9 +173,7 @@ TEST(test_access)
     grant(range, unit);
     CU_OK(get_access(&flags, &properties.location, range));
     assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    CU_OK(unmap(range, unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, unit));
+    give_back(range, unit, range, unit, memory);
 }
 
 TEST(test_retain)
@@ -209,9 +186,7 @@ TEST(test_retain)
     CU_OK(release(memory));
     CU_OK(unmap(range, unit));
     CU_OK(map(range, unit, 0, again, 0)); /* the second handle still holds it */
-    CU_OK(unmap(range, unit));
-    CU_OK(release(again));
-    CU_OK(address_free(range, unit));
+    give_back(range, unit, range, unit, again);
 }
 
 TEST(test_bad_arguments)
@@ -219,22 +194,20 @@ TEST(test_bad_arguments)
     CUdeviceptr range = reserved(2 * unit), nothing = 0;
     CUmemGenericAllocationHandle memory = created(unit), none = 0;
     CUmemAccessDesc access = {.location = properties.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CU_EXPECT(address_reserve(&nothing, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(address_reserve(&nothing, unit, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(address_reserve(&nothing, unit + 1, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(address_reserve(&nothing, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE); /* a page of the host's */
-    CU_EXPECT(create(&none, unit + 1, &properties, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(create(&none, 0, &properties, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(map(range + 1, unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);  /* more than the memory has */
-    CU_EXPECT(set_access(range, unit, &access, 1), CUDA_ERROR_INVALID_VALUE); /* not mapped */
+    CU_INVALID(address_reserve(&nothing, 0, 0, 0, 0));
+    CU_INVALID(address_reserve(&nothing, unit, 3, 0, 0));
+    CU_INVALID(address_reserve(&nothing, unit + 1, 0, 0, 0));
+    CU_INVALID(address_reserve(&nothing, 4096, 0, 0, 0)); /* a page of the host's */
+    CU_INVALID(create(&none, unit + 1, &properties, 0));
+    CU_INVALID(create(&none, 0, &properties, 0));
+    CU_INVALID(map(range + 1, unit, 0, memory, 0));
+    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED); /* more than the memory has */
+    CU_INVALID(set_access(range, unit, &access, 1));                         /* not mapped */
     CU_OK(map(range, unit, 0, memory, 0));
-    CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE); /* already is */
-    CU_EXPECT(address_free(range, unit), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_CODE(cudaFree(as_int(range)), cudaErrorInvalidValue);
-    CU_OK(unmap(range, unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, 2 * unit));
+    CU_INVALID(map(range, unit, 0, memory, 0)); /* already is */
+    CU_INVALID(address_free(range, unit));
+    EXPECT_INVALID(cudaFree(as_int(range)));
+    give_back(range, 2 * unit, range, unit, memory);
 }
 
 /* Memory is mapped as a whole. */
@@ -246,13 +219,11 @@ TEST(test_no_part_is_mapped)
     CU_EXPECT(map(range, unit, unit, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
     CU_EXPECT(map(range, 2 * unit, unit, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
     CU_EXPECT(map(range, unit + 1, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CU_EXPECT(map(range, 0, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(map(range, 0, 0, memory, 0));
     CU_OK(map(range + unit, 2 * unit, 0, memory, 0));
     CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE); /* the half of it is taken */
-    CU_OK(unmap(range + unit, 2 * unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, 4 * unit));
+    CU_INVALID(map(range, 2 * unit, 0, memory, 0)); /* the half of it is taken */
+    give_back(range, 4 * unit, range + unit, 2 * unit, memory);
 }
 
 /* What is unmapped may be empty, but cuts no mapping. */
@@ -262,32 +233,25 @@ TEST(test_unmap_of_nothing)
     CUmemGenericAllocationHandle memory = created(2 * unit);
     CU_OK(unmap(range, unit));
     CU_OK(map(range + unit, 2 * unit, 0, memory, 0));
-    CU_EXPECT(unmap(range + unit, unit), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(unmap(range, 2 * unit), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(unmap(range + unit, unit));
+    CU_INVALID(unmap(range, 2 * unit));
     grant(range + unit, 2 * unit);
     OK(cudaMemset(as_int(range + unit), 1, 2 * unit)); /* it is still there */
     assert_int_equal(read_int(as_int(range + unit), stream), 0x01010101);
     CU_OK(unmap(range + unit, 2 * unit));
-    CU_OK(unmap(range + unit, 2 * unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, 4 * unit));
+    give_back(range, 4 * unit, range + unit, 2 * unit, memory);
 }
 
 /* None of it disturbs a capture of this thread. */
 TEST(test_in_a_capture)
 {
-    cudaGraph_t graph = NULL;
     CUdeviceptr range = reserved(unit);
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     CUmemGenericAllocationHandle memory = created(unit);
-    CU_OK(map(range, unit, 0, memory, 0));
-    grant(range, unit);
+    map_and_grant(range, unit, memory);
     OK(gk_add(as_int(range), 1, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphDestroy(graph));
-    CU_OK(unmap(range, unit));
-    CU_OK(release(memory));
-    CU_OK(address_free(range, unit));
+    CAPTURED(graph, stream);
+    give_back(range, unit, range, unit, memory);
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, drop_shared);

@@ -1,42 +1,28 @@
 /* Memory pools and the memory of graphs: what is counted, what is refused, and what a capture makes of a pool. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <hostcuda/hostcuda.h>
-#include <string.h>
-
-#pragma weak hostcuda_fail
 
 enum { BYTES = 1 << 20, MANY = 4096 };
 
-static cudaStream_t stream;
+SHARED_STREAM(stream, cudaStreamNonBlocking);
 static cudaMemPool_t pool;
 
 static struct cudaMemPoolProps props_of(int device)
 {
-    struct cudaMemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = device;
-    return props;
+    return (struct cudaMemPoolProps){.allocType = cudaMemAllocationTypePinned,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = device}};
 }
 
 static int setup(void **state)
 {
-    (void)state;
     const struct cudaMemPoolProps props = props_of(0);
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMemPoolCreate(&pool, &props));
-    return 0;
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     OK(cudaMemPoolDestroy(pool));
-    OK(cudaStreamDestroy(stream));
-    return 0;
+    return drop_shared(state);
 }
 
 static uint64_t pool_number(enum cudaMemPoolAttr attr)
@@ -111,41 +97,39 @@ MEMORY_POOLS_TEST(test_attributes)
         assert_int_equal(on, 0);
     }
     assert_int_equal(pool_number(cudaMemPoolAttrReleaseThreshold), 0);
-    EXPECT_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolSetAttribute(pool, (enum cudaMemPoolAttr)99, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolSetAttribute(NULL, cudaMemPoolAttrReleaseThreshold, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)99, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, NULL), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAttribute(NULL, cudaMemPoolAttrUsedMemHigh, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolTrimTo(NULL, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &number));
+    EXPECT_INVALID(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &number));
+    EXPECT_INVALID(cudaMemPoolSetAttribute(pool, (enum cudaMemPoolAttr)99, &number));
+    EXPECT_INVALID(cudaMemPoolSetAttribute(NULL, cudaMemPoolAttrReleaseThreshold, &number));
+    EXPECT_INVALID(cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)99, &number));
+    EXPECT_INVALID(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, NULL));
+    EXPECT_INVALID(cudaMemPoolGetAttribute(NULL, cudaMemPoolAttrUsedMemHigh, &number));
+    EXPECT_INVALID(cudaMemPoolTrimTo(NULL, 0));
 }
 
 MEMORY_POOLS_TEST(test_pools_refused)
 {
     int devices = 0;
     cudaMemPool_t other = NULL;
-    struct cudaMemPoolProps props = props_of(0);
     OK(cudaGetDeviceCount(&devices));
-    EXPECT_CODE(cudaMemPoolCreate(NULL, &props), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolCreate(&other, NULL), cudaErrorInvalidValue);
-    props.allocType = cudaMemAllocationTypeInvalid;
-    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
-    props = props_of(0);
-    props.location.type = cudaMemLocationTypeInvalid;
-    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
-    props = props_of(devices);
-    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolDestroy(NULL), cudaErrorInvalidValue);
+    struct cudaMemPoolProps wrong[] = {props_of(0), props_of(0), props_of(devices)};
+    EXPECT_INVALID(cudaMemPoolCreate(NULL, wrong));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, NULL));
+    wrong[0].allocType = cudaMemAllocationTypeInvalid;
+    wrong[1].location.type = cudaMemLocationTypeInvalid;
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[0]));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[1]));
+    EXPECT_INVALID(cudaMemPoolCreate(&other, &wrong[2]));
+    EXPECT_INVALID(cudaMemPoolDestroy(NULL));
     OK(cudaDeviceGetDefaultMemPool(&other, 0));
-    EXPECT_CODE(cudaMemPoolDestroy(other), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemPoolDestroy(other));
 }
 
 MEMORY_POOLS_TEST(test_allocations_refused)
 {
     void *memory = NULL;
-    EXPECT_CODE(cudaMallocFromPoolAsync(NULL, BYTES, pool, stream), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMallocFromPoolAsync(&memory, BYTES, NULL, stream), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMallocFromPoolAsync(NULL, BYTES, pool, stream));
+    EXPECT_INVALID(cudaMallocFromPoolAsync(&memory, BYTES, NULL, stream));
     EXPECT_CODE(cudaMallocFromPoolAsync(&memory, SIZE_MAX, pool, stream), cudaErrorMemoryAllocation);
     expect_used(0, 0);
 }
@@ -169,11 +153,11 @@ MEMORY_POOLS_TEST(test_current_pool)
     OK(cudaMallocAsync(&memory, BYTES, stream));
     expect_used(0, BYTES);
     free_and_wait(memory);
-    EXPECT_CODE(cudaDeviceSetMemPool(0, NULL), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaDeviceGetMemPool(NULL, 0), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaDeviceGetMemPool(&current, 1000), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceSetMemPool(0, NULL));
+    EXPECT_INVALID(cudaDeviceGetMemPool(NULL, 0));
+    EXPECT_INVALID(cudaDeviceGetMemPool(&current, 1000));
     EXPECT_CODE(cudaDeviceGetDefaultMemPool(&current, 1000), cudaErrorInvalidDevice);
-    EXPECT_CODE(cudaDeviceGetDefaultMemPool(NULL, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceGetDefaultMemPool(NULL, 0));
 }
 
 /* Its memory stays until it is freed, and the default pool is current again. */
@@ -194,14 +178,16 @@ MEMORY_POOLS_TEST(test_destroyed_pool)
     free_and_wait(memory);
 }
 
+static const struct cudaMemAccessDesc READ_AND_WRITE = {.location = {.type = cudaMemLocationTypeDevice},
+                                                        .flags = cudaMemAccessFlagsProtReadWrite};
+
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
 MEMORY_POOLS_TEST(test_access)
 {
     int devices = 0;
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = READ_AND_WRITE;
     OK(cudaGetDeviceCount(&devices));
     OK(cudaMemPoolGetAccess(&flags, pool, &access.location));
     assert_int_equal(flags, cudaMemAccessFlagsProtReadWrite);
@@ -211,25 +197,21 @@ MEMORY_POOLS_TEST(test_access)
     access.flags = cudaMemAccessFlagsProtReadWrite;
     access.location.id = devices;
     EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidDevice);
-    EXPECT_CODE(cudaMemPoolGetAccess(&flags, pool, &access.location), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemPoolGetAccess(&flags, pool, &access.location));
 }
 
 /* CUDA's own library does not survive these. */
 MEMORY_POOLS_TEST(test_access_refused)
 {
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
-    if (!hostcuda_fail) {
-        print_message("skipped: CUDA crashes where these pointers and locations are wrong\n");
-        skip();
-    }
-    EXPECT_CODE(cudaMemPoolSetAccess(NULL, &access, 1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAccess(NULL, pool, &access.location), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAccess(&flags, NULL, &access.location), cudaErrorInvalidValue);
+    struct cudaMemAccessDesc access = READ_AND_WRITE;
+    skip_unless(hostcuda_fail, "CUDA crashes where these pointers and locations are wrong");
+    EXPECT_INVALID(cudaMemPoolSetAccess(NULL, &access, 1));
+    EXPECT_INVALID(cudaMemPoolGetAccess(NULL, pool, &access.location));
+    EXPECT_INVALID(cudaMemPoolGetAccess(&flags, NULL, &access.location));
     access.location.type = cudaMemLocationTypeInvalid;
-    EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemPoolGetAccess(&flags, pool, &access.location), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemPoolSetAccess(pool, &access, 1));
+    EXPECT_INVALID(cudaMemPoolGetAccess(&flags, pool, &access.location));
 }
 
 /* ---- captures and graphs ----------------------------------------------------------------------------------------- */
@@ -243,22 +225,16 @@ static uint64_t graph_number(enum cudaGraphMemAttributeType attr)
 
 static cudaGraphExec_t capture_allocation(int **memory)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     cudaGraphNode_t nodes[2];
     size_t count = 2;
-    enum cudaGraphNodeType type;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMallocFromPoolAsync((void **)memory, BYTES, pool, stream));
     OK(cudaMemsetAsync(*memory, 3, BYTES, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
+    CAPTURED(graph, stream);
     OK(cudaGraphGetNodes(graph, nodes, &count));
     assert_int_equal(count, 2);
-    OK(cudaGraphNodeGetType(nodes[0], &type));
-    assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphDestroy(graph));
-    return exec;
+    assert_int_equal(type_of(nodes[0]), cudaGraphNodeTypeMemAlloc);
+    return new_exec(graph);
 }
 
 /* An allocation node; its memory is the graph's, not the pool's. */
@@ -291,12 +267,12 @@ MEMORY_POOLS_TEST(test_graph_attributes_refused)
     const enum cudaGraphMemAttributeType high = cudaGraphMemAttrUsedMemHigh, wrong = (enum cudaGraphMemAttributeType)7;
     EXPECT_CODE(cudaDeviceGraphMemTrim(1000), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaDeviceGetGraphMemAttribute(1000, high, &number), cudaErrorInvalidDevice);
-    EXPECT_CODE(cudaDeviceGetGraphMemAttribute(0, wrong, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaDeviceGetGraphMemAttribute(0, high, NULL), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceGetGraphMemAttribute(0, wrong, &number));
+    EXPECT_INVALID(cudaDeviceGetGraphMemAttribute(0, high, NULL));
     EXPECT_CODE(cudaDeviceSetGraphMemAttribute(1000, high, &number), cudaErrorInvalidDevice);
-    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, wrong, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &number), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceSetGraphMemAttribute(0, wrong, &number));
+    EXPECT_INVALID(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &number));
     number = 1;
-    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, high, &number), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &number), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceSetGraphMemAttribute(0, high, &number));
+    EXPECT_INVALID(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &number));
 }

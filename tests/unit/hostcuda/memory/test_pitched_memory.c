@@ -1,38 +1,14 @@
 /* cudaMallocPitch, cudaMalloc3D and cudaMemset3D: shapes, errors, and what a capture makes of them. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
-#include <hostcuda/hostcuda.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
-#pragma weak hostcuda_record
-#pragma weak hostcuda_calls
 
 enum { WIDTH = 100, HEIGHT = 5, DEPTH = 3 };
 
 static const struct cudaExtent EXTENT = {WIDTH, HEIGHT, DEPTH};
-static cudaStream_t stream;
-static PFN_cuMemAllocPitch_v3020 alloc_pitch;
-
-static int setup(void **state)
-{
-    (void)state;
-    driver_entry("cuMemAllocPitch", 3020, &alloc_pitch);
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    return 0;
-}
+SHARED_STREAM(stream, cudaStreamDefault);
+DRIVER_ENTRY(alloc_pitch, cuMemAllocPitch, 3020);
 
 static struct cudaPitchedPtr make_box(int value)
 {
@@ -41,6 +17,13 @@ static struct cudaPitchedPtr make_box(int value)
     OK(cudaMemset(box.ptr, value, box.pitch * HEIGHT * DEPTH));
     return box;
 }
+
+static void free_box(struct cudaPitchedPtr *box)
+{
+    OK(cudaFree(box->ptr));
+}
+
+#define BOX(name, value) OWNED_AS(struct cudaPitchedPtr, name, free_box, make_box(value))
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +40,7 @@ TEST(test_rows)
     OK(cudaMemcpy2D(back, WIDTH, memory, pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToHost));
     assert_memory_equal(back, host, sizeof host);
     OK(cudaMemset2D(memory, pitch, 7, pitch, HEIGHT)); /* the whole pitch is the program's */
-    EXPECT_CODE(cudaMemset2D(memory, pitch, 7, pitch, HEIGHT + 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemset2D(memory, pitch, 7, pitch, HEIGHT + 1));
     OK(cudaFree(memory));
 }
 
@@ -65,9 +48,9 @@ TEST(test_rows_refused)
 {
     void *memory = &memory;
     size_t pitch = 0;
-    EXPECT_CODE(cudaMallocPitch(NULL, &pitch, 1, 1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMallocPitch(&memory, NULL, 1, 1), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMallocPitch(&memory, &pitch, SIZE_MAX, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMallocPitch(NULL, &pitch, 1, 1));
+    EXPECT_INVALID(cudaMallocPitch(&memory, NULL, 1, 1));
+    EXPECT_INVALID(cudaMallocPitch(&memory, &pitch, SIZE_MAX, 1));
     EXPECT_CODE(cudaMallocPitch(&memory, &pitch, 1, SIZE_MAX), cudaErrorMemoryAllocation);
     OK(cudaMallocPitch(&memory, &pitch, 0, 1));
     assert_null(memory);
@@ -86,12 +69,12 @@ TEST(test_rows_of_the_driver)
     assert_true(pitch >= WIDTH && pitch % 256 == 0);
     OK(cudaFree((void *)(uintptr_t)memory));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CU_EXPECT(alloc_pitch(&memory, &pitch, 1, 1, wrong[i]), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(alloc_pitch(&memory, &pitch, 0, 1, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(alloc_pitch(&memory, &pitch, 1, 0, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(alloc_pitch(NULL, &pitch, 1, 1, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(alloc_pitch(&memory, NULL, 1, 1, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(alloc_pitch(&memory, &pitch, SIZE_MAX, 1, 4), CUDA_ERROR_INVALID_VALUE);
+        CU_INVALID(alloc_pitch(&memory, &pitch, 1, 1, wrong[i]));
+    CU_INVALID(alloc_pitch(&memory, &pitch, 0, 1, 4));
+    CU_INVALID(alloc_pitch(&memory, &pitch, 1, 0, 4));
+    CU_INVALID(alloc_pitch(NULL, &pitch, 1, 1, 4));
+    CU_INVALID(alloc_pitch(&memory, NULL, 1, 1, 4));
+    CU_INVALID(alloc_pitch(&memory, &pitch, SIZE_MAX, 1, 4));
     CU_EXPECT(alloc_pitch(&memory, &pitch, 1, SIZE_MAX, 4), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -99,21 +82,20 @@ TEST(test_rows_of_the_driver)
 
 TEST(test_boxes)
 {
-    struct cudaPitchedPtr box = make_box(0);
+    BOX(box, 0);
     assert_true(box.pitch >= WIDTH && box.pitch % 256 == 0);
     assert_int_equal(box.xsize, WIDTH);
     assert_int_equal(box.ysize, HEIGHT);
-    OK(cudaFree(box.ptr));
 }
 
 TEST(test_boxes_refused)
 {
     struct cudaPitchedPtr box = {&box, 0, 0, 0};
-    EXPECT_CODE(cudaMalloc3D(NULL, EXTENT), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, 1, 1})), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMalloc3D(NULL, EXTENT));
+    EXPECT_INVALID(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, 1, 1})));
     EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){1, SIZE_MAX, 1})), cudaErrorMemoryAllocation);
     EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){1, 1, SIZE_MAX})), cudaErrorMemoryAllocation);
-    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, SIZE_MAX, SIZE_MAX})), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, SIZE_MAX, SIZE_MAX})));
     OK(cudaMalloc3D(&box, ((struct cudaExtent){0, 1, 1})));
     assert_null(box.ptr);
     OK(cudaFree(box.ptr));
@@ -143,13 +125,12 @@ TEST(test_fills)
         {WIDTH, HEIGHT, DEPTH}, {WIDTH, HEIGHT, 2}, {33, 2, DEPTH}, {1, 1, 1}, {WIDTH, HEIGHT, 1},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
-        struct cudaPitchedPtr box = make_box(1);
+        BOX(box, 1);
         OK(cudaMemset3D(box, 0x102, extents[i]));
         assert_true(has_box(&box, extents[i], 2, 1));
         OK(cudaMemset3DAsync(box, 3, extents[i], stream));
         OK(cudaStreamSynchronize(stream));
         assert_true(has_box(&box, extents[i], 3, 1));
-        OK(cudaFree(box.ptr));
     }
 }
 
@@ -161,7 +142,8 @@ static void expect_fill(struct cudaPitchedPtr box, struct cudaExtent extent, cud
 
 TEST(test_fills_refused)
 {
-    struct cudaPitchedPtr box = make_box(1), other = box;
+    BOX(box, 1);
+    struct cudaPitchedPtr other = box;
     char *host = malloc(box.pitch * HEIGHT * DEPTH);
     expect_fill(box, (struct cudaExtent){SIZE_MAX, HEIGHT, DEPTH}, cudaErrorInvalidValue);
     expect_fill(box, (struct cudaExtent){WIDTH, SIZE_MAX, DEPTH}, cudaErrorInvalidValue);
@@ -180,7 +162,6 @@ TEST(test_fills_refused)
     expect_fill(other, EXTENT, cudaErrorInvalidValue);
     expect_fill(box, (struct cudaExtent){WIDTH, 0, DEPTH}, cudaSuccess);
     free(host);
-    OK(cudaFree(box.ptr));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
@@ -191,33 +172,30 @@ static void expect_copy(const struct cudaMemcpy3DParms *copy, cudaError_t code)
     EXPECT_CODE(cudaMemcpy3DAsync(copy, stream), code);
 }
 
+/* The good copy, but for one member. */
+#define EXPECT_COPY(member, value, code)                                                                               \
+    do {                                                                                                               \
+        struct cudaMemcpy3DParms copy = good;                                                                          \
+        copy.member = value;                                                                                           \
+        expect_copy(&copy, code);                                                                                      \
+    } while (0)
+
 TEST(test_copies_refused)
 {
     const size_t too_much = (size_t)0x7fffffff + 1;
-    struct cudaPitchedPtr from = make_box(1), to = make_box(2);
+    BOX(from, 1);
+    BOX(to, 2);
     const struct cudaMemcpy3DParms good = {
         .srcPtr = from, .dstPtr = to, .extent = EXTENT, .kind = cudaMemcpyDeviceToDevice};
-    struct cudaMemcpy3DParms copy = good;
-    expect_copy(&copy, cudaSuccess);
-    copy.srcPos.x = from.pitch - WIDTH + 1; /* the row would reach into the next */
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.dstPos.x = to.pitch - WIDTH + 1;
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.dstPos.y = 1;
-    expect_copy(&copy, cudaErrorInvalidValue);
-    copy = good;
-    copy.srcPtr.pitch = WIDTH - 1;
-    expect_copy(&copy, cudaErrorInvalidPitchValue);
+    expect_copy(&good, cudaSuccess);
+    EXPECT_COPY(srcPos.x, from.pitch - WIDTH + 1, cudaErrorInvalidValue); /* the row would reach into the next */
+    EXPECT_COPY(dstPos.x, to.pitch - WIDTH + 1, cudaErrorInvalidValue);
+    EXPECT_COPY(dstPos.y, 1, cudaErrorInvalidValue);
+    EXPECT_COPY(srcPtr.pitch, WIDTH - 1, cudaErrorInvalidPitchValue);
     OK(cudaStreamSynchronize(stream));
     assert_true(has_box(&to, EXTENT, 1, 2));
-    EXPECT_CODE(cudaMemcpy2D(to.ptr, to.pitch, from.ptr, too_much, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice),
-                cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemcpy2D(to.ptr, too_much, from.ptr, from.pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice),
-                cudaErrorInvalidValue);
-    OK(cudaFree(from.ptr));
-    OK(cudaFree(to.ptr));
+    EXPECT_INVALID(cudaMemcpy2D(to.ptr, to.pitch, from.ptr, too_much, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
+    EXPECT_INVALID(cudaMemcpy2D(to.ptr, too_much, from.ptr, from.pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
@@ -228,18 +206,15 @@ TEST(test_faults)
     struct cudaPitchedPtr box = {NULL, 0, 0, 0};
     void *memory = NULL;
     size_t pitch = 0;
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
+    skip_unless(hostcuda_fail, "calls fail on request on the host device only");
     assert_int_equal(hostcuda_fail("cudaMallocPitch@1=2,cudaMalloc3D@1=2,cudaMemset3D@1=1,cudaMemset3DAsync@2=1"), 0);
     hostcuda_record(1);
     EXPECT_CODE(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT), cudaErrorMemoryAllocation);
     EXPECT_CODE(cudaMalloc3D(&box, EXTENT), cudaErrorMemoryAllocation);
     OK(cudaMalloc3D(&box, EXTENT));
-    EXPECT_CODE(cudaMemset3D(box, 1, EXTENT), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemset3D(box, 1, EXTENT));
     OK(cudaMemset3DAsync(box, 1, EXTENT, stream));
-    EXPECT_CODE(cudaMemset3DAsync(box, 1, EXTENT, stream), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemset3DAsync(box, 1, EXTENT, stream));
     OK(cudaMemset3D(box, 1, EXTENT));
     assert_int_equal(hostcuda_calls("cudaMemset3D"), 2);
     assert_int_equal(hostcuda_calls("cudaMemset3DAsync"), 2);
@@ -260,8 +235,8 @@ TEST(test_managed_memory)
     OK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0));
     EXPECT_CODE(cudaMallocManaged((void **)&memory, sizeof *memory, cudaMemAttachGlobal),
                 managed ? cudaSuccess : cudaErrorNotSupported);
-    EXPECT_CODE(cudaMallocManaged(NULL, sizeof *memory, cudaMemAttachGlobal), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMallocManaged((void **)&memory, sizeof *memory, 0), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMallocManaged(NULL, sizeof *memory, cudaMemAttachGlobal));
+    EXPECT_INVALID(cudaMallocManaged((void **)&memory, sizeof *memory, 0));
     if (managed)
         OK(cudaFree(memory));
 }
@@ -280,45 +255,35 @@ TEST(test_allocations_in_a_capture)
     void *memory = NULL;
     size_t pitch = 0;
     struct cudaPitchedPtr box;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     EXPECT_CODE(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT), cudaErrorStreamCaptureUnsupported);
     expect_no_graph();
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     EXPECT_CODE(cudaMalloc3D(&box, EXTENT), cudaErrorStreamCaptureUnsupported);
     expect_no_graph();
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     OK(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT));
-    cudaGraph_t graph = NULL;
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphDestroy(graph));
+    CAPTURED(graph, stream);
     OK(cudaFree(memory));
 }
 
 TEST(test_fills_in_a_capture)
 {
-    struct cudaPitchedPtr box = make_box(1);
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
+    BOX(box, 1);
     cudaGraphNode_t nodes[8];
     size_t count = 8;
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemset3DAsync(box, 5, EXTENT, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
+    CAPTURED(graph, stream);
     OK(cudaGraphGetNodes(graph, nodes, &count));
     assert_true(count >= 1);
-    for (size_t i = 0; i < count; i++) {
-        enum cudaGraphNodeType type;
-        OK(cudaGraphNodeGetType(nodes[i], &type));
-        assert_int_equal(type, cudaGraphNodeTypeMemset);
-    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(type_of(nodes[i]), cudaGraphNodeTypeMemset);
     assert_true(has_box(&box, EXTENT, 1, 1)); /* not yet */
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EXEC_OF(exec, graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaStreamSynchronize(stream));
     assert_true(has_box(&box, EXTENT, 5, 1));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaFree(box.ptr));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

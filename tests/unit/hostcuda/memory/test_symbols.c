@@ -1,5 +1,4 @@
 /* Variables of kernels: copied to and from by their symbol, at once, on streams, in captures and by nodes of graphs. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #include <string.h>
@@ -9,24 +8,8 @@
 enum { TABLE_BYTES = SK_COUNT * sizeof(int) };
 
 static const int VALUES[SK_COUNT] = {1, 2, 3, 4, 5, 6};
-static cudaStream_t stream;
-static int *out;
-
-static int setup(void **state)
-{
-    (void)state;
-    out = device_memory(TABLE_BYTES);
-    OK(cudaStreamCreate(&stream));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    OK(cudaStreamDestroy(stream));
-    OK(cudaFree(out));
-    return 0;
-}
+SHARED_STREAM(stream, cudaStreamDefault);
+SHARED_MEMORY(int, out, SK_COUNT);
 
 static void set_scalar(int value)
 {
@@ -113,32 +96,20 @@ struct call {
 };
 static cudaGraph_t graph;
 
-static cudaError_t copy_to(const struct call *c)
-{
-    return cudaMemcpyToSymbol(c->symbol, c->other, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_to_async(const struct call *c)
-{
-    return cudaMemcpyToSymbolAsync(c->symbol, c->other, c->count, c->offset, c->kind, stream);
-}
-static cudaError_t add_to(const struct call *c)
-{
-    cudaGraphNode_t node = NULL;
-    return cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, c->symbol, c->other, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_from(const struct call *c)
-{
-    return cudaMemcpyFromSymbol(c->other, c->symbol, c->count, c->offset, c->kind);
-}
-static cudaError_t copy_from_async(const struct call *c)
-{
-    return cudaMemcpyFromSymbolAsync(c->other, c->symbol, c->count, c->offset, c->kind, stream);
-}
-static cudaError_t add_from(const struct call *c)
-{
-    cudaGraphNode_t node = NULL;
-    return cudaGraphAddMemcpyNodeFromSymbol(&node, graph, NULL, 0, c->other, c->symbol, c->count, c->offset, c->kind);
-}
+static cudaGraphNode_t node;
+
+#define CALL(name, expression)                                                                                         \
+    static cudaError_t name(const struct call *c)                                                                      \
+    {                                                                                                                  \
+        return expression;                                                                                             \
+    }
+CALL(copy_to, cudaMemcpyToSymbol(c->symbol, c->other, c->count, c->offset, c->kind))
+CALL(copy_to_async, cudaMemcpyToSymbolAsync(c->symbol, c->other, c->count, c->offset, c->kind, stream))
+CALL(add_to, cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, c->symbol, c->other, c->count, c->offset, c->kind))
+CALL(copy_from, cudaMemcpyFromSymbol(c->other, c->symbol, c->count, c->offset, c->kind))
+CALL(copy_from_async, cudaMemcpyFromSymbolAsync(c->other, c->symbol, c->count, c->offset, c->kind, stream))
+CALL(add_from,
+     cudaGraphAddMemcpyNodeFromSymbol(&node, graph, NULL, 0, c->other, c->symbol, c->count, c->offset, c->kind))
 
 static void expect_refusals(cudaError_t (*copy)(const struct call *call), enum cudaMemcpyKind wrong_way)
 {
@@ -146,9 +117,9 @@ static void expect_refusals(cudaError_t (*copy)(const struct call *call), enum c
     const enum cudaMemcpyKind any = cudaMemcpyDefault;
     EXPECT_CODE(copy(&(struct call){NULL, &host, sizeof host, 0, any}), cudaErrorInvalidSymbol);
     EXPECT_CODE(copy(&(struct call){stray, &host, sizeof host, 0, any}), cudaErrorInvalidSymbol);
-    EXPECT_CODE(copy(&(struct call){sk_scalar(), NULL, sizeof host, 0, any}), cudaErrorInvalidValue);
-    EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host + 1, 0, any}), cudaErrorInvalidValue);
-    EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host, 1, any}), cudaErrorInvalidValue);
+    EXPECT_INVALID(copy(&(struct call){sk_scalar(), NULL, sizeof host, 0, any}));
+    EXPECT_INVALID(copy(&(struct call){sk_scalar(), &host, sizeof host + 1, 0, any}));
+    EXPECT_INVALID(copy(&(struct call){sk_scalar(), &host, sizeof host, 1, any}));
     EXPECT_CODE(copy(&(struct call){sk_scalar(), &host, sizeof host, 0, wrong_way}), cudaErrorInvalidMemcpyDirection);
 }
 
@@ -162,19 +133,12 @@ TEST(test_refusals)
     expect_refusals(copy_from, cudaMemcpyHostToDevice);
     expect_refusals(copy_from_async, cudaMemcpyHostToDevice);
     expect_refusals(add_from, cudaMemcpyHostToDevice);
-    EXPECT_CODE(add_to(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}), cudaErrorInvalidValue);
-    EXPECT_CODE(add_from(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}), cudaErrorInvalidValue);
+    EXPECT_INVALID(add_to(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}));
+    EXPECT_INVALID(add_from(&(struct call){sk_scalar(), &host, 0, 0, cudaMemcpyDefault}));
     OK(cudaGraphDestroy(graph));
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
-
-static cudaGraphExec_t instantiate(cudaGraph_t made)
-{
-    cudaGraphExec_t exec = NULL;
-    OK(cudaGraphInstantiate(&exec, made, 0));
-    return exec;
-}
 
 /* The node reads the host's variable at each launch. */
 TEST(test_capture)
@@ -182,65 +146,54 @@ TEST(test_capture)
     int *factor = NULL;
     OK(cudaMallocHost((void **)&factor, sizeof *factor));
     OK(cudaMemcpyToSymbol(sk_table(), VALUES, sizeof VALUES, 0, cudaMemcpyHostToDevice));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemcpyToSymbolAsync(sk_scalar(), factor, sizeof *factor, 0, cudaMemcpyHostToDevice, stream));
     OK(sk_scale(out, stream));
     OK(cudaMemcpyFromSymbolAsync(factor, sk_scalar(), sizeof *factor, 0, cudaMemcpyDeviceToHost, stream));
-    OK(cudaStreamEndCapture(stream, &graph));
-    cudaGraphExec_t exec = instantiate(graph);
+    CAPTURED(captured, stream);
+    EXEC_OF(exec, captured);
     *factor = 3;
     for (int i = 3; i < 6; i++) {
         OK(cudaGraphLaunch(exec, stream));
         expect_out(i);
         assert_int_equal(*factor, i + 1);
     }
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
     OK(cudaFreeHost(factor));
+}
+
+static void launch(cudaGraphExec_t exec)
+{
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
 }
 
 TEST(test_nodes)
 {
     static int values[2] = {21, 22}, back[2];
+    const enum cudaMemcpyKind up = cudaMemcpyHostToDevice, down = cudaMemcpyDeviceToHost;
+    const size_t one = sizeof(int);
     cudaGraphNode_t in = NULL, from = NULL;
-    enum cudaGraphNodeType type;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphAddMemcpyNodeToSymbol(&in, graph, NULL, 0, sk_scalar(), &values[0], sizeof(int), 0,
-                                      cudaMemcpyHostToDevice));
-    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &in, 1, &back[0], sk_scalar(), sizeof(int), 0,
-                                        cudaMemcpyDeviceToHost));
-    OK(cudaGraphNodeGetType(in, &type));
-    assert_int_equal(type, cudaGraphNodeTypeMemcpy);
-    cudaGraphExec_t exec = instantiate(graph);
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    NEW_GRAPH(made);
+    OK(cudaGraphAddMemcpyNodeToSymbol(&in, made, NULL, 0, sk_scalar(), &values[0], one, 0, up));
+    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, made, &in, 1, &back[0], sk_scalar(), one, 0, down));
+    assert_int_equal(type_of(in), cudaGraphNodeTypeMemcpy);
+    EXEC_OF(exec, made);
+    launch(exec);
     assert_int_equal(back[0], 21);
 
-    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, in, sk_scalar(), &values[1], sizeof(int), 0,
-                                                cudaMemcpyHostToDevice));
-    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, &back[1], sk_scalar(), sizeof(int), 0,
-                                                  cudaMemcpyDeviceToHost));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, in, sk_scalar(), &values[1], one, 0, up));
+    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, &back[1], sk_scalar(), one, 0, down));
+    launch(exec);
     assert_int_equal(back[1], 22);
-    OK(cudaGraphExecDestroy(exec));
 
-    OK(cudaGraphMemcpyNodeSetParamsToSymbol(in, sk_table(), values, sizeof values, sizeof(int),
-                                            cudaMemcpyHostToDevice));
-    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, sizeof(int),
-                                              cudaMemcpyDeviceToHost));
-    exec = instantiate(graph);
+    OK(cudaGraphMemcpyNodeSetParamsToSymbol(in, sk_table(), values, sizeof values, one, up));
+    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, back, sk_table(), sizeof back, one, down));
+    EXEC_OF(again, made);
     memset(back, 0, sizeof back);
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    launch(again);
     assert_memory_equal(back, values, sizeof back);
-    EXPECT_CODE(cudaGraphMemcpyNodeSetParamsToSymbol(NULL, sk_scalar(), values, sizeof(int), 0, cudaMemcpyHostToDevice),
-                cudaErrorInvalidValue);
-    EXPECT_CODE(
-        cudaGraphExecMemcpyNodeSetParamsToSymbol(NULL, in, sk_scalar(), values, sizeof(int), 0, cudaMemcpyHostToDevice),
-        cudaErrorInvalidValue);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    EXPECT_INVALID(cudaGraphMemcpyNodeSetParamsToSymbol(NULL, sk_scalar(), values, one, 0, up));
+    EXPECT_INVALID(cudaGraphExecMemcpyNodeSetParamsToSymbol(NULL, in, sk_scalar(), values, one, 0, up));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(make_shared, drop_shared);

@@ -1,6 +1,5 @@
 /* The runtime's functions as a program calls them that is compiled with CUDA 12's headers alone: without the edges'
  * data. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 #if CUDART_VERSION < 13000
@@ -19,10 +18,9 @@
 TEST(test_edges)
 {
     struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
-    cudaGraph_t graph = NULL;
     cudaGraphNode_t first = NULL, second = NULL, from = NULL, to = NULL, found = NULL;
     size_t count = 1;
-    OK(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     OK(cudaGraphAddNode(&first, graph, NULL, 0, &empty));
     OK(cudaGraphAddNode(&second, graph, &first, 1, &empty));
     OK(cudaGraphGetEdges(graph, &from, &to, &count));
@@ -39,20 +37,19 @@ TEST(test_edges)
     OK(cudaGraphAddDependencies(graph, &second, &first, 1));
     OK(cudaGraphNodeGetDependencies(first, NULL, &count));
     assert_int_equal(count, 1);
-    OK(cudaGraphDestroy(graph));
 }
 
 TEST(test_captures)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
-    cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL, ended = NULL;
+    OWNED_STREAM(stream);
+    cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
     const cudaGraphNode_t *after = NULL;
     size_t count = 7;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
     assert_int_equal(status, cudaStreamCaptureStatusActive);
     assert_int_equal(count, 0);
@@ -61,15 +58,14 @@ TEST(test_captures)
     OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &after, &count));
     assert_int_equal(count, 1);
     assert_ptr_equal(after[0], node);
-    OK(cudaStreamEndCapture(stream, &ended));
-    OK(cudaGraphDestroy(ended));
-    OK(cudaStreamDestroy(stream));
+    CAPTURED(ended, stream);
 }
 
 TEST(test_others)
 {
     struct cudaDeviceProp properties;
-    cudaEvent_t start = NULL, end = NULL;
+    OWNED_EVENT(start);
+    OWNED_EVENT(end);
     float ms = -1;
     int version = 0;
     OK(cudaEventCreate(&start));
@@ -79,8 +75,6 @@ TEST(test_others)
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&ms, start, end));
     assert_true(ms >= 0);
-    OK(cudaEventDestroy(start));
-    OK(cudaEventDestroy(end));
     OK(cudaGetDeviceProperties(&properties, 0));
     assert_true(properties.clockRate > 0 && properties.memoryClockRate > 0);
     OK(cudaRuntimeGetVersion(&version));

@@ -1,34 +1,18 @@
 /* cudaDeviceReset and the flags of a device, by the runtime and by the driver's primary context. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
-#include <hostcuda/hostcuda.h>
-
-#pragma weak hostcuda_fail
-
-static PFN_cuDevicePrimaryCtxGetState_v7000 get_state;
-static PFN_cuDevicePrimaryCtxSetFlags_v11000 set_flags;
-static PFN_cuDevicePrimaryCtxReset_v11000 reset_context;
-
-static int setup(void **state)
-{
-    (void)state;
-    driver_entry("cuDevicePrimaryCtxGetState", 7000, &get_state);
-    driver_entry("cuDevicePrimaryCtxSetFlags", 11000, &set_flags);
-    driver_entry("cuDevicePrimaryCtxReset", 11000, &reset_context);
-    return 0;
-}
+DRIVER_ENTRY(get_state, cuDevicePrimaryCtxGetState, 7000);
+DRIVER_ENTRY(set_flags, cuDevicePrimaryCtxSetFlags, 11000);
+DRIVER_ENTRY(reset_context, cuDevicePrimaryCtxReset, 11000);
 
 TEST(test_reset)
 {
-    int *before = device_memory(64), *after = NULL;
+    int *before = device_memory(64);
     OK(cudaDeviceReset());
-    EXPECT_CODE(cudaFree(before), cudaErrorInvalidValue);
-    after = device_memory(64);
+    EXPECT_INVALID(cudaFree(before));
+    DEVICE_MEMORY(int, after, 16);
     OK(cudaMemset(after, 1, 64));
     assert_int_equal(read_int(after, NULL), 0x01010101);
-    OK(cudaFree(after));
 }
 
 /* That of cudaMalloc is free again; what a stream allocated is not (measured), since its pool holds it. */
@@ -62,8 +46,8 @@ TEST(test_flags)
         assert_int_equal(flags & cudaDeviceScheduleMask, good[i] & cudaDeviceScheduleMask);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        EXPECT_CODE(cudaSetDeviceFlags(bad[i]), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGetDeviceFlags(NULL), cudaErrorInvalidValue);
+        EXPECT_INVALID(cudaSetDeviceFlags(bad[i]));
+    EXPECT_INVALID(cudaGetDeviceFlags(NULL));
     OK(cudaDeviceReset());
     OK(cudaGetDeviceFlags(&flags));
     /* what the other flags are until the device is used again is not told */
@@ -80,12 +64,12 @@ TEST(test_primary_context)
     CU_OK(set_flags(0, CU_CTX_SCHED_YIELD));
     CU_OK(get_state(0, &flags, &active));
     assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_YIELD);
-    CU_EXPECT(set_flags(0, 0xffff), CUDA_ERROR_INVALID_VALUE);
+    CU_INVALID(set_flags(0, 0xffff));
     CU_EXPECT(set_flags(1000, 0), CUDA_ERROR_INVALID_DEVICE);
     CU_OK(reset_context(0));
-    EXPECT_CODE(cudaFree(memory), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaFree(memory));
     CU_EXPECT(reset_context(1000), CUDA_ERROR_INVALID_DEVICE);
     CU_EXPECT(get_state(1000, &flags, &active), CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_GROUP(setup, NULL);
+TEST_GROUP(make_shared, drop_shared);

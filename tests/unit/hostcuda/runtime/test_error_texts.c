@@ -1,5 +1,4 @@
 /* What cudaGetErrorString says, word for word: programs print it, and logs are searched for it. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
 static const struct {

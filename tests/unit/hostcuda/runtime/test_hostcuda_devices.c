@@ -1,23 +1,10 @@
 /* Several host devices in one process, each case in a process of its own: the number is read once. Host device only. */
 #include "tests/support/test.h"
-#include <stdint.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/support/child.h"
 
 #include "tests/support/kernels/hostcuda_kernels.h"
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_DEVICES");
-
-/* The line of the first broken expectation, as an exit status. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            return __LINE__ % 250 + 1;                                                                                 \
-    } while (0)
 
 static int three_devices(void)
 {
@@ -80,37 +67,26 @@ static int refused(void)
     return 0;
 }
 
-static void in_process(const char *devices, int (*run)(void))
-{
-    int status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(setenv("HOSTCUDA_DEVICES", devices, 1) ? 255 : run());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
+#define EXPECT_PROGRAM(...) expect_child("HOSTCUDA_DEVICES", &(const struct child){__VA_ARGS__})
 
 TEST(test_three_devices)
 {
-    in_process("3", three_devices);
+    EXPECT_PROGRAM("3", three_devices, 0, NULL);
 }
 
 TEST(test_failure)
 {
-    in_process("2", failure_stays_on_its_device);
+    EXPECT_PROGRAM("2", failure_stays_on_its_device, 0, "called __trap");
 }
 
 TEST(test_free_of_another_device)
 {
-    in_process("2", free_waits_for_the_memory);
+    EXPECT_PROGRAM("2", free_waits_for_the_memory, 0, NULL);
 }
 
 TEST(test_bad_values)
 {
     static const char *const values[] = {"0", "-1", "two", "3x", "65", "99999999999999999999"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        in_process(values[i], refused);
+        EXPECT_PROGRAM(values[i], refused, 0, "HOSTCUDA_DEVICES");
 }

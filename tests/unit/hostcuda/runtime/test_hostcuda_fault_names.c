@@ -1,9 +1,6 @@
 /* HOSTCUDA_FAIL for the driver's functions and NCCL's, by the names and codes that programs write. Host device only. */
-#include "tests/support/test.h"
-#include <stdint.h>
-#include <cudaTypedefs.h>
-#include <cuda_runtime_api.h>
-#include <hostcuda/hostcuda.h>
+#include "tests/support/cuda_support.h"
+
 #ifdef BG_NCCL
 #define TEST_NCCL 1
 #include <nccl.h>
@@ -13,13 +10,8 @@
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_FAIL");
 
-#define STEP(call)         assert_int_equal(call, cudaSuccess)
+#define FAILING(faults)    assert_int_equal(hostcuda_fail(faults), 0)
 #define FAILS(call, error) assert_int_equal(call, error)
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
-#pragma weak hostcuda_record
-#pragma weak hostcuda_call
-#pragma weak hostcuda_calls
 
 static int no_faults(void **state)
 {
@@ -29,50 +21,37 @@ static int no_faults(void **state)
     return 0;
 }
 
-static void *entry(const char *name)
-{
-    void *function = NULL;
-    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    STEP(cudaGetDriverEntryPointByVersion(name, &function, 13000, cudaEnableDefault, &status));
-    assert_non_null(function);
-    return function;
-}
-
 #define HOSTCUDA_FAULT_NAMES_TEST(name) TEST_F(name, NULL, no_faults, void *state)
 
 /* cuda.h calls it cuMemGetAddressRange_v2, no program does. */
 HOSTCUDA_FAULT_NAMES_TEST(test_driver)
 {
-    char *memory = NULL;
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    void *found = entry("cuMemGetAddressRange");
     PFN_cuMemGetAddressRange_v3020 range = NULL;
-    memcpy(&range, &found, sizeof range);
-    STEP(cudaMalloc((void **)&memory, 64));
+    driver_entry("cuMemGetAddressRange", 13000, cudaEnableDefault, &range);
+    DEVICE_MEMORY(char, memory, 64);
     hostcuda_record(1);
-    assert_int_equal(hostcuda_fail("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
-                                   "cuMemGetAddressRange@3=cudaErrorUnknown"),
-                     0);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_OUT_OF_MEMORY);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_NOT_SUPPORTED);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_UNKNOWN);
-    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_SUCCESS);
+    FAILING("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
+            "cuMemGetAddressRange@3=cudaErrorUnknown");
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_OUT_OF_MEMORY);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_ERROR_UNKNOWN);
+    FAILS(range(&base, &bytes, address_of(memory)), CUDA_SUCCESS);
     assert_int_equal(hostcuda_faults(), 3);
     assert_string_equal(hostcuda_call(0), "cuMemGetAddressRange");
     assert_int_equal(hostcuda_calls("cuMemGetAddressRange"), 4);
-    STEP(cudaGetLastError()); /* the driver's errors are its own */
+    OK(cudaGetLastError()); /* the driver's errors are its own */
     assert_int_equal(bytes, 64);
-    STEP(cudaFree(memory));
 }
 
 HOSTCUDA_FAULT_NAMES_TEST(test_entry_point)
 {
     void *function = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
-    assert_int_equal(hostcuda_fail("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND"), 0);
+    FAILING("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND");
     FAILS(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status), cudaErrorSymbolNotFound);
-    STEP(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
+    OK(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
     FAILS(cudaGetLastError(), cudaErrorSymbolNotFound);
     assert_int_equal(hostcuda_fail("cuDriverGetVersion@1=1"), -1);
     assert_int_equal(hostcuda_fail("cudaMalloc@1=CUDA_SUCCESS"), -1);
@@ -84,13 +63,12 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
 {
     ncclUniqueId id;
     ncclComm_t comm = NULL;
-    int *x = NULL, host = 5;
-    STEP(cudaMalloc((void **)&x, 2 * sizeof *x));
-    STEP(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
+    int host = 5;
+    DEVICE_MEMORY(int, x, 2);
+    OK(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
     hostcuda_record(1);
-    assert_int_equal(hostcuda_fail("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
-                                   "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6"),
-                     0);
+    FAILING("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
+            "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6");
     FAILS(ncclGetUniqueId(&id), ncclSystemError);
     assert_non_null(strstr(ncclGetLastError(NULL), "ncclGetUniqueId fails as HOSTCUDA_FAIL asks"));
     FAILS(ncclGetUniqueId(&id), ncclSuccess);
@@ -105,20 +83,15 @@ HOSTCUDA_FAULT_NAMES_TEST(test_nccl)
     assert_int_equal(hostcuda_faults(), 5);
     assert_int_equal(hostcuda_calls("ncclAllReduce"), 2);
     assert_int_equal(hostcuda_calls(NULL), 8);
-    STEP(cudaGetLastError()); /* NCCL's errors are its own */
-    STEP(cudaMemcpyAsync(&host, x + 1, sizeof host, cudaMemcpyDeviceToHost, cudaStreamPerThread));
-    STEP(cudaStreamSynchronize(cudaStreamPerThread));
-    assert_int_equal(host, 5);
+    OK(cudaGetLastError()); /* NCCL's errors are its own */
+    assert_int_equal(read_int(x + 1, cudaStreamPerThread), 5);
     FAILS(ncclCommDestroy(comm), ncclSuccess);
-    STEP(cudaFree(x));
     assert_int_equal(hostcuda_fail("ncclAllReduce@1=cudaErrorUnknown"), -1);
     assert_int_equal(hostcuda_fail("ncclGroupStart@1=1"), -1);
 }
 #else
-static void test_nccl(void **state)
+TEST(test_nccl)
 {
-    (void)state;
-    print_message("skipped: nccl.h is missing\n");
-    skip();
+    skip_unless(false, "nccl.h is missing");
 }
 #endif

@@ -1,16 +1,9 @@
 /* Two devices and each other's memory: access that is enabled, and copies between them. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <cudaTypedefs.h>
-#include <hostcuda/hostcuda.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
-
-#pragma weak hostcuda_seed
 
 enum { BYTES = 4096 };
 
@@ -57,11 +50,8 @@ static void need_peers(void)
     int possible = 0;
     if (devices >= 2)
         OK(cudaDeviceCanAccessPeer(&possible, 0, 1));
-    if (!possible) {
-        print_message("skipped: needs two devices that can access each other's memory, and there %s %d\n",
-                      devices == 1 ? "is" : "are", devices);
-        skip();
-    }
+    skip_unless(possible, "needs two devices that can access each other's memory, and there %s %d",
+                devices == 1 ? "is" : "are", devices);
 }
 
 static void expect_bytes(const void *memory, unsigned char value)
@@ -84,7 +74,7 @@ TEST(test_questions)
     EXPECT_CODE(cudaDeviceCanAccessPeer(&answer, 0, -1), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaDeviceCanAccessPeer(&answer, 0, devices), cudaErrorInvalidDevice);
     need_peers();
-    EXPECT_CODE(cudaDeviceCanAccessPeer(NULL, 0, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceCanAccessPeer(NULL, 0, 1));
     OK(cudaDeviceGetP2PAttribute(&answer, cudaDevP2PAttrAccessSupported, 0, 1));
     assert_int_equal(answer, 1);
 }
@@ -97,7 +87,7 @@ TEST(test_access)
     EXPECT_CODE(cudaDeviceDisablePeerAccess(devices), cudaErrorInvalidDevice);
     need_peers();
     EXPECT_CODE(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
-    EXPECT_CODE(cudaDeviceEnablePeerAccess(1, 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaDeviceEnablePeerAccess(1, 1));
     OK(cudaDeviceEnablePeerAccess(1, 0));
     EXPECT_CODE(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
     OK(cudaDeviceDisablePeerAccess(1));
@@ -114,9 +104,9 @@ TEST(test_copies)
     OK(cudaMemcpyPeerAsync(here + BYTES / 2, 0, there, 1, BYTES / 2, stream));
     OK(cudaStreamSynchronize(stream));
     expect_bytes(here, 2);
-    EXPECT_CODE(cudaMemcpyPeer(NULL, 0, there, 1, BYTES), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemcpyPeer(here, 0, NULL, 1, BYTES), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaMemcpyPeer(here, 0, there, 1, BYTES + 1), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaMemcpyPeer(NULL, 0, there, 1, BYTES));
+    EXPECT_INVALID(cudaMemcpyPeer(here, 0, NULL, 1, BYTES));
+    EXPECT_INVALID(cudaMemcpyPeer(here, 0, there, 1, BYTES + 1));
     EXPECT_CODE(cudaMemcpyPeer(here, devices, there, 1, BYTES), cudaErrorInvalidDevice);
     EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, devices, BYTES, stream), cudaErrorInvalidDevice);
 }
@@ -150,7 +140,8 @@ TEST(test_order)
     need_peers();
     unsigned char *copy = memory_of(0);
     for (unsigned seed = 0; seed < (hostcuda_seed ? SEEDS : 2); seed++) {
-        cudaStream_t source = NULL, target = NULL;
+        OWNED_STREAM(source);
+        OWNED_STREAM(target);
         if (hostcuda_seed)
             hostcuda_seed(seed);
         OK(cudaSetDevice(1));
@@ -160,8 +151,6 @@ TEST(test_order)
         check_order(source, target, copy, 3, true);
         if (hostcuda_seed) /* CUDA's guide says it of all copies on the default stream; no GPU was asked */
             check_order(source, target, copy, 7, false);
-        OK(cudaStreamDestroy(source));
-        OK(cudaStreamDestroy(target));
     }
     if (hostcuda_seed)
         hostcuda_seed(0);
@@ -172,28 +161,25 @@ TEST(test_no_copies_in_a_capture)
 {
     cudaGraph_t graph = NULL;
     need_peers();
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(stream);
     OK(cudaMemcpyPeerAsync(here, 0, there, 1, 0, stream));
     EXPECT_CODE(cudaMemcpyPeerAsync(here, 0, there, 1, BYTES, stream), cudaErrorStreamCaptureUnsupported);
     EXPECT_CODE(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
     assert_null(graph);
 }
 
-TEST(test_driver)
+DRIVER_ENTRY(copy_peer, cuMemcpyPeer, 4000);
+DRIVER_ENTRY(retain, cuDevicePrimaryCtxRetain, 7000);
+DRIVER_ENTRY(release, cuDevicePrimaryCtxRelease, 11000);
+SHARED_TEST(test_driver)
 {
-    PFN_cuMemcpyPeer_v4000 copy = NULL;
-    PFN_cuDevicePrimaryCtxRetain_v7000 retain = NULL;
-    PFN_cuDevicePrimaryCtxRelease_v11000 release = NULL;
     CUcontext contexts[2];
     need_peers();
-    driver_entry("cuMemcpyPeer", 4000, &copy);
-    driver_entry("cuDevicePrimaryCtxRetain", 7000, &retain);
-    driver_entry("cuDevicePrimaryCtxRelease", 11000, &release);
     CU_OK(retain(&contexts[0], 0));
     CU_OK(retain(&contexts[1], 1));
     OK(cudaMemset(here, 9, BYTES));
     OK(cudaMemset(there, 2, BYTES));
-    CU_OK(copy((CUdeviceptr)(uintptr_t)here, contexts[0], (CUdeviceptr)(uintptr_t)there, contexts[1], BYTES));
+    CU_OK(copy_peer(address_of(here), contexts[0], address_of(there), contexts[1], BYTES));
     expect_bytes(here, 2);
     CU_OK(release(0));
     CU_OK(release(1));

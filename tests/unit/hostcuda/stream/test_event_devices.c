@@ -1,9 +1,5 @@
 /* Events of two devices: where they can be recorded and waited for, and the time between them. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
-
-#include <cudaTypedefs.h>
-#include <stdlib.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
 
@@ -40,17 +36,13 @@ static int teardown(void **state)
 
 static void need_devices(void)
 {
-    if (devices >= 2)
-        return;
-    print_message("skipped: needs two devices, and there %s %d\n", devices == 1 ? "is" : "are", devices);
-    skip();
+    skip_unless(devices >= 2, "needs two devices, and there %s %d", devices == 1 ? "is" : "are", devices);
 }
 
-TEST(test_elapsed)
+DRIVER_ENTRY(elapsed, cuEventElapsedTime, 12080);
+SHARED_TEST(test_elapsed)
 {
-    PFN_cuEventElapsedTime_v12080 elapsed = NULL;
     need_devices();
-    driver_entry("cuEventElapsedTime", 12080, &elapsed);
     for (int i = 0; i < 2; i++) {
         float ms = -77;
         OK(cudaSetDevice(i));

@@ -1,13 +1,9 @@
 /* Programs that wait for the device without a call of CUDA, and host functions that wait for the program. All are
  * legal: on a GPU each of them ends. A test that hangs is killed by the runner of tests. */
-#include "tests/support/test.h"
-#include <stdint.h>
+#include "tests/support/cuda_support.h"
 
-#include <cuda_runtime_api.h>
-#include <hostcuda/hostcuda.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,13 +12,10 @@
 #include "tests/support/child.h"
 #include "tests/support/kernels/trap.h"
 
-#define STEP(call) assert_int_equal(call, cudaSuccess)
-#pragma weak hostcuda_seed
-#pragma weak hostcuda_fail
-
 enum { BYTES = 64, SEEDS = 3 };
 
-static cudaStream_t a, b;
+SHARED_STREAM(a, cudaStreamNonBlocking);
+SHARED_STREAM(b, cudaStreamNonBlocking);
 static unsigned char *pinned;
 static atomic_int flag, gate;
 
@@ -138,30 +131,38 @@ TEST(test_processes)
         expect_child("HOSTCUDA_PROGRESS", &children[i]);
 }
 
-static int setup(void **state)
+static void close_gate(void)
 {
-    (void)state;
     atomic_store(&flag, 0);
     atomic_store(&gate, 0);
-    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    STEP(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
     memset(pinned, 0, BYTES);
-    return 0;
+}
+
+static int setup(void **state)
+{
+    OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+    close_gate();
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     if (hostcuda_seed)
         hostcuda_seed(0);
-    STEP(cudaStreamDestroy(a));
-    STEP(cudaStreamDestroy(b));
-    STEP(cudaFreeHost(pinned));
-    return 0;
+    OK(cudaFreeHost(pinned));
+    return drop_shared(state);
 }
 
-/* Each test under some seeds; on a GPU once. */
+#define HOST_FUNCTION_TEST(name) TEST_F(name, setup, teardown, void *state)
+/* Runs under some seeds; on a GPU once. */
+#define SEEDS_TEST(name)                                                                                               \
+    static void name##_once(void);                                                                                     \
+    HOST_FUNCTION_TEST(name)                                                                                           \
+    {                                                                                                                  \
+        under_seeds(name##_once);                                                                                      \
+    }                                                                                                                  \
+    static void name##_once(void)
+
 static void under_seeds(void (*test)(void))
 {
     test();
@@ -174,35 +175,30 @@ static void under_seeds(void (*test)(void))
 static void poll_flag(void)
 {
     atomic_store(&flag, 0);
-    STEP(cudaLaunchHostFunc(a, raise_flag, NULL));
+    OK(cudaLaunchHostFunc(a, raise_flag, NULL));
     while (!atomic_load(&flag))
         sched_yield();
-    STEP(cudaStreamSynchronize(a));
+    OK(cudaStreamSynchronize(a));
     assert_int_equal(atomic_load(&flag), 1);
 }
 
-TEST_F(test_poll_a_flag_that_a_host_function_sets, setup, teardown, void *state)
+HOST_FUNCTION_TEST(test_poll_a_flag_that_a_host_function_sets)
 {
     under_seeds(poll_flag);
 }
 
-static void poll_memory(void)
+SEEDS_TEST(test_poll_memory_that_the_device_writes)
 {
     volatile const unsigned char *last = &pinned[BYTES - 1];
     memset(pinned, 0, BYTES);
-    STEP(cudaMemsetAsync(pinned, 7, BYTES, a));
+    OK(cudaMemsetAsync(pinned, 7, BYTES, a));
     while (*last != 7)
         sched_yield();
-    STEP(cudaStreamSynchronize(a));
-}
-
-TEST_F(test_poll_memory_that_the_device_writes, setup, teardown, void *state)
-{
-    under_seeds(poll_memory);
+    OK(cudaStreamSynchronize(a));
 }
 
 /* A loop of these, as engines with a polling thread have it: the first wait may be long, the others are not. */
-TEST_F(test_poll_again_and_again, setup, teardown, void *state)
+HOST_FUNCTION_TEST(test_poll_again_and_again)
 {
     enum { TIMES = 100 };
     for (int i = 0; i < TIMES; i++)
@@ -210,16 +206,14 @@ TEST_F(test_poll_again_and_again, setup, teardown, void *state)
 }
 
 /* cudaStreamQuery and cudaEventQuery do not wait for a host function that waits for their thread. */
-static void query_while_a_function_waits(void)
+SEEDS_TEST(test_query_while_a_function_waits)
 {
-    cudaEvent_t event;
     cudaError_t error;
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaEventRecord(event, a));
+    OWNED_EVENT(event);
+    close_gate();
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaEventRecord(event, a));
     assert_int_equal(cudaStreamQuery(a), cudaErrorNotReady);
     assert_int_equal(cudaEventQuery(event), cudaErrorNotReady);
     assert_int_equal(atomic_load(&flag), 0);
@@ -228,68 +222,42 @@ static void query_while_a_function_waits(void)
         sched_yield();
     assert_int_equal(error, cudaSuccess);
     assert_int_equal(atomic_load(&flag), 1);
-    STEP(cudaEventDestroy(event));
-}
-
-TEST_F(test_query_while_a_function_waits, setup, teardown, void *state)
-{
-    under_seeds(query_while_a_function_waits);
 }
 
 /* Other streams go on; what is behind the function does not. */
-static void synchronize_another_stream(void)
+SEEDS_TEST(test_synchronize_another_stream)
 {
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    memset(pinned, 0, BYTES);
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, a));
-    STEP(cudaMemsetAsync(pinned, 2, 1, b));
-    STEP(cudaStreamSynchronize(b));
+    close_gate();
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaMemsetAsync(pinned + 1, 1, 1, a));
+    OK(cudaMemsetAsync(pinned, 2, 1, b));
+    OK(cudaStreamSynchronize(b));
     assert_int_equal(pinned[0], 2);
     assert_int_equal(pinned[1], 0);
     atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     assert_int_equal(pinned[1], 1);
     assert_int_equal(atomic_load(&flag), 1);
 }
 
-TEST_F(test_synchronize_another_stream, setup, teardown, void *state)
-{
-    under_seeds(synchronize_another_stream);
-}
-
 /* The same function as a node: each launch calls it once. */
-static void launch_graph(void)
+SEEDS_TEST(test_launch_a_graph_whose_function_waits)
 {
     enum { LAUNCHES = 3 };
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-
-    atomic_store(&flag, 0);
-    atomic_store(&gate, 0);
-    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    STEP(cudaMemsetAsync(pinned, 3, 1, a));
-    STEP(cudaLaunchHostFunc(a, wait_for_gate, NULL));
-    STEP(cudaMemsetAsync(pinned, 4, 1, a));
-    STEP(cudaStreamEndCapture(a, &graph));
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    close_gate();
+    BEGIN_CAPTURE(a);
+    OK(cudaMemsetAsync(pinned, 3, 1, a));
+    OK(cudaLaunchHostFunc(a, wait_for_gate, NULL));
+    OK(cudaMemsetAsync(pinned, 4, 1, a));
+    CAPTURED(graph, a);
+    EXEC_OF(exec, graph);
     for (int i = 0; i < LAUNCHES; i++)
-        STEP(cudaGraphLaunch(exec, i % 2 ? a : b));
-    STEP(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
-    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+        OK(cudaGraphLaunch(exec, i % 2 ? a : b));
+    OK(cudaMemsetAsync(pinned + 1, 1, 1, cudaStreamPerThread));
+    OK(cudaStreamSynchronize(cudaStreamPerThread));
     assert_int_equal(atomic_load(&flag), 0);
     atomic_store(&gate, 1);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     assert_int_equal(atomic_load(&flag), LAUNCHES);
     assert_int_equal(pinned[0], 4);
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
 }
-
-TEST_F(test_launch_a_graph_whose_function_waits, setup, teardown, void *state)
-{
-    under_seeds(launch_graph);
-}
-
-/* ---- of the host device alone: in processes of their own ------------------------------------------------------- */

@@ -1,27 +1,15 @@
 /* Many streams, captures, blocks, user objects and launches: what one more costs does not depend on how many there are.
  * Host device only. */
-#include "tests/support/test.h"
 #include "tests/support/cuda_support.h"
 
-#include <hostcuda/hostcuda.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 TESTS_ON_HOST_DEVICE("what many handles cost here");
 
-#pragma weak hostcuda_seed
-#pragma weak hostcuda_count_live
-
 /* A fraction of a second, where no step looks at all others; minutes, where one does. */
 enum { MANY = 60000, SECONDS_MOST = 15 };
-
-static void note(void *user)
-{
-    int *count = user;
-    ++*count;
-}
 
 static cudaStream_t *make_streams(unsigned flags)
 {
@@ -39,80 +27,80 @@ static void destroy_streams(cudaStream_t *streams)
     free(streams);
 }
 
-static void expect_fast(clock_t began)
+static clock_t began;
+
+static int start_clock(void **state)
 {
+    (void)state;
+    began = clock();
+    return 0;
+}
+
+static int expect_fast(void **state)
+{
+    (void)state;
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     if (seconds > SECONDS_MOST)
         fail_msg("%.1f s of processor time, at most %d are right", seconds, SECONDS_MOST);
+    return 0;
 }
 
-TEST(test_streams)
+#define FAST_TEST(name) TEST_F(name, start_clock, expect_fast, void *state)
+
+FAST_TEST(test_streams)
 {
-    clock_t began = clock();
     int count = 0;
     hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++)
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, MANY);
     for (int i = 0; i < MANY; i++) {
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         OK(cudaStreamSynchronize(streams[i]));
     }
     assert_int_equal(count, 2 * MANY);
     destroy_streams(streams);
-    expect_fast(began);
 }
 
 /* Which wait for the legacy stream, and it for them. */
-TEST(test_blocking_streams)
+FAST_TEST(test_blocking_streams)
 {
-    clock_t began = clock();
     int count = 0;
     hostcuda_seed(0);
     cudaStream_t *streams = make_streams(cudaStreamDefault);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++)
-            OK(cudaLaunchHostFunc(streams[i], note, &count));
-        OK(cudaLaunchHostFunc(cudaStreamLegacy, note, &count));
+            OK(cudaLaunchHostFunc(streams[i], count_up, &count));
+        OK(cudaLaunchHostFunc(cudaStreamLegacy, count_up, &count));
     }
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, 2 * (MANY + 1));
     destroy_streams(streams);
-    expect_fast(began);
 }
 
-TEST(test_captures)
+FAST_TEST(test_captures)
 {
-    clock_t began = clock();
     int count = 0;
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
     for (int i = 0; i < MANY; i++) {
-        cudaGraph_t graph = NULL;
         OK(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeRelaxed));
-        OK(cudaLaunchHostFunc(streams[i], note, &count));
-        OK(cudaStreamEndCapture(streams[i], &graph));
-        OK(cudaGraphDestroy(graph));
+        OK(cudaLaunchHostFunc(streams[i], count_up, &count));
+        CAPTURED(graph, streams[i]);
     }
     destroy_streams(streams);
-    expect_fast(began);
 }
 
 /* Freed in the order of their allocation, every other one before the rest. */
-TEST(test_blocks)
+FAST_TEST(test_blocks)
 {
     enum { BLOCKS = 400000, BYTES = 16 };
-    clock_t began = clock();
     const char *hostile = getenv("HOSTCUDA_MEMORY");
-    char *range = NULL;
-    void **blocks = NULL;
-    if (hostile != NULL && hostile[0] != '\0') {
-        print_message("skipped: HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit\n");
-        skip();
-    }
-    range = malloc(2 * BLOCKS * BYTES);
-    blocks = calloc(BLOCKS, sizeof *blocks);
+    skip_unless(hostile == NULL || hostile[0] == '\0',
+                "HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit");
+    char *range = malloc(2 * BLOCKS * BYTES);
+    void **blocks = calloc(BLOCKS, sizeof *blocks);
     assert_non_null(range);
     assert_non_null(blocks);
     for (int i = 0; i < BLOCKS; i++)
@@ -122,26 +110,24 @@ TEST(test_blocks)
     for (int first = 0; first < 2; first++)
         for (int i = first; i < BLOCKS; i += 2)
             OK(cudaFree(blocks[i]));
-    EXPECT_CODE(cudaFree(blocks[1]), cudaErrorInvalidValue);
+    EXPECT_INVALID(cudaFree(blocks[1]));
     EXPECT_CODE(cudaHostRegister(range + BYTES - 1, BYTES, 0), cudaErrorHostMemoryAlreadyRegistered);
     for (int i = 0; i < BLOCKS; i++)
         OK(cudaHostUnregister(range + 2 * (size_t)i * BYTES));
     assert_int_equal(hostcuda_count_live().blocks, 0);
     free(blocks);
     free(range);
-    expect_fast(began);
 }
 
-TEST(test_user_objects)
+FAST_TEST(test_user_objects)
 {
     enum { OBJECTS = 200000 };
-    clock_t began = clock();
     cudaGraph_t graph = NULL, copy = NULL;
     int count = 0;
     OK(cudaGraphCreate(&graph, 0));
     for (int i = 0; i < OBJECTS; i++) {
         cudaUserObject_t object = NULL;
-        OK(cudaUserObjectCreate(&object, &count, note, 1, cudaUserObjectNoDestructorSync));
+        OK(cudaUserObjectCreate(&object, &count, count_up, 1, cudaUserObjectNoDestructorSync));
         OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
     }
     OK(cudaGraphClone(&copy, graph));
@@ -149,7 +135,6 @@ TEST(test_user_objects)
     assert_int_equal(count, 0);
     OK(cudaGraphDestroy(copy));
     assert_int_equal(count, OBJECTS);
-    expect_fast(began);
 }
 
 static size_t heap_bytes(void)
@@ -161,15 +146,11 @@ static size_t heap_bytes(void)
 static void launch_graphs(int count)
 {
     for (int i = 0; i < count; i++) {
-        cudaGraph_t graph = NULL;
         cudaGraphNode_t node = NULL;
-        cudaGraphExec_t exec = NULL;
-        OK(cudaGraphCreate(&graph, 0));
+        NEW_GRAPH(graph);
         OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-        OK(cudaGraphInstantiate(&exec, graph, 0));
+        EXEC_OF(exec, graph);
         OK(cudaGraphLaunch(exec, NULL));
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
     }
 }
 
@@ -180,10 +161,7 @@ TEST(test_memory_of_launches)
     void *volatile probe = malloc(4096); /* which the compiler is to keep */
     bool counts = heap_bytes() >= before + 4096;
     free(probe);
-    if (!counts) {
-        print_message("skipped: mallinfo2 does not count here\n");
-        skip();
-    }
+    skip_unless(counts, "mallinfo2 does not count here");
     launch_graphs(WARM);
     before = heap_bytes();
     launch_graphs(MORE);
@@ -197,7 +175,7 @@ TEST(test_no_function_runs_early)
     enum { COUNT = 20000 };
     int count = 0;
     for (int i = 0; i < COUNT; i++)
-        OK(cudaLaunchHostFunc(NULL, note, &count));
+        OK(cudaLaunchHostFunc(NULL, count_up, &count));
     assert_int_equal(count, 0);
     OK(cudaDeviceSynchronize());
     assert_int_equal(count, COUNT);

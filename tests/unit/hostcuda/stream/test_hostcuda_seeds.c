@@ -1,56 +1,41 @@
 /* Seeded schedules: all orders that streams, events and edges allow, and no other. Host device only. */
-#include "tests/support/test.h"
-#include <stdint.h>
-#include <hostcuda/hostcuda.h>
+#include "tests/support/cuda_support.h"
+
 #include "kernels/model/kernels.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "tests/support/child.h"
 
 TESTS_ON_HOST_DEVICE("HOSTCUDA_SEED");
 
-#define STEP(call) assert_int_equal(call, cudaSuccess)
-#pragma weak hostcuda_seed
-
 enum { N = 64, SEEDS_QUICK = 20, SEEDS_ALL = 200, SEEDS_INTERLEAVING = 2000, INTERLEAVINGS = 20 };
 
-static cudaStream_t a, b, c;
+SHARED_STREAM(a, cudaStreamNonBlocking);
+SHARED_STREAM(b, cudaStreamNonBlocking);
+SHARED_STREAM(c, cudaStreamNonBlocking);
+SHARED_MEMORY(float, x, N);
+SHARED_MEMORY(float, y, N);
+SHARED_MEMORY(float, z, N);
 static cudaEvent_t event, second_event;
-static float *x, *y, *z;
 static char letters[64];
 static size_t letter_count;
 
 static int setup(void **state)
 {
-    (void)state;
-    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    STEP(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    STEP(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
-    STEP(cudaMalloc((void **)&x, N * sizeof *x));
-    STEP(cudaMalloc((void **)&y, N * sizeof *y));
-    STEP(cudaMalloc((void **)&z, N * sizeof *z));
-    return 0;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
+    return make_shared(state);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     hostcuda_seed(0);
-    STEP(cudaStreamDestroy(a));
-    STEP(cudaStreamDestroy(b));
-    STEP(cudaStreamDestroy(c));
-    STEP(cudaEventDestroy(event));
-    STEP(cudaEventDestroy(second_event));
-    STEP(cudaFree(x));
-    STEP(cudaFree(y));
-    STEP(cudaFree(z));
-    return 0;
+    OK(cudaEventDestroy(event));
+    OK(cudaEventDestroy(second_event));
+    return drop_shared(state);
 }
 
 static void write_letter(void *letter)
@@ -61,7 +46,7 @@ static void write_letter(void *letter)
 
 static void write_on(cudaStream_t stream, const char *letter)
 {
-    STEP(cudaLaunchHostFunc(stream, write_letter, (void *)(uintptr_t)letter));
+    OK(cudaLaunchHostFunc(stream, write_letter, (void *)(uintptr_t)letter));
 }
 
 static void begin_seed(uint64_t seed)
@@ -74,20 +59,11 @@ static void begin_seed(uint64_t seed)
 /* ---- the variable, which is read at the first call ---- */
 
 /* How a process with this seed starts: 1: with an error, 2: well. */
-static int start_with(const char *seed)
+static int start(void)
 {
-    int count = 0, status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (setenv("HOSTCUDA_SEED", seed, 1) || !freopen("/dev/null", "w", stderr))
-            _exit(255);
-        _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 1 : count == 1 ? 2 : 3);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    return error == cudaErrorInitializationError ? 1 : error == cudaSuccess && count == 1 ? 2 : 3;
 }
 
 TEST(test_values)
@@ -95,9 +71,9 @@ TEST(test_values)
     static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
     static const char *const good[] = {"", "0", "7", "18446744073709551606"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(start_with(bad[i]), 1);
+        expect_child("HOSTCUDA_SEED", &(const struct child){bad[i], start, 1, "HOSTCUDA_SEED"});
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        assert_int_equal(start_with(good[i]), 2);
+        expect_child("HOSTCUDA_SEED", &(const struct child){good[i], start, 2, NULL});
 }
 
 /* ---- every order ------------------------------------------------------------------------------------------------ */
@@ -108,26 +84,22 @@ static void two_streams(void)
         write_on(a, "a");
         write_on(b, "b");
     }
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 
 static void two_chains(void)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
     struct cudaHostNodeParams params[] = {{write_letter, (void *)(uintptr_t) "a"},
                                           {write_letter, (void *)(uintptr_t) "b"}};
     cudaGraphNode_t last[2];
-    STEP(cudaGraphCreate(&graph, 0));
+    NEW_GRAPH(graph);
     for (int i = 0; i < 6; i++) {
         cudaGraphNode_t before = last[i % 2];
-        STEP(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
+        OK(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
     }
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
-    STEP(cudaGraphLaunch(exec, a));
-    STEP(cudaStreamSynchronize(a));
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
+    EXEC_OF(exec, graph);
+    OK(cudaGraphLaunch(exec, a));
+    OK(cudaStreamSynchronize(a));
 }
 
 /* Adds the word to those seen. */
@@ -210,7 +182,7 @@ static void expect_any_progress(void (*wait)(void))
         for (size_t i = 0; i < letter_count; i++)
             count += letters[i] == 'b';
         seen[count] = true;
-        STEP(cudaDeviceSynchronize());
+        OK(cudaDeviceSynchronize());
     }
     for (int i = 0; i < 4; i++)
         assert_true(seen[i]);
@@ -218,14 +190,14 @@ static void expect_any_progress(void (*wait)(void))
 
 static void wait_for_stream(void)
 {
-    STEP(cudaStreamSynchronize(a));
+    OK(cudaStreamSynchronize(a));
     assert_non_null(strchr(letters, 'a'));
 }
 
 static void wait_for_event(void)
 {
-    STEP(cudaEventRecord(event, a));
-    STEP(cudaEventSynchronize(event));
+    OK(cudaEventRecord(event, a));
+    OK(cudaEventSynchronize(event));
     assert_non_null(strchr(letters, 'a'));
 }
 
@@ -246,29 +218,31 @@ HOSTCUDA_SEEDS_TEST(test_a_wait_runs_any_part_of_the_rest)
 
 static void put(float *to, float value, cudaStream_t stream)
 {
-    STEP(bgk_fill(to, value, N, stream));
+    OK(bgk_fill(to, value, N, stream));
 }
 
 static float get(const float *from)
 {
     float value = 0;
-    STEP(cudaDeviceSynchronize());
-    STEP(cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost));
     return value;
 }
 
 static void order(cudaStream_t before, cudaStream_t after)
 {
-    STEP(cudaEventRecord(event, before));
-    STEP(cudaStreamWaitEvent(after, event, 0));
+    OK(cudaEventRecord(event, before));
+    OK(cudaStreamWaitEvent(after, event, 0));
 }
 
-static void clear(void)
+static void clear_for(uint64_t seed)
 {
+    hostcuda_seed(0);
     put(x, 0, a);
     put(y, 0, a);
     put(z, 0, a);
-    STEP(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
+    hostcuda_seed(seed);
 }
 
 /* z = 2 x + 3 x, the halves on two streams. */
@@ -276,12 +250,12 @@ static float fork_and_join(bool right)
 {
     put(x, 1, a);
     order(a, b);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, a));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, a));
     if (right)
         order(b, a);
-    STEP(bgk_add(z, z, y, N, a));
-    STEP(cudaStreamSynchronize(a));
+    OK(bgk_add(z, z, y, N, a));
+    OK(cudaStreamSynchronize(a));
     return get(z);
 }
 
@@ -290,11 +264,11 @@ static float join(bool right)
     put(x, 1, a);
     order(a, b);
     order(a, c);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, c));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, c));
     order(c, a);
     order(right ? b : c, a);
-    STEP(bgk_add(z, z, y, N, a));
+    OK(bgk_add(z, z, y, N, a));
     return get(z);
 }
 
@@ -302,46 +276,40 @@ static float join(bool right)
 static float reused_event(bool right)
 {
     put(x, 1, a);
-    STEP(cudaEventRecord(event, a));
+    OK(cudaEventRecord(event, a));
     put(z, 3, c);
-    STEP(cudaEventRecord(right ? second_event : event, c));
-    STEP(cudaStreamWaitEvent(b, event, 0));
+    OK(cudaEventRecord(right ? second_event : event, c));
+    OK(cudaStreamWaitEvent(b, event, 0));
     if (right)
-        STEP(cudaStreamWaitEvent(b, second_event, 0));
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_add(z, z, y, N, b));
+        OK(cudaStreamWaitEvent(b, second_event, 0));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_add(z, z, y, N, b));
     return get(z);
 }
 
 /* The same missing join inside a captured graph: nodes without an edge between them. */
 static float captured(bool right)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    BEGIN_CAPTURE(a);
     put(x, 1, a);
     order(a, b);
-    STEP(bgk_scale(y, x, 2, N, b));
-    STEP(bgk_scale(z, x, 3, N, a));
+    OK(bgk_scale(y, x, 2, N, b));
+    OK(bgk_scale(z, x, 3, N, a));
     if (right)
         order(b, a);
-    STEP(bgk_add(z, z, y, N, a));
+    OK(bgk_add(z, z, y, N, a));
     if (!right)
         order(b, a); /* too late */
-    STEP(cudaStreamEndCapture(a, &graph));
-    STEP(cudaGraphInstantiate(&exec, graph, 0));
-    STEP(cudaGraphLaunch(exec, a));
-    STEP(cudaStreamSynchronize(a));
-    STEP(cudaGraphExecDestroy(exec));
-    STEP(cudaGraphDestroy(graph));
+    CAPTURED(graph, a);
+    EXEC_OF(exec, graph);
+    OK(cudaGraphLaunch(exec, a));
+    OK(cudaStreamSynchronize(a));
     return get(z);
 }
 
 static bool wrong_under(float (*program)(bool right), bool right, uint64_t seed)
 {
-    hostcuda_seed(0);
-    clear();
-    hostcuda_seed(seed);
+    clear_for(seed);
     return program(right) != 5;
 }
 
@@ -378,50 +346,41 @@ static float implicit_order(cudaStream_t blocking)
 {
     float *memory = NULL;
     put(x, 1, blocking);
-    STEP(bgk_scale(y, x, 2, N, cudaStreamLegacy));
-    STEP(bgk_scale(z, y, 2, N, blocking));
-    STEP(cudaMallocAsync((void **)&memory, N * sizeof *memory, blocking));
-    STEP(bgk_add(memory, z, x, N, blocking));
-    STEP(cudaMemcpyAsync(z, memory, N * sizeof *memory, cudaMemcpyDeviceToDevice, blocking));
-    STEP(cudaFreeAsync(memory, blocking));
+    OK(bgk_scale(y, x, 2, N, cudaStreamLegacy));
+    OK(bgk_scale(z, y, 2, N, blocking));
+    OK(cudaMallocAsync((void **)&memory, N * sizeof *memory, blocking));
+    OK(bgk_add(memory, z, x, N, blocking));
+    OK(cudaMemcpyAsync(z, memory, N * sizeof *memory, cudaMemcpyDeviceToDevice, blocking));
+    OK(cudaFreeAsync(memory, blocking));
     return get(z);
 }
 
 HOSTCUDA_SEEDS_TEST(test_implicit_order)
 {
-    cudaStream_t blocking = NULL;
-    STEP(cudaStreamCreate(&blocking));
+    OWNED_STREAM(blocking);
+    OK(cudaStreamCreate(&blocking));
     for (uint64_t seed = 0; seed <= SEEDS_ALL; seed++) {
-        hostcuda_seed(0);
-        clear();
-        hostcuda_seed(seed);
+        clear_for(seed);
         assert_true(implicit_order(blocking) == 5);
     }
-    STEP(cudaStreamDestroy(blocking));
 }
 
 /* Launches of one executable graph run one after the other, whatever their streams. */
 HOSTCUDA_SEEDS_TEST(test_launches_of_one_graph)
 {
     for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
-        cudaGraph_t graph = NULL;
-        cudaGraphExec_t exec = NULL;
-        hostcuda_seed(0);
-        clear();
-        hostcuda_seed(seed);
+        clear_for(seed);
         put(x, 1, a);
-        STEP(cudaDeviceSynchronize());
-        STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-        STEP(bgk_add(y, y, x, N, a));
-        STEP(bgk_scale(y, y, 2, N, a));
-        STEP(cudaStreamEndCapture(a, &graph));
-        STEP(cudaGraphInstantiate(&exec, graph, 0));
-        STEP(cudaGraphLaunch(exec, a));
-        STEP(cudaGraphLaunch(exec, b));
-        STEP(cudaGraphLaunch(exec, c));
+        OK(cudaDeviceSynchronize());
+        BEGIN_CAPTURE(a);
+        OK(bgk_add(y, y, x, N, a));
+        OK(bgk_scale(y, y, 2, N, a));
+        CAPTURED(graph, a);
+        EXEC_OF(exec, graph);
+        OK(cudaGraphLaunch(exec, a));
+        OK(cudaGraphLaunch(exec, b));
+        OK(cudaGraphLaunch(exec, c));
         assert_true(get(y) == 14);
-        STEP(cudaGraphExecDestroy(exec));
-        STEP(cudaGraphDestroy(graph));
     }
 }
 
@@ -433,7 +392,7 @@ HOSTCUDA_SEEDS_TEST(test_host_functions_do_not_run_early)
         for (int i = 0; i < 4; i++)
             write_on(a, "a");
         assert_int_equal(letter_count, 0);
-        STEP(cudaDeviceSynchronize());
+        OK(cudaDeviceSynchronize());
         assert_int_equal(letter_count, 4);
     }
 }

@@ -1,33 +1,24 @@
 /* The legacy default stream waits for the blocking streams of its device, and for no other. */
-#include "tests/support/test.h"
-#include <stdint.h>
-#include <cuda_runtime_api.h>
+#include "tests/support/cuda_support.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 
-#define STEP(call) assert_int_equal(call, cudaSuccess)
-
-static cudaStream_t blocking, independent;
+SHARED_STREAM(blocking, cudaStreamDefault);
+SHARED_STREAM(independent, cudaStreamNonBlocking);
 static atomic_int gate, ended;
 
 static int setup(void **state)
 {
-    (void)state;
     atomic_store(&gate, 0);
     atomic_store(&ended, 0);
-    STEP(cudaStreamCreate(&blocking));
-    STEP(cudaStreamCreateWithFlags(&independent, cudaStreamNonBlocking));
-    STEP(cudaDeviceSynchronize());
-    return 0;
+    return make_shared(state) || cudaDeviceSynchronize();
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     atomic_store(&gate, 1);
-    STEP(cudaStreamDestroy(blocking));
-    STEP(cudaStreamDestroy(independent));
-    return 0;
+    return drop_shared(state);
 }
 
 static void take_long(void *user)
@@ -51,12 +42,12 @@ static void wait_for_gate(void *user)
 
 LEGACY_STREAM_TEST(test_synchronize_waits_for_blocking_streams)
 {
-    STEP(cudaLaunchHostFunc(blocking, take_long, NULL));
-    STEP(cudaStreamSynchronize(NULL));
+    OK(cudaLaunchHostFunc(blocking, take_long, NULL));
+    OK(cudaStreamSynchronize(NULL));
     assert_int_equal(atomic_load(&ended), 1);
     atomic_store(&ended, 0);
-    STEP(cudaLaunchHostFunc(cudaStreamPerThread, take_long, NULL));
-    STEP(cudaStreamSynchronize(cudaStreamLegacy));
+    OK(cudaLaunchHostFunc(cudaStreamPerThread, take_long, NULL));
+    OK(cudaStreamSynchronize(cudaStreamLegacy));
     assert_int_equal(atomic_load(&ended), 1);
 }
 
@@ -64,8 +55,8 @@ LEGACY_STREAM_TEST(test_query_sees_blocking_streams)
 {
     cudaError_t error;
 
-    STEP(cudaStreamQuery(NULL));
-    STEP(cudaLaunchHostFunc(blocking, wait_for_gate, NULL));
+    OK(cudaStreamQuery(NULL));
+    OK(cudaLaunchHostFunc(blocking, wait_for_gate, NULL));
     assert_int_equal(cudaStreamQuery(NULL), cudaErrorNotReady);
     atomic_store(&gate, 1);
     while ((error = cudaStreamQuery(NULL)) == cudaErrorNotReady)
@@ -76,11 +67,11 @@ LEGACY_STREAM_TEST(test_query_sees_blocking_streams)
 
 LEGACY_STREAM_TEST(test_other_streams_are_not_waited_for)
 {
-    STEP(cudaLaunchHostFunc(independent, wait_for_gate, NULL));
-    STEP(cudaStreamQuery(NULL));
-    STEP(cudaStreamSynchronize(NULL));
+    OK(cudaLaunchHostFunc(independent, wait_for_gate, NULL));
+    OK(cudaStreamQuery(NULL));
+    OK(cudaStreamSynchronize(NULL));
     assert_int_equal(atomic_load(&ended), 0);
     atomic_store(&gate, 1);
-    STEP(cudaStreamSynchronize(independent));
+    OK(cudaStreamSynchronize(independent));
     assert_int_equal(atomic_load(&ended), 1);
 }
