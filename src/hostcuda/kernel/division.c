@@ -145,8 +145,8 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
 }
 
 /* By 0, quotient and remainder have all bits set, or the lower 32 of a number of 64 bits that needs no more: so an H200
- * answers (tests/unit/hostcuda/kernel/test_kernel_division.c prints it). Else the quotient is the most negative number over -1, which
- * stays as it is, and nothing remains. */
+ * answers (tests/unit/hostcuda/kernel/test_kernel_division.c prints it). Else the quotient is the most negative number
+ * over -1, which stays as it is, and nothing remains. */
 static void give_result(ucontext_t *context, const struct division *division)
 {
     greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
