@@ -159,3 +159,61 @@ void free_owned_memory(void *memory)
 {
     EXPECT_CUDA(cudaFree(*(void **)memory));
 }
+
+void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...)
+{
+    va_list texts;
+    expect_status(found, expected, expression, file, line);
+    va_start(texts, line);
+    for (const char *text; (text = va_arg(texts, const char *)) != NULL;)
+        expect_error(text, file, line);
+    va_end(texts);
+}
+
+void expect_value_at(const bg_tensor *tensor, float value, const char *what, const char *file, int line)
+{
+    float found = get(tensor);
+    if (found == value)
+        return;
+    print_error("%s is %.9g, expected %.9g\n", what, (double)found, (double)value);
+    _fail(file, line);
+}
+
+void expect_replay_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, float from, const bg_tensor *y,
+                      float to, const char *what, const char *file, int line)
+{
+    put(x, from);
+    expect_status(bg_replay(graph, stream), BG_OK, "bg_replay", file, line);
+    expect_value_at(y, to, what, file, line);
+}
+
+void expect_replays_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, const bg_tensor *y, float factor,
+                       const char *what, const char *file, int line)
+{
+    for (int i = 2; i < 5; i++)
+        expect_replay_at(graph, stream, x, (float)i, y, factor * (float)i, what, file, line);
+}
+
+static void expect_count(int found, int expected, const char *what, const char *file, int line)
+{
+    if (found == expected || expected == -1)
+        return;
+    print_error("the graph has %d %s, expected %d\n", found, what, expected);
+    _fail(file, line);
+}
+
+void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps, const char *file, int line)
+{
+    bg_graph_info info = info_of(graph);
+    expect_count(info.segments, segments, "segments", file, line);
+    expect_count(info.breaks, breaks, "breaks", file, line);
+    expect_count(info.steps, steps, "steps", file, line);
+}
+
+bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                         const char *file, int line)
+{
+    bg_graph *graph = NULL;
+    expect_status(bg_capture_forward(&graph, forward, user, stream, options), BG_OK, "bg_capture_forward", file, line);
+    return graph;
+}

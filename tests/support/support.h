@@ -69,4 +69,65 @@ void free_owned_memory(void *memory);
 /* A graph's figures. */
 bg_graph_info info_of(const bg_graph *graph);
 
+/* Options of a capture: those that are named, the others as BG_CAPTURE_OPTIONS_INIT has them. An unlaunched capture
+ * launches no segment. */
+#define CAPTURE_WITH(...)    CAPTURE_OPTIONS(true, __VA_ARGS__)
+#define UNLAUNCHED_WITH(...) CAPTURE_OPTIONS(false, __VA_ARGS__)
+#define CAPTURE_OPTIONS(launch, ...)                                                                                   \
+    (&(const bg_capture_options){.struct_size = sizeof(bg_capture_options),                                            \
+                                 .mode = cudaStreamCaptureModeThreadLocal,                                             \
+                                 .launch_segments = (launch),                                                          \
+                                 .expect_breaks = -1,                                                                  \
+                                 .level = BG_LEVEL_FROM_ENV,                                                           \
+                                 __VA_ARGS__})
+
+/* The expression has that error, and bg_last_error() holds each of the texts that follow. */
+#define EXPECT_FAILS(expression, status, ...)                                                                          \
+    expect_fails_at(expression, status, #expression, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
+void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...);
+
+/* All elements of the tensor have that value. */
+#define EXPECT_VALUE(tensor, value) expect_value_at(tensor, value, #tensor, __FILE__, __LINE__)
+/* A replay where x has the value `from` gives y the value `to`. */
+#define EXPECT_REPLAY(graph, stream, x, from, y, to)                                                                   \
+    expect_replay_at(graph, stream, x, from, y, to, #y, __FILE__, __LINE__)
+/* Three replays, where x is 2, 3 and 4, each give y = factor x. */
+#define EXPECT_REPLAYS(graph, stream, x, y, factor)                                                                    \
+    expect_replays_at(graph, stream, x, y, factor, #y, __FILE__, __LINE__)
+void expect_value_at(const bg_tensor *tensor, float value, const char *what, const char *file, int line);
+void expect_replay_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, float from, const bg_tensor *y,
+                      float to, const char *what, const char *file, int line);
+void expect_replays_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, const bg_tensor *y, float factor,
+                       const char *what, const char *file, int line);
+
+/* The graph has so many of each; -1: any number. */
+#define EXPECT_COUNTS(graph, segments, breaks, steps)                                                                  \
+    expect_counts_at(graph, segments, breaks, steps, __FILE__, __LINE__)
+void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps, const char *file, int line);
+
+/* What a capture of the pass makes, which succeeds; CAPTURED_GRAPH declares it as OWNED_GRAPH does. */
+#define CAPTURED(forward, user, stream, options) captured_graph(forward, user, stream, options, __FILE__, __LINE__)
+#define CAPTURED_GRAPH(name, forward, user, stream, options)                                                           \
+    __attribute__((cleanup(destroy_owned_graph))) bg_graph *name = CAPTURED(forward, user, stream, options)
+bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                         const char *file, int line);
+
+/* A pass (bg_forward) on `stream`, whose user is declared by the parameter: PASS(layers, const model *m). */
+#define PASS(name, parameter)                                                                                          \
+    static bg_status name##_with(parameter, cudaStream_t stream);                                                      \
+    static bg_status name(void *user, cudaStream_t stream)                                                             \
+    {                                                                                                                  \
+        return name##_with(user, stream);                                                                              \
+    }                                                                                                                  \
+    static bg_status name##_with(__attribute__((unused)) parameter, __attribute__((unused)) cudaStream_t stream)
+#define FIXTURE_PASS(name) PASS(name, fixture *f)
+
+/* In a pass or a body: returns what failed. */
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
 #endif

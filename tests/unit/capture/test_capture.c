@@ -31,9 +31,8 @@ static float replay(fixture *f, bg_graph *graph, float x)
     return get(&f->y);
 }
 
-static bg_status no_break(void *user, cudaStream_t stream)
+FIXTURE_PASS(no_break)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
@@ -43,7 +42,7 @@ FIXTURE_TEST(test_no_break)
     put(&f->x, 1);
     bg_graph *graph = capture(f, no_break);
     bg_graph_info info = info_of(graph);
-    assert_true(get(&f->y) == 6); /* the capture is a real pass */
+    EXPECT_VALUE(&f->y, 6); /* the capture is a real pass */
     assert_int_equal(info.segments, 1);
     assert_int_equal(info.breaks, 0);
     assert_int_equal(info.steps, 1);
@@ -58,9 +57,8 @@ FIXTURE_TEST(test_no_break)
     bg_graph_destroy(graph);
 }
 
-static bg_status one_break(void *user, cudaStream_t stream)
+FIXTURE_PASS(one_break)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 5);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
@@ -71,7 +69,7 @@ FIXTURE_TEST(test_one_break)
     put(&f->x, 1);
     bg_graph *graph = capture(f, one_break);
     bg_graph_info info = info_of(graph);
-    assert_true(get(&f->y) == 30);
+    EXPECT_VALUE(&f->y, 30);
     assert_int_equal(bodies, 1);
     assert_int_equal(info.segments, 2);
     assert_int_equal(info.breaks, 1);
@@ -83,9 +81,8 @@ FIXTURE_TEST(test_one_break)
     bg_graph_destroy(graph);
 }
 
-static bg_status many_breaks(void *user, cudaStream_t stream)
+FIXTURE_PASS(many_breaks)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
     for (int i = 0; i < 20; i++) {
         BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 2);
@@ -105,9 +102,8 @@ FIXTURE_TEST(test_many_breaks)
     bg_graph_destroy(graph);
 }
 
-static bg_status break_at_both_ends(void *user, cudaStream_t stream)
+FIXTURE_PASS(break_at_both_ends)
 {
-    fixture *f = user;
     BG_CALL(eager_scaled, stream, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
     return BG_CALL(eager_scaled, stream, .x = f->y, .y = f->y, .factor = 4);
@@ -124,9 +120,8 @@ FIXTURE_TEST(test_break_at_both_ends)
     bg_graph_destroy(graph);
 }
 
-static bg_status accumulate_and_break(void *user, cudaStream_t stream)
+FIXTURE_PASS(accumulate_and_break)
 {
-    fixture *f = user;
     BG_CALL(add_to, stream, .a = f->x, .x = f->y);
     return bg_break(stream);
 }
@@ -155,7 +150,7 @@ FIXTURE_TEST(test_expected_breaks)
     put(&f->y, 5);
     EXPECT_STATUS(bg_capture_forward(&graph, accumulate_and_break, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("the pass has 1 break, but options.expect_breaks is 0: 1 of bg_break; ");
-    assert_true(get(&f->y) == 5);
+    EXPECT_VALUE(&f->y, 5);
 
     EXPECT_OK(bg_override_eager("no_such_op")); /* who says so makes breaks on purpose */
     EXPECT_OK(bg_capture_forward(&graph, many_breaks, f, f->stream, &options));
@@ -169,9 +164,8 @@ FIXTURE_TEST(test_expected_breaks)
     EXPECT_ERROR("options.expect_breaks is -2; allowed are -1, for any number, and 0 or more");
 }
 
-static bg_status doubled_breaks(void *user, cudaStream_t stream)
+FIXTURE_PASS(doubled_breaks)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
     bg_break(stream);
     bg_break(stream);
@@ -192,10 +186,8 @@ FIXTURE_TEST(test_doubled_breaks)
     bg_graph_destroy(graph);
 }
 
-static bg_status nothing(void *user, cudaStream_t stream)
+PASS(nothing, void *user)
 {
-    (void)user;
-    (void)stream;
     return BG_OK;
 }
 
@@ -209,9 +201,8 @@ FIXTURE_TEST(test_empty_pass)
     bg_graph_destroy(graph);
 }
 
-static bg_status accumulate(void *user, cudaStream_t stream)
+FIXTURE_PASS(accumulate)
 {
-    fixture *f = user;
     BG_CALL(add_to, stream, .a = f->x, .x = f->y);
     bg_break(stream);
     return BG_CALL(add_to, stream, .a = f->x, .x = f->y);
@@ -222,9 +213,9 @@ FIXTURE_TEST(test_a_capture_is_one_pass)
     put(&f->x, 1);
     put(&f->y, 0);
     bg_graph *graph = capture(f, accumulate);
-    assert_true(get(&f->y) == 2);
+    EXPECT_VALUE(&f->y, 2);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 4);
+    EXPECT_VALUE(&f->y, 4);
     bg_graph_destroy(graph);
 }
 
@@ -237,15 +228,14 @@ FIXTURE_TEST(test_without_launching)
     put(&f->y, 9);
     bodies = 0;
     EXPECT_OK(bg_capture_forward(&graph, one_break, f, f->stream, &options));
-    assert_true(get(&f->y) == 9);
+    EXPECT_VALUE(&f->y, 9);
     assert_int_equal(bodies, 0);
     assert_true(replay(f, graph, 2) == 60);
     assert_int_equal(info_of(graph).steps, 3);
 }
 
-static bg_status append(void *user, cudaStream_t stream)
+FIXTURE_PASS(append)
 {
-    fixture *f = user;
     BG_CALL(add_to, stream, .a = f->x, .x = f->y);
     return bg_break(stream) == BG_OK ? BG_ERROR_IO : BG_ERROR_CUDA;
 }
@@ -260,10 +250,10 @@ FIXTURE_TEST(test_state_is_put_back_after_a_failure)
     put(&f->y, 5);
     EXPECT_STATUS(bg_capture_forward(&graph, append, f, f->stream, &options), BG_ERROR_IO);
     assert_null(graph);
-    assert_true(get(&f->y) == 5); /* 6 without options.state: the first segment ran */
+    EXPECT_VALUE(&f->y, 5); /* 6 without options.state: the first segment ran */
     options.state_count = 0;
     EXPECT_STATUS(bg_capture_forward(&graph, append, f, f->stream, &options), BG_ERROR_IO);
-    assert_true(get(&f->y) == 6);
+    EXPECT_VALUE(&f->y, 6);
 }
 
 FIXTURE_TEST(test_state_stays_after_a_pass_that_counts)
@@ -275,12 +265,11 @@ FIXTURE_TEST(test_state_stays_after_a_pass_that_counts)
     put(&f->x, 1);
     put(&f->y, 5);
     EXPECT_OK(bg_capture_forward(&graph, accumulate, f, f->stream, &options));
-    assert_true(get(&f->y) == 7);
+    EXPECT_VALUE(&f->y, 7);
 }
 
-static bg_status state_of_bodies(void *user, cudaStream_t stream)
+FIXTURE_PASS(state_of_bodies)
 {
-    fixture *f = user;
     add_to_args a = {.a = f->x, .x = f->y};
     return BG_CALL_ARGS(add_to, stream, &a);
 }
@@ -303,9 +292,9 @@ FIXTURE_TEST(test_state_is_put_back_without_launching)
     EXPECT_OK(bg_override_eager("add_to"));
     EXPECT_OK(bg_op_set_attributes("add_to", ATTRIBUTES(.capture_stub = stub_that_writes)));
     EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, &options));
-    assert_true(get(&f->y) == 5);
+    EXPECT_VALUE(&f->y, 5);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 6);
+    EXPECT_VALUE(&f->y, 6);
     EXPECT_OK(bg_op_set_attributes("add_to", NULL));
 }
 
@@ -317,9 +306,9 @@ FIXTURE_TEST(test_a_stub_runs_at_capture_only)
     EXPECT_OK(bg_override_eager("add_to"));
     EXPECT_OK(bg_op_set_attributes("add_to", ATTRIBUTES(.capture_stub = stub_that_writes)));
     EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, NULL));
-    assert_true(get(&f->y) == 100);
+    EXPECT_VALUE(&f->y, 100);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 101);
+    EXPECT_VALUE(&f->y, 101);
     EXPECT_OK(bg_op_set_attributes("add_to", NULL));
 }
 
@@ -373,9 +362,9 @@ FIXTURE_TEST(test_replay_on_other_streams)
     put(&f->y, 0);
     for (int i = 0; i < 10; i++)
         EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : f->other));
-    assert_true(get(&f->y) == 20); /* in order, though on two streams */
+    EXPECT_VALUE(&f->y, 20); /* in order, though on two streams */
     EXPECT_OK(bg_replay(graph, cudaStreamPerThread));
-    assert_true(get(&f->y) == 22);
+    EXPECT_VALUE(&f->y, 22);
 }
 
 FIXTURE_TEST(test_capture_on_the_per_thread_stream)
@@ -391,7 +380,7 @@ FIXTURE_TEST(test_destroy_with_a_replay_in_flight)
     put(&f->x, 3);
     EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
-    assert_true(get(&f->y) == 3);
+    EXPECT_VALUE(&f->y, 3);
     bg_graph_destroy(NULL);
 }
 
@@ -414,9 +403,8 @@ BG_EAGER_OP(tell_phase)
     return BG_OK;
 }
 
-static bg_status phases(void *user, cudaStream_t stream)
+PASS(phases, void *user)
 {
-    (void)user;
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     return BG_CALL(tell_phase, stream);
 }

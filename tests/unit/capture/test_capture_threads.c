@@ -4,9 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL(twice, stream, .x = f->y);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 5);
@@ -18,7 +17,7 @@ static void expect_works(fixture *f)
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 30);
+    EXPECT_VALUE(&f->y, 30);
 }
 
 typedef struct elsewhere {
@@ -80,7 +79,7 @@ FIXTURE_TEST(test_calls_from_another_thread)
     assert_int_equal(e.status[3], BG_ERROR_WRONG_THREAD);
     EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
     assert_int_equal(info_of(e.graph).calls, 0);
-    assert_true(get(&f->z) == 4);
+    EXPECT_VALUE(&f->z, 4);
     bg_graph_destroy(e.graph);
 }
 

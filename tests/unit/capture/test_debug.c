@@ -13,9 +13,8 @@ BG_EAGER_OP(fresh, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(memory, args->x.data, 5, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     fresh_args a = {.x = f->y};
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL_ARGS(fresh, stream, &a);
@@ -29,11 +28,11 @@ static bg_graph *capture(fixture *f, bg_debug debug)
     options.debug = debug;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
     for (int i = 0; i < 3; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 30 * (float)i);
+        EXPECT_VALUE(&f->z, 30 * (float)i);
     }
     return graph;
 }
@@ -89,8 +88,7 @@ FIXTURE_TEST(test_bad_environment)
     EXPECT_ERROR("BG_DEBUG is \"loud\"; allowed are off, forward, ops, sync");
     setenv("BG_DEBUG", "ops", 1);
     setenv("BG_BREAKABLE", "0", 1);
-    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("unset one of them");
+    EXPECT_FAILS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "unset one of them");
 }
 
 FIXTURE_TEST(test_forward_between_begin_and_end)
@@ -105,10 +103,8 @@ FIXTURE_TEST(test_forward_between_begin_and_end)
     assert_int_equal(info_of(graph).breaks, 3);
 }
 
-static bg_status fails(void *user, cudaStream_t stream)
+PASS(fails, void *user)
 {
-    (void)user;
-    (void)stream;
     return BG_ERROR_IO;
 }
 
@@ -127,8 +123,7 @@ FIXTURE_TEST(test_forward_fails)
     EXPECT_STATUS(bg_capture_forward(&graph, fails, f, f->stream, &options), BG_ERROR_IO);
     assert_null(graph);
     EXPECT_OK(bg_capture_forward(&graph, fails_at_replay, &runs, f->stream, &options));
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_IO);
-    EXPECT_ERROR("the forward pass");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_IO, "the forward pass");
 }
 
 BG_OP(fragile, BG_VALUE(bool *, fails))
@@ -171,8 +166,7 @@ FIXTURE_TEST(test_errors_stick_under_forward)
     c.fails = false;
     EXPECT_OK(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options));
     c.fails = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("fragile#0");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT, "fragile#0");
     assert_int_equal(after, 1);
     c.fails = false;
     EXPECT_OK(bg_replay(graph, f->stream));

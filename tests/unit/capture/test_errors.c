@@ -50,7 +50,7 @@ ERRORS_TEST(test_body_fails_at_capture)
     EXPECT_ERROR("op fragile, call fragile#0 at ");
     EXPECT_ERROR("test_errors.c");
     EXPECT_ERROR("BG_ERROR_TIMEOUT");
-    assert_true(get(&f->y) == 3);
+    EXPECT_VALUE(&f->y, 3);
     expect_usable(f, f->stream);
     expect_works(f);
 }
@@ -61,17 +61,15 @@ ERRORS_TEST(test_body_fails_at_replay)
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
     fragile_fails = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT, "op fragile, call fragile#0 at ");
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     fragile_fails = false;
     EXPECT_OK(bg_replay(graph, f->stream)); /* the graph is reusable */
-    assert_true(get(&f->y) == 30);
+    EXPECT_VALUE(&f->y, 30);
 }
 
-static bg_status captured_op_fails(void *user, cudaStream_t stream)
+FIXTURE_PASS(captured_op_fails)
 {
-    fixture *f = user;
     BG_CALL(fails_captured, stream, .x = f->y);
     return BG_OK; /* the error sticks, though nobody looked */
 }
@@ -83,13 +81,12 @@ ERRORS_TEST(test_captured_body_fails)
     EXPECT_STATUS(bg_capture_forward(&graph, captured_op_fails, f, f->stream, NULL), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("fails_captured#0");
     assert_null(graph);
-    assert_true(get(&f->y) == 4);
+    EXPECT_VALUE(&f->y, 4);
     expect_works(f);
 }
 
-static bg_status forward_fails(void *user, cudaStream_t stream)
+FIXTURE_PASS(forward_fails)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return BG_ERROR_IO;
 }
@@ -102,9 +99,8 @@ ERRORS_TEST(test_forward_fails)
     expect_works(f);
 }
 
-static bg_status forbidden_call(void *user, cudaStream_t stream)
+FIXTURE_PASS(forbidden_call)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL(allocates, stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
@@ -114,8 +110,7 @@ ERRORS_TEST(test_capture_invalidated)
 {
     bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_STATUS(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL), BG_ERROR_CUDA);
-    EXPECT_ERROR("allocates#0");
+    EXPECT_FAILS(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL), BG_ERROR_CUDA, "allocates#0");
     (void)cudaGetLastError(); /* the body's own, which it did not take */
     expect_usable(f, f->stream);
     EXPECT_OK(bg_override_eager("allocates"));
@@ -124,9 +119,8 @@ ERRORS_TEST(test_capture_invalidated)
     expect_works(f);
 }
 
-static bg_status invalidates(void *user, cudaStream_t stream)
+FIXTURE_PASS(invalidates)
 {
-    fixture *f = user;
     void *memory = NULL;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     (void)cudaMalloc(&memory, 256); /* outside any op, and unseen */
@@ -137,9 +131,8 @@ static bg_status invalidates(void *user, cudaStream_t stream)
 ERRORS_TEST(test_capture_invalidated_outside_ops)
 {
     bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID);
-    EXPECT_ERROR("cudaErrorStreamCaptureInvalidated");
-    EXPECT_ERROR("make the op that made it eager");
+    EXPECT_FAILS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID,
+                 "cudaErrorStreamCaptureInvalidated", "make the op that made it eager");
     expect_usable(f, f->stream);
     expect_works(f);
 }
@@ -156,7 +149,7 @@ ERRORS_TEST(test_begin_twice)
     EXPECT_OK(fragile_pass(f, f->stream));
     EXPECT_OK(bg_capture_end(first, &graph)); /* unharmed */
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 60);
+    EXPECT_VALUE(&f->y, 60);
 }
 
 ERRORS_TEST(test_end_without_begin)
@@ -175,7 +168,7 @@ ERRORS_TEST(test_abort)
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
     bg_capture_abort(capture);
-    assert_true(get(&f->y) == 0);
+    EXPECT_VALUE(&f->y, 0);
     expect_works(f);
 }
 
@@ -239,7 +232,7 @@ ERRORS_TEST(test_end_and_abort_inside)
         }
         EXPECT_STATUS(status, BG_ERROR_NOT_CAPTURING);
         assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
-        assert_true(get(&f->y) == 7); /* options.state is back */
+        EXPECT_VALUE(&f->y, 7); /* options.state is back */
         expect_works(f);
     }
 }
@@ -256,8 +249,7 @@ ERRORS_TEST(test_ops_in_a_barrier)
     bg_graph *graph;
     options.barrier = call_in_barrier;
     options.barrier_user = f;
-    EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, f->stream, &options), BG_ERROR_BUSY);
-    EXPECT_ERROR("options.barrier");
+    EXPECT_FAILS(bg_capture_forward(&graph, fragile_pass, f, f->stream, &options), BG_ERROR_BUSY, "options.barrier");
     expect_works(f);
 }
 
@@ -275,9 +267,7 @@ ERRORS_TEST(test_bad_calls_stick)
             bg_break(NULL);
         else
             bg_stream_wait_stream(f->other, NULL);
-        EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is NULL");
-        EXPECT_ERROR("test_errors.c");
+        EXPECT_FAILS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT, "is NULL", "test_errors.c");
     }
     expect_works(f);
 }
@@ -288,38 +278,29 @@ ERRORS_TEST(test_null_arguments)
     bg_call_info call = BG_CALL_INFO_INIT;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
-    EXPECT_STATUS(bg_capture_begin(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("capture is NULL");
-    EXPECT_STATUS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
-    EXPECT_STATUS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("legacy stream");
+    EXPECT_FAILS(bg_capture_begin(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "capture is NULL");
+    EXPECT_FAILS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
+    EXPECT_FAILS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT, "legacy stream");
     EXPECT_STATUS(bg_capture_forward(NULL, fragile_pass, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_capture_forward(&graph, NULL, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("forward is NULL");
+    EXPECT_FAILS(bg_capture_forward(&graph, NULL, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "forward is NULL");
     EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("graph is NULL");
+    EXPECT_FAILS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT, "graph is NULL");
     EXPECT_STATUS(bg_graph_get_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_graph_get_call(NULL, 0, &call), BG_ERROR_INVALID_ARGUMENT);
     assert_null(bg_graph_segment(NULL, 0));
     EXPECT_STATUS(bg_break(NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_stream_wait_stream(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("waiter is NULL");
+    EXPECT_FAILS(bg_stream_wait_stream(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT, "waiter is NULL");
     EXPECT_STATUS(bg_stream_wait_stream(f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(BG_CALL(scale, NULL, .x = f->x, .y = f->y), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(BG_CALL(scale, NULL, .x = f->x, .y = f->y), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_STATUS(bg_op_call(bg_op_find("scale"), f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_op_call(NULL, f->stream, f, NULL), BG_ERROR_INVALID_ARGUMENT);
 
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_STATUS(bg_graph_get_info(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_graph_get_call(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
     info.struct_size = 0;
-    EXPECT_STATUS(bg_graph_get_info(graph, &info), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size");
+    EXPECT_FAILS(bg_graph_get_info(graph, &info), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     bg_graph_destroy(graph);
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL)); /* the end consumes the capture, whatever it returns */
@@ -371,11 +352,9 @@ ERRORS_TEST(test_stream_of_another_device)
     EXPECT_STATUS(bg_capture_begin(&capture, stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("stream belongs to device 1, the current device is 0");
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream belongs to device 1");
+    EXPECT_FAILS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT, "stream belongs to device 1");
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("captured on device 0, the current device is 1");
+    EXPECT_FAILS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT, "captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
@@ -412,13 +391,12 @@ ERRORS_TEST(test_the_end_fails)
     EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_CUDA);
     assert_int_equal(hostcuda_faults(), 1);
     assert_int_equal(hostcuda_fail(NULL), 0);
-    assert_true(get(&f->y) == 5);
+    EXPECT_VALUE(&f->y, 5);
     expect_works(f);
 }
 
-static bg_status two_segments(void *user, cudaStream_t stream)
+FIXTURE_PASS(two_segments)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     bg_break(stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);

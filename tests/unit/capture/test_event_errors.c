@@ -20,9 +20,8 @@ static void expect_failure(fixture *t, bg_forward forward, bg_status status, con
     expect_usable(t, t->other);
 }
 
-static bg_status waits_for_e(void *user, cudaStream_t stream)
+EVENT_PASS(waits_for_e)
 {
-    fixture *t = user;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_stream_wait_event(stream, e);
     return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
@@ -65,21 +64,18 @@ EVENT_ERRORS_TEST(test_bare_record_before_a_break)
     expect_failure(f, stale_bare_record, BG_ERROR_CUDA, "record it with bg_event_record");
 }
 
-static bg_status no_event(void *user, cudaStream_t stream)
+PASS(no_event, void *user)
 {
-    (void)user;
     return bg_event_record(NULL, stream);
 }
 
-static bg_status bad_flags(void *user, cudaStream_t stream)
+PASS(bad_flags, void *user)
 {
-    (void)user;
     return bg_stream_wait_event_at(stream, e, 64, BG_SITE);
 }
 
-static bg_status legacy_stream(void *user, cudaStream_t stream)
+PASS(legacy_stream, void *user)
 {
-    (void)user;
     bg_event_record(e, stream);
     return bg_stream_wait_event(NULL, e);
 }
@@ -103,9 +99,8 @@ BG_EAGER_OP(bare_wait, BG_INOUT(x))
     return cudaStreamWaitEvent(side, e, 0) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-static bg_status bare_wait_in_a_body(void *user, cudaStream_t stream)
+EVENT_PASS(bare_wait_in_a_body)
 {
-    fixture *t = user;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_event_record(e, stream);
     return BG_CALL(bare_wait, stream, .x = t->z);
@@ -137,9 +132,8 @@ static cudaError_t unseen_work(fixture *t, cudaStream_t stream)
     }
 }
 
-static bg_status forks_unseen(void *user, cudaStream_t stream)
+EVENT_PASS(forks_unseen)
 {
-    fixture *t = user;
     bg_status status = from_cuda(cudaEventRecord(e, stream));
     BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
     if (status == BG_OK)
@@ -159,9 +153,8 @@ EVENT_ERRORS_TEST(test_unseen_forks_are_named)
     }
 }
 
-static bg_status leaves_work(void *user, cudaStream_t stream)
+EVENT_PASS(leaves_work)
 {
-    fixture *t = user;
     bg_event_record(e, stream);
     bg_stream_wait_event(t->other, e);
     bg_stream_wait_event(third, e);
@@ -184,13 +177,12 @@ TEST_F(test_unjoined_work_is_named, event_setup, event_teardown, fixture *t)
     put(&t->x, 5);
     options.join_at_end = true;
     EXPECT_OK(bg_capture_forward(&graph, leaves_work, t, t->stream, &options));
-    assert_true(get(&t->z) == 30);
+    EXPECT_VALUE(&t->z, 30);
 }
 
 /* An event joins what came before its record. */
-static bg_status works_after_its_join(void *user, cudaStream_t stream)
+EVENT_PASS(works_after_its_join)
 {
-    fixture *t = user;
     bg_event_record(e, stream);
     bg_stream_wait_event(t->other, e);
     BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
@@ -218,9 +210,8 @@ static void *use_elsewhere(void *user)
     return NULL;
 }
 
-static bg_status with_another_thread(void *user, cudaStream_t stream)
+EVENT_PASS(with_another_thread)
 {
-    fixture *t = user;
     pthread_t thread;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_event_record(e, stream);
@@ -239,5 +230,5 @@ TEST_F(test_an_event_used_by_another_thread, event_setup, event_teardown, fixtur
     assert_non_null(strstr(said, "another thread's capture"));
     assert_non_null(strstr(said, "test_event_errors.c:"));
     assert_int_equal(recorded, BG_ERROR_WRONG_THREAD);
-    assert_true(get(&t->z) == 6);
+    EXPECT_VALUE(&t->z, 6);
 }

@@ -58,12 +58,12 @@ static void expect_pass(fixture *f, bg_forward forward)
     OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
     assert_int_equal(info_of(graph).segments, 2);
     for (int i = 2; i < 5; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 30 * (float)i);
+        EXPECT_VALUE(&f->z, 30 * (float)i);
     }
 }
 
@@ -87,7 +87,7 @@ FIXTURE_TEST(test_outside_captures)
     EXPECT_CUDA(cudaEventRecord(event, f->other));
     EXPECT_CUDA(cudaStreamWaitEvent(f->stream, event, 0));
     EXPECT_CUDA(bgk_scale(f->z.data, f->y.data, 5, N, f->stream));
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
     EXPECT_CUDA(cudaEventRecord(event, NULL));
     EXPECT_CUDA(cudaStreamWaitEvent(NULL, event, 0));
     assert_int_equal(cudaEventRecordWithFlags(event, f->stream, cudaEventRecordExternal), cudaErrorIllegalState);
@@ -98,9 +98,8 @@ static cudaEvent_t outside;
 static cudaError_t answer[3];
 static int line;
 
-static bg_status waits_outside(void *user, cudaStream_t stream)
+PASS(waits_outside, void *user)
 {
-    (void)user;
     line = __LINE__ + 1;
     answer[0] = cudaStreamWaitEvent(stream, outside, 0);
     answer[1] = cudaStreamWaitEvent(stream, outside, 0);
@@ -108,9 +107,8 @@ static bg_status waits_outside(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static bg_status waits_outside_in_cpp(void *user, cudaStream_t stream)
+PASS(waits_outside_in_cpp, void *user)
 {
-    (void)user;
     answer[0] = hooked_wait_in_cpp(stream, outside, &line);
     return BG_OK;
 }
@@ -137,9 +135,8 @@ FIXTURE_TEST(test_errors)
     EXPECT_CUDA(cudaEventDestroy(outside));
 }
 
-static bg_status bad_arguments(void *user, cudaStream_t stream)
+PASS(bad_arguments, void *user)
 {
-    (void)user;
     answer[0] = cudaEventRecord(NULL, stream);
     return BG_OK;
 }

@@ -187,9 +187,8 @@ BG_OP(add, BG_INOUT(x), BG_IN(y))
     return from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, N, stream));
 }
 
-static bg_status triple_and_add(void *user, cudaStream_t stream)
+FIXTURE_PASS(triple_and_add)
 {
-    fixture *f = user;
     bg_status status = BG_CALL(triple, stream, .x = f->y);
     return status != BG_OK ? status : BG_CALL(add, stream, .x = f->y, .y = f->x);
 }
@@ -242,9 +241,8 @@ BG_EAGER_OP(trying, BG_INOUT(x))
     return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
 }
 
-static bg_status tried(void *user, cudaStream_t stream)
+FIXTURE_PASS(tried)
 {
-    fixture *f = user;
     return BG_CALL(trying, stream, .x = f->y);
 }
 
@@ -265,8 +263,8 @@ FIXTURE_TEST(test_a_body_fails_beside_a_capture)
     EXPECT_OK(bg_replay(graph, f->other));
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     EXPECT_OK(bg_capture_end(capture, &second));
-    assert_true(get(&f->y) == 6);
-    assert_true(get(&f->z) == 9);
+    EXPECT_VALUE(&f->y, 6);
+    EXPECT_VALUE(&f->z, 9);
 }
 
 /* No stream is none, while captures run too. */
@@ -275,8 +273,7 @@ FIXTURE_TEST(test_no_stream_during_a_capture)
     bg_graph *graph = capture_bridged(f, N), *second;
     bg_capture *capture;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_OK(bg_capture_end(capture, &second));
     bg_graph_destroy(graph);
     bg_graph_destroy(second);
@@ -291,9 +288,7 @@ FIXTURE_TEST(test_output_without_memory_in_a_replay)
     assert_non_null(args);
     bridge = args->y.data;
     args->y.data = NULL;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("doubled#0");
-    EXPECT_ERROR("bg_graph_args");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "doubled#0", "bg_graph_args");
     args->y.data = bridge;
     put(&f->x, 1);
     EXPECT_OK(bg_replay(graph, f->stream));
@@ -308,9 +303,8 @@ FIXTURE_TEST(test_output_of_another_shape_in_a_replay)
     doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
     assert_non_null(args);
     args->y.dim[0] = N;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("call doubled#0");
-    EXPECT_ERROR("output y is f32 [64] where f32 [16] is expected");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "call doubled#0",
+                 "output y is f32 [64] where f32 [16] is expected");
     args->y.dim[0] = N / 4;
     args->y.dtype = BG_I32;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_DTYPE);
@@ -334,9 +328,8 @@ BG_EAGER_OP(crowd, BG_OUT(a), BG_OUT(b))
     return from_cuda(bgk_fill(args->b.data, 2, (size_t)args->b.dim[0], stream));
 }
 
-static bg_status crowd_and_scale(void *user, cudaStream_t stream)
+FIXTURE_PASS(crowd_and_scale)
 {
-    fixture *f = user;
     bg_tensor b = bg_tensor_1d(f->z.data, BG_F32, N / 4);
     bg_status status = BG_CALL(crowd, stream, .a = f->x, .b = b);
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
@@ -354,8 +347,7 @@ FIXTURE_TEST(test_an_output_where_another_one_is_zeroed)
         crowded = true;
         put(&f->y, -1);
         if (zeroed) {
-            EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-            EXPECT_ERROR("output b in the memory of output a");
+            EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "output b in the memory of output a");
         } else {
             EXPECT_OK(bg_replay(graph, f->stream));
             expect_first(f, N / 4, 2);

@@ -45,25 +45,24 @@ static void expect_replays(fixture *f, bg_forward pass, int segments, float adde
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == (3 + added) * 2);
+    EXPECT_VALUE(&f->y, (3 + added) * 2);
     assert_int_equal(info_of(graph).segments, segments);
     for (int i = 0; i < 20; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == ((float)i * 3 + added) * 2);
+        EXPECT_VALUE(&f->y, ((float)i * 3 + added) * 2);
     }
     for (int i = 0; i < 5; i++) /* with no wait between */
         EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == (19 * 3 + added) * 2);
+    EXPECT_VALUE(&f->y, (19 * 3 + added) * 2);
     if (left)
         EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
     bg_graph_destroy(graph);
     expect_usable(f, f->stream);
 }
 
-static bg_status within(void *user, cudaStream_t stream)
+FIXTURE_PASS(within)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(use, stream, .y = f->y);
     return BG_CALL(release, stream);
@@ -74,9 +73,8 @@ FIXTURE_TEST(test_within_a_segment)
     expect_replays(f, within, 1, 0, false);
 }
 
-static bg_status across(void *user, cudaStream_t stream)
+FIXTURE_PASS(across)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
     BG_CALL(use, stream, .y = f->y);
@@ -89,9 +87,8 @@ FIXTURE_TEST(test_across_segments)
     expect_replays(f, across, 3, 1, false);
 }
 
-static bg_status never(void *user, cudaStream_t stream)
+FIXTURE_PASS(never)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
     return BG_CALL(use, stream, .y = f->y);
@@ -115,9 +112,8 @@ FIXTURE_TEST(test_never_freed)
     EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
 }
 
-static bg_status by_body(void *user, cudaStream_t stream)
+FIXTURE_PASS(by_body)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(use, stream, .y = f->y);
     return BG_CALL(release_eagerly, stream, .x = bg_tensor_1d(temporary, BG_F32, N));

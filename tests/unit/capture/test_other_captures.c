@@ -52,9 +52,8 @@ BG_EAGER_OP(replays_itself)
     return BG_OK;
 }
 
-static bg_status replaying(void *user, cudaStream_t stream)
+PASS(replaying, void *user)
 {
-    (void)user;
     return BG_CALL(replays_itself, stream);
 }
 
@@ -85,7 +84,7 @@ OTHER_CAPTURES_TEST(test_replay_on_a_captured_stream)
     EXPECT_OK(bg_stream_wait_stream(f->stream, f->other));
     EXPECT_OK(bg_capture_end(capture, &second)); /* unharmed */
     EXPECT_OK(bg_replay(second, f->stream));
-    assert_true(get(&f->z) == 9);
+    EXPECT_VALUE(&f->z, 9);
     EXPECT_OK(bg_replay(first, f->other));
 }
 
@@ -120,9 +119,8 @@ BG_EAGER_OP(leaves_a_capture)
     return from_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
 }
 
-static bg_status leaving_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(leaving_pass)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL(leaves_a_capture, stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 2);
@@ -149,8 +147,7 @@ OTHER_CAPTURES_TEST(test_foreign_capture)
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_FOREIGN_CAPTURE);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
-    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_FOREIGN_CAPTURE);
-    EXPECT_ERROR("BG_FOREIGN_INLINE=1");
+    EXPECT_FAILS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_FOREIGN_CAPTURE, "BG_FOREIGN_INLINE=1");
     setenv("BG_FOREIGN_INLINE", "1", 1);
     EXPECT_OK(BG_CALL(fragile, f->stream, .x = f->y));
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign)); /* unharmed, with two nodes */
@@ -160,8 +157,7 @@ OTHER_CAPTURES_TEST(test_foreign_capture)
     EXPECT_CUDA(cudaGraphDestroy(foreign));
     setenv("BG_FOREIGN_INLINE", "yes", 1);
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
-    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("allowed are 0, 1");
+    EXPECT_FAILS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_INVALID_ARGUMENT, "allowed are 0, 1");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
     EXPECT_CUDA(cudaGraphDestroy(foreign));
 }

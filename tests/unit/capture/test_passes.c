@@ -533,8 +533,7 @@ FIXTURE_TEST(test_state_is_put_back_after_a_failure)
     options.state = &s.y;
     options.state_count = 1;
     failing = true;
-    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, &options), BG_ERROR_OP);
-    EXPECT_ERROR("may_fail#0");
+    EXPECT_FAILS(bg_forward_run(forward, &s, f->stream, &options), BG_ERROR_OP, "may_fail#0");
     failing = false;
     expect_all(&ways[3], "y", &s.y, 1);
     EXPECT_OK(bg_forward_run(forward, &s, f->stream, &options));

@@ -88,7 +88,7 @@ static void expect_replays(subject *s, const char *shadow)
     for (int i = 0; i < 3; i++) {
         put(&s->f->y, 0);
         EXPECT_OK(bg_replay(s->graph, s->f->stream));
-        assert_true(get(&s->f->y) == 15);
+        EXPECT_VALUE(&s->f->y, 15);
     }
     bg_graph_destroy(s->graph);
 }
@@ -153,12 +153,12 @@ FIXTURE_TEST(test_a_capture_in_a_pass)
     put(&s.f->x, 1);
     EXPECT_OK(bg_forward_run(captures, &s, s.f->stream, NULL));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
-    assert_true(get(&s.f->z) == 14);
+    EXPECT_VALUE(&s.f->z, 14);
     assert_int_equal(info_of(s.graph).calls, 2);
     assert_int_equal(info_of(s.graph).bridge_bytes, N * sizeof(float));
     put(&s.f->y, 0);
     EXPECT_OK(bg_replay(s.graph, s.f->other));
-    assert_true(get(&s.f->y) == 6);
+    EXPECT_VALUE(&s.f->y, 6);
     bg_graph_destroy(s.graph);
 }
 
@@ -184,7 +184,7 @@ FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
         put(&s.f->z, 0);
         EXPECT_OK(i == 0 ? bg_forward_run(runs_a_lazy_runner, &s, s.f->stream, NULL)
                          : runs_a_lazy_runner(&s, s.f->stream));
-        assert_true(get(&s.f->z) == 5);
+        EXPECT_VALUE(&s.f->z, 5);
     }
     bg_runner_destroy(s.runner);
 }
@@ -255,7 +255,7 @@ FIXTURE_TEST(test_events_beside_a_capture)
     s.in = NULL;
     EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming)); /* of which the body now hears */
     EXPECT_OK(bg_replay(s.graph, s.f->other));
-    assert_true(get(&s.f->y) == 4);
+    EXPECT_VALUE(&s.f->y, 4);
     bg_graph_destroy(s.graph);
     EXPECT_CUDA(cudaEventDestroy(s.in));
 }
@@ -309,7 +309,7 @@ FIXTURE_TEST(test_a_pool_goes_to_another_thread)
         assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &s), 0);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(s.nested, BG_OK);
-        assert_true(get(&s.f->y) == 6);
+        EXPECT_VALUE(&s.f->y, 6);
         bg_runner_destroy(s.runner);
     }
     if (hostcuda_seed != NULL)

@@ -89,16 +89,14 @@ static bg_status leave_an_error(void *user)
     return BG_OK;
 }
 
-static bg_status untidy_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(untidy_pass)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return BG_CALL(untidy, stream);
 }
 
-static bg_status bare_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_pass)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return bg_break(stream);
 }

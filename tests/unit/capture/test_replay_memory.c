@@ -82,9 +82,8 @@ BG_EAGER_OP(rm_outer, BG_IN(x), BG_OUT(y))
     return status != BG_OK ? status : call_all(args->x, stream);
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    const fixture *f = user;
     rm_outer_args bridged = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N)};
     bg_status status = BG_CALL_ARGS(rm_outer, stream, &bridged);
     if (status == BG_OK)

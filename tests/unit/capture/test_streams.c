@@ -16,18 +16,17 @@ static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result,
     OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
-    assert_true(get(result) == factor);
+    EXPECT_VALUE(result, factor);
     for (int i = 2; i < 5; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : cudaStreamPerThread));
-        assert_true(get(result) == factor * (float)i);
+        EXPECT_VALUE(result, factor * (float)i);
     }
     assert_int_equal(info_of(graph).segments, segments);
 }
 
-static bg_status fork_and_join(void *user, cudaStream_t stream)
+FIXTURE_PASS(fork_and_join)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
@@ -40,13 +39,12 @@ FIXTURE_TEST(test_fork_and_join)
     expect_pass(f, fork_and_join, &f->z, 5, 1);
     put(&f->x, 1);
     EXPECT_OK(fork_and_join(f, f->stream)); /* and outside a capture */
-    assert_true(get(&f->z) == 5);
+    EXPECT_VALUE(&f->z, 5);
 }
 
 /* A stream that is used again after a break, without a new fork: the break forked it. */
-static bg_status used_after_a_break(void *user, cudaStream_t stream)
+FIXTURE_PASS(used_after_a_break)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(recorded_scale, stream, .x = f->y, .factor = 5); /* the break joins it */
@@ -63,9 +61,8 @@ FIXTURE_TEST(test_used_after_a_break)
 }
 
 /* A fork of a fork, joined through the first. */
-static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
+FIXTURE_PASS(fork_of_a_fork)
 {
-    fixture *f = user;
     cudaStream_t third = cudaStreamPerThread;
     bg_stream_wait_stream(f->other, stream);
     bg_stream_wait_stream(third, f->other);
@@ -80,16 +77,15 @@ FIXTURE_TEST(test_fork_of_a_fork)
     OWNED_GRAPH(graph);
     put(&f->x, 3);
     EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
-    assert_true(get(&f->z) == 24);
+    EXPECT_VALUE(&f->z, 24);
     put(&f->x, 5);
     EXPECT_OK(bg_replay(graph, f->other));
-    assert_true(get(&f->z) == 40);
+    EXPECT_VALUE(&f->z, 40);
 }
 
 /* An eager op called on a forked stream: its body gets the capture's stream, since a break joins all. */
-static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
+FIXTURE_PASS(eager_on_a_fork)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
     BG_CALL(recorded_scale, f->other, .x = f->z, .factor = 3);
@@ -102,15 +98,14 @@ FIXTURE_TEST(test_eager_on_a_fork)
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
     assert_ptr_equal(body_stream, f->stream);
-    assert_true(get(&f->z) == 24);
+    EXPECT_VALUE(&f->z, 24);
     EXPECT_OK(bg_replay(graph, f->other));
     assert_ptr_equal(body_stream, f->other);
-    assert_true(get(&f->z) == 24);
+    EXPECT_VALUE(&f->z, 24);
 }
 
-static bg_status unjoined(void *user, cudaStream_t stream)
+FIXTURE_PASS(unjoined)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     return BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
 }
@@ -126,7 +121,7 @@ FIXTURE_TEST(test_unjoined_at_the_end)
     options.join_at_end = true;
     put(&f->x, 4);
     EXPECT_OK(bg_capture_forward(&graph, unjoined, f, f->stream, &options));
-    assert_true(get(&f->z) == 8);
+    EXPECT_VALUE(&f->z, 8);
 }
 
 /* The edges of so many nodes are listed otherwise (src/capture/edges.c). */
@@ -142,9 +137,8 @@ static int count_findings(bg_graph *graph)
     return count;
 }
 
-static bg_status long_segment(void *user, cudaStream_t stream)
+FIXTURE_PASS(long_segment)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     for (int i = 0; i < LONG; i += 2) {
         BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
@@ -161,21 +155,20 @@ FIXTURE_TEST(test_a_long_segment)
     bg_graph *graph;
 
     ending = UNJOINED;
-    EXPECT_STATUS(bg_capture_forward(&graph, long_segment, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
-    EXPECT_ERROR("scale#5999"); /* the last on the other stream */
+    EXPECT_FAILS(bg_capture_forward(&graph, long_segment, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM,
+                 "scale#5999"); /* the last on the other stream */
     for (ending = JOINED; ending <= RACING; ending++) {
         put(&f->x, 1);
         EXPECT_OK(bg_capture_forward(&graph, long_segment, f, f->stream, NULL));
         assert_int_equal(count_findings(graph) > 0, ending == RACING);
         if (ending == JOINED)
-            assert_true(get(&f->z) == 15);
+            EXPECT_VALUE(&f->z, 15);
         bg_graph_destroy(graph);
     }
 }
 
-static bg_status idle_fork(void *user, cudaStream_t stream)
+FIXTURE_PASS(idle_fork)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
 }
@@ -185,9 +178,8 @@ FIXTURE_TEST(test_an_idle_fork_need_not_be_joined)
     expect_pass(f, idle_fork, &f->z, 2, 1);
 }
 
-static bg_status wait_for_outside(void *user, cudaStream_t stream)
+FIXTURE_PASS(wait_for_outside)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
     return bg_stream_wait_stream(stream, f->other);
 }
@@ -195,9 +187,8 @@ static bg_status wait_for_outside(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_wait_for_work_outside)
 {
     bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, wait_for_outside, f, f->stream, NULL), BG_ERROR_ISOLATION);
-    EXPECT_ERROR("test_streams.c");
-    EXPECT_ERROR("outside it");
+    EXPECT_FAILS(bg_capture_forward(&graph, wait_for_outside, f, f->stream, NULL), BG_ERROR_ISOLATION, "test_streams.c",
+                 "outside it");
     expect_usable(f, f->stream);
 }
 
@@ -240,9 +231,8 @@ FIXTURE_TEST(test_bare_forks)
     expect_usable(f, f->other);
 }
 
-static bg_status op_outside(void *user, cudaStream_t stream)
+FIXTURE_PASS(op_outside)
 {
-    fixture *f = user;
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2); /* not captured: a plain call */
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
 }
@@ -253,7 +243,7 @@ FIXTURE_TEST(test_an_op_on_a_stream_outside)
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
     assert_int_equal(info_of(graph).calls, 1);
-    assert_true(get(&f->y) == 2);
+    EXPECT_VALUE(&f->y, 2);
 }
 
 /* What a library does that cannot be seen: it forks a stream of its own and joins it before it returns. Doubles x. */
@@ -283,9 +273,8 @@ BG_EAGER_OP(library_eager, BG_INOUT(x))
     return library(library_stream, &args->x, stream);
 }
 
-static bg_status libraries(void *user, cudaStream_t stream)
+FIXTURE_PASS(libraries)
 {
-    fixture *f = user;
     bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
     for (int i = 0; i < 3 && status == BG_OK; i++) {
         status = BG_CALL(library_op, stream, .x = f->y);
@@ -338,10 +327,8 @@ FIXTURE_TEST(test_too_many_streams)
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&c.streams[i], cudaStreamNonBlocking));
     c.forks = MOST_STREAMS;
-    EXPECT_STATUS(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL), BG_ERROR_UNSUPPORTED);
-    EXPECT_ERROR("the captures of this process already have 256 streams");
-    EXPECT_ERROR("fork fewer streams");
-    EXPECT_ERROR("test_streams.c");
+    EXPECT_FAILS(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL), BG_ERROR_UNSUPPORTED,
+                 "the captures of this process already have 256 streams", "fork fewer streams", "test_streams.c");
     assert_null(graph);
     expect_usable(c.f, c.f->stream);
     for (int i = 0; i < MOST_STREAMS; i++)
@@ -350,7 +337,7 @@ FIXTURE_TEST(test_too_many_streams)
     put(&c.f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL));
     EXPECT_OK(bg_replay(graph, c.f->other));
-    assert_true(get(&c.f->z) == 6);
+    EXPECT_VALUE(&c.f->z, 6);
     bg_graph_destroy(graph);
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamDestroy(c.streams[i]));

@@ -18,9 +18,8 @@ BG_EAGER_OP(unknown, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(elsewhere, args->x.data, 5, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     for (int i = 0; i < SEGMENTS; i++) {
         if (i > 0)
             BG_CALL(twice, stream, .x = f->y);
@@ -44,7 +43,7 @@ static void expect_result(fixture *f, bg_graph *graph)
         expected *= (i ? 2.0f : 1.0f) * (i % 2 ? 2 : 0.25f);
     put(&f->x, 3);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == expected);
+    EXPECT_VALUE(&f->y, expected);
 }
 
 FIXTURE_TEST(test_threads)
@@ -56,7 +55,7 @@ FIXTURE_TEST(test_threads)
             bg_graph *graph;
             options.upload = upload;
             EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-            assert_true(get(&f->y) == 0); /* nothing ran */
+            EXPECT_VALUE(&f->y, 0); /* nothing ran */
             assert_int_equal(info_of(graph).segments, SEGMENTS);
             assert_true(info_of(graph).instantiate_ms > 0);
             expect_result(f, graph);
@@ -92,9 +91,8 @@ FIXTURE_TEST(test_launching)
     expect_result(f, graph);
 }
 
-static bg_status with_unknown(void *user, cudaStream_t stream)
+FIXTURE_PASS(with_unknown)
 {
-    fixture *f = user;
     unknown_args args = {.x = f->x};
     bg_status status = BG_CALL_ARGS(unknown, stream, &args);
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = args.y, .y = f->z, .factor = 2);
@@ -110,7 +108,7 @@ FIXTURE_TEST(test_write_back)
     for (int i = 1; i < 4; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 10 * (float)i);
+        EXPECT_VALUE(&f->z, 10 * (float)i);
     }
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(elsewhere));
@@ -137,9 +135,8 @@ FIXTURE_TEST(test_bad_counts)
     for (int i = 0; i < 2; i++) {
         bg_capture_options options = options_for(counts[i]);
         bg_graph *graph;
-        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("options.worker_threads");
-        EXPECT_ERROR("allowed are 0 to 64");
+        EXPECT_FAILS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT,
+                     "options.worker_threads", "allowed are 0 to 64");
     }
 }
 

@@ -137,7 +137,7 @@ WRITEBACK_TEST(test_places_change)
     OWNED_GRAPH(graph);
     leave[0].data = a;
     graph = capture(m, one_pass);
-    assert_true(get(&m->f->z) == 3);
+    EXPECT_VALUE(&m->f->z, 3);
     assert_int_equal(info_of(graph).steps, 2);
     assert_int_equal(info_of(graph).nodes, 2);
     for (int i = 0; i < (int)(sizeof places / sizeof *places); i++)
@@ -156,7 +156,7 @@ WRITEBACK_TEST(test_target_changes)
     assert_non_null(args);
     args->y.data = m->other[2].data;
     assert_true(replay(m, graph, 5, m->other[0].data, NULL) == 5 - 98);
-    assert_true(get(&m->other[2]) == 10);
+    EXPECT_VALUE(&m->other[2], 10);
     args->y.data = m->f->y.data;
     assert_true(replay(m, graph, 5, m->other[1].data, NULL) == 15);
 }
@@ -175,7 +175,7 @@ WRITEBACK_TEST(test_several_outputs)
     leave[0].data = a;
     leave[1].data = b;
     graph = capture(m, two_pass);
-    assert_true(get(&m->f->z) == 5);
+    EXPECT_VALUE(&m->f->z, 5);
     assert_int_equal(info_of(graph).nodes, 2); /* both outputs are one */
     assert_true(replay(m, graph, 2, a, b) == 10);
     assert_true(replay(m, graph, 3, NULL, b) == 15);
@@ -237,7 +237,7 @@ WRITEBACK_TEST(test_many_outputs)
         EXPECT_OK(bg_replay(graph, m->f->stream));
         for (int i = 0; i < MANY; i++) {
             bg_tensor target = bg_tensor_1d(targets + (ptrdiff_t)i * N, BG_F32, N);
-            assert_true(get(&target) == (float)(100 * round + i));
+            EXPECT_VALUE(&target, (float)(100 * round + i));
         }
     }
     bg_graph_destroy(graph);
@@ -278,7 +278,7 @@ WRITEBACK_TEST(test_no_segment_follows)
     OWNED_GRAPH(graph);
     leave[0].data = m->other[0].data;
     graph = capture(m, without_segment);
-    assert_true(get(&m->f->z) == 8);
+    EXPECT_VALUE(&m->f->z, 8);
     assert_int_equal(info_of(graph).segments, 0);
     assert_int_equal(info_of(graph).steps, 6); /* call, copy; three times */
     assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 16);
@@ -303,7 +303,7 @@ WRITEBACK_TEST(test_before_the_forks)
     OWNED_GRAPH(graph);
     leave[0].data = m->other[0].data;
     graph = capture(m, forked);
-    assert_true(get(&m->f->z) == 6);
+    EXPECT_VALUE(&m->f->z, 6);
     assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 12);
     assert_true(replay(m, graph, 3, m->other[1].data, NULL) == 18);
 }
@@ -448,9 +448,7 @@ WRITEBACK_TEST(test_fewer_rows_refused)
     leave[0].data = m->other[0].data;
     graph = capture(m, few_pass);
     rows = 7;
-    EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("few#0");
-    EXPECT_ERROR("7");
+    EXPECT_FAILS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE, "few#0", "7");
     for (int i = 0; i < 2; i++) { /* in another place, and in its own, where nothing is to do */
         leave[0].data = i ? NULL : m->other[0].data;
         EXPECT_OK(bg_op_set_attributes("few", ATTRIBUTES(.allow_fewer_rows = true)));

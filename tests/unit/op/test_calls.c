@@ -32,9 +32,8 @@ BG_EAGER_OP(sample_top_k, BG_IN(x), BG_OUT(y), BG_VALUE(float, k))
     return from_cuda(bgk_scale(args->y.data, args->x.data, k, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     BG_CALL(rope, stream, .x = f->x);
     BG_CALL(layer, stream, .x = f->x);
     BG_CALL(attention, stream, .x = f->x);
@@ -65,9 +64,8 @@ BG_EAGER_OP(count_above, BG_IN(x), BG_VALUE(float, limit), BG_RESULT(accepted, f
 
 static count_above_args counted;
 
-static bg_status count_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(count_pass)
 {
-    fixture *f = user;
     counted = (count_above_args){.x = f->x, .limit = 5};
     BG_CALL(rope, stream, .x = f->x);
     return BG_CALL_ARGS(count_above, stream, &counted);
@@ -147,9 +145,8 @@ BG_EAGER_OP(in_structs, BG_IN(x), BG_FIELDS(both, all), BG_RESULT(float, sum))
 
 static in_structs_args structs;
 
-static bg_status pass_in_structs(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass_in_structs)
 {
-    fixture *f = user;
     bg_status status;
     structs = (in_structs_args){.x = f->x, .all.first.factor = 7, .all.x = f->y};
     structs.all.first.twice = structs.all.first.thrice = bg_tensor_1d(NULL, BG_F32, N); /* which get bridge buffers */
@@ -181,12 +178,11 @@ FIXTURE_TEST(test_structs_of_fields)
         put(&f->y, (float)i);
         args->all.first.factor = (float)i;
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == (float)(5 * i * i + 10 * i));
+        EXPECT_VALUE(&f->z, (float)(5 * i * i + 10 * i));
         assert_true(args->sum == 5 * (float)i);
     }
     wrong_shape = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output all.first.thrice is f32 [");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "output all.first.thrice is f32 [");
     wrong_shape = false;
     bg_graph_destroy(graph);
     EXPECT_OK(bg_forward_run(pass_in_structs, f, f->stream, NULL));
@@ -241,11 +237,11 @@ static bg_graph *capture(fixture *f)
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == FACTOR);
+    EXPECT_VALUE(&f->y, FACTOR);
     for (int i = 1; i < 3; i++) {
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == FACTOR * (float)i);
+        EXPECT_VALUE(&f->y, FACTOR * (float)i);
     }
     return graph;
 }
@@ -301,9 +297,8 @@ BG_EAGER_OP(turns, BG_INOUT(x))
     return BG_CALL(reached, stream, .x = args->x);
 }
 
-static bg_status turning_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(turning_pass)
 {
-    const fixture *f = user;
     return BG_CALL(turns, stream, .x = f->x);
 }
 
@@ -350,9 +345,8 @@ FIXTURE_TEST(test_names_are_stable)
     bg_graph_destroy(graph);
 }
 
-static bg_status many_calls(void *user, cudaStream_t stream)
+FIXTURE_PASS(many_calls)
 {
-    fixture *f = user;
     for (int i = 0; i < 101; i++)
         BG_CALL(rope, stream, .x = f->x);
     return BG_CALL(layer, stream, .x = f->x);
@@ -389,9 +383,8 @@ BG_EAGER_OP(grows, BG_INOUT(x))
     return status;
 }
 
-static bg_status growing_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(growing_pass)
 {
-    const fixture *f = user;
     return BG_CALL(grows, stream, .x = f->x);
 }
 
@@ -405,8 +398,7 @@ FIXTURE_TEST(test_more_calls_in_replay)
     calls_to_make = 11;
     EXPECT_OK(bg_replay(graph, f->stream));
     calls_to_make = 12;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("call grows#0/reached#11 at");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "call grows#0/reached#11 at");
 }
 
 FIXTURE_TEST(test_overrides)
@@ -444,8 +436,7 @@ FIXTURE_TEST(test_bad_patterns)
                                       "/a", "a/",    "a b",   "a;b",    "#1",      "!!a"};
     bg_capture *capture;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        EXPECT_STATUS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is not a pattern");
+        EXPECT_FAILS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT, "is not a pattern");
     }
     setenv("BG_EAGER_OPS", "rope#", 1);
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
@@ -519,12 +510,12 @@ FIXTURE_TEST(test_args)
     for (int i = 0; i < 2; i++) {
         put(&f->x, 1);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == 5 * 128);
+        EXPECT_VALUE(&f->y, 5 * 128);
     }
     a->y = f->z; /* another place for the output */
     put(&f->x, 1);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->z) == 5 * 128);
+    EXPECT_VALUE(&f->z, 5 * 128);
 
     assert_null(bg_graph_args(graph, "sample_top_k#1", sizeof *a));
     EXPECT_ERROR("no eager call \"sample_top_k#1\" at a break (did you mean sample_top_k#0?); bg_graph_get_call");
@@ -541,7 +532,7 @@ FIXTURE_TEST(test_plain_calls)
 {
     put(&f->x, 1);
     EXPECT_OK(pass(f, f->stream));
-    assert_true(get(&f->y) == FACTOR);
+    EXPECT_VALUE(&f->y, FACTOR);
     EXPECT_OK(bg_break(f->stream));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
 }
@@ -565,9 +556,7 @@ FIXTURE_TEST(test_two_ops_of_one_name)
         if (i < 2)
             bg_op_register(&twins[i]);
     }
-    EXPECT_STATUS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("a.c:1");
-    EXPECT_ERROR("b.c:2");
+    EXPECT_FAILS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT, "a.c:1", "b.c:2");
     bg_op_unregister(&twins[1]);
     EXPECT_OK(bg_op_call(&twins[0], f->stream, &args, NULL));
     bg_op_register(&twins[1]);

@@ -50,10 +50,10 @@ static bg_graph *capture_pass(scaled *s, const bg_capture_options *options)
     bg_graph *graph;
     put(&s->f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, s, s->f->stream, options));
-    assert_true(get(&s->f->z) == 12);
+    EXPECT_VALUE(&s->f->z, 12);
     put(&s->f->x, 2);
     EXPECT_OK(bg_replay(graph, s->f->stream));
-    assert_true(get(&s->f->z) == 24);
+    EXPECT_VALUE(&s->f->z, 24);
     return graph;
 }
 
@@ -85,10 +85,10 @@ FIXTURE_TEST(test_outside)
     scaled s = {.f = f, .factor = 3};
     put(&f->y, 1);
     EXPECT_OK(bg_eager(f->stream, "eager_scale", scale_y, &s));
-    assert_true(get(&f->y) == 3);
+    EXPECT_VALUE(&f->y, 3);
     put(&f->x, 1);
     EXPECT_OK(bg_forward_run(pass, &s, f->stream, NULL));
-    assert_true(get(&f->z) == 12);
+    EXPECT_VALUE(&f->z, 12);
     assert_int_equal(s.runs, 2);
 }
 
@@ -117,7 +117,7 @@ FIXTURE_TEST(test_not_launched)
     assert_int_equal(s.runs, 0);
     put(&s.f->x, 1);
     EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 12);
+    EXPECT_VALUE(&s.f->z, 12);
 }
 
 /* What cannot be captured fails there, with its name, and names what to do. */
@@ -143,13 +143,11 @@ FIXTURE_TEST(test_failures)
     bg_graph *graph = capture_pass(&s, NULL);
 
     s.status = BG_ERROR_NOT_FOUND;
-    EXPECT_STATUS(bg_replay(graph, s.f->stream), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("op eager_scale, call eager_scale#0 at ");
-    EXPECT_STATUS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("op eager_scale, called at ");
+    EXPECT_FAILS(bg_replay(graph, s.f->stream), BG_ERROR_NOT_FOUND, "op eager_scale, call eager_scale#0 at ");
+    EXPECT_FAILS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_NOT_FOUND, "op eager_scale, called at ");
     s.status = BG_OK;
     EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 24);
+    EXPECT_VALUE(&s.f->z, 24);
     bg_graph_destroy(graph);
 }
 
@@ -176,11 +174,11 @@ FIXTURE_TEST(test_nested)
 
     put(&s.f->y, 1);
     EXPECT_OK(bg_capture_forward(&graph, nesting_pass, &s, s.f->stream, NULL));
-    assert_true(get(&s.f->z) == 18);
+    EXPECT_VALUE(&s.f->z, 18);
     EXPECT_OK(bg_graph_get_call(graph, 2, &call));
     assert_string_equal(call.name, "eager_outer#0/eager_scale#1");
     EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 162);
+    EXPECT_VALUE(&s.f->z, 162);
     assert_int_equal(s.runs, 4);
 }
 
@@ -221,9 +219,8 @@ FIXTURE_TEST(test_bad_names)
     bg_graph *graph;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        EXPECT_STATUS(bg_eager(s.f->stream, names[i], scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is not a name of an op");
-        EXPECT_ERROR("test_eager.c:");
+        EXPECT_FAILS(bg_eager(s.f->stream, names[i], scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "is not a name of an op",
+                     "test_eager.c:");
         assert_null(bg_op_find(names[i]));
     }
     memset(longest, 'n', sizeof longest);
@@ -232,18 +229,15 @@ FIXTURE_TEST(test_bad_names)
     longest[128] = '\0';
     EXPECT_OK(bg_eager(s.f->stream, longest, scale_y, &s));
     assert_non_null(bg_op_find(longest));
-    EXPECT_STATUS(bg_eager(s.f->stream, NULL, scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("name is NULL");
+    EXPECT_FAILS(bg_eager(s.f->stream, NULL, scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "name is NULL");
     EXPECT_STATUS(bg_eager(s.f->stream, "eager_null", NULL, &s), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("the function of eager_null is NULL");
-    EXPECT_STATUS(bg_eager(NULL, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_eager(NULL, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
 
     EXPECT_OK(bg_capture_begin(&capture, s.f->stream, NULL));
     EXPECT_STATUS(bg_eager(s.f->stream, "a/b", scale_y, &s), BG_ERROR_INVALID_ARGUMENT); /* sticky */
     EXPECT_STATUS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("a/b");
+    EXPECT_FAILS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT, "a/b");
     expect_usable(s.f, s.f->stream);
 }
 
@@ -272,15 +266,11 @@ FIXTURE_TEST(test_two_of_one_name)
 
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
-    EXPECT_STATUS(call_region(f, "eager_one", false, one, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("it is another op than eager_one at ");
-    EXPECT_ERROR("only the first is eager");
-    EXPECT_STATUS(call_region(f, "eager_one", true, one, 0), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("different numbers");
-    EXPECT_STATUS(call_region(f, "eager_one", true, other, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("different roles");
-    EXPECT_STATUS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("has a macro");
+    EXPECT_FAILS(call_region(f, "eager_one", false, one, 1), BG_ERROR_INVALID_ARGUMENT,
+                 "it is another op than eager_one at ", "only the first is eager");
+    EXPECT_FAILS(call_region(f, "eager_one", true, one, 0), BG_ERROR_INVALID_ARGUMENT, "different numbers");
+    EXPECT_FAILS(call_region(f, "eager_one", true, other, 1), BG_ERROR_INVALID_ARGUMENT, "different roles");
+    EXPECT_FAILS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT, "has a macro");
     EXPECT_OK(BG_CALL(eager_twice, f->stream, .x = f->x, .y = f->y)); /* unharmed */
 }
 
@@ -298,13 +288,11 @@ FIXTURE_TEST(test_bad_regions)
     region.name = "eager_bad";
     region.body = do_nothing;
     region.keep = (bg_status(*)(void *, void **))(void (*)(void))do_nothing;
-    EXPECT_STATUS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("no destroy");
+    EXPECT_FAILS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT, "no destroy");
     region.keep = NULL;
     EXPECT_OK(bg_region_call(&region, f->stream, NULL));
     region.struct_size = 8;
-    EXPECT_STATUS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_REGION_INIT");
+    EXPECT_FAILS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT, "BG_REGION_INIT");
 }
 
 /* ---- closures ---- */
@@ -394,11 +382,11 @@ static void expect_closure_pass(closures *c)
     EXPECT_OK(bg_capture_forward(&graph, closure_pass, c, c->f->stream, NULL));
     assert_int_equal(alive, 2); /* of the captured op, too: nodes may refer to its closure */
     assert_int_equal(info_of(graph).breaks, 1);
-    assert_true(get(&c->f->z) == 9);
+    EXPECT_VALUE(&c->f->z, 9);
     for (int i = 2; i < 5; i++) {
         put(&c->f->x, (float)i);
         EXPECT_OK(bg_replay(graph, c->f->stream));
-        assert_true(get(&c->f->z) == 9 * (float)i);
+        EXPECT_VALUE(&c->f->z, 9 * (float)i);
     }
     bg_graph_destroy(graph);
     assert_int_equal(alive, 0);
@@ -427,18 +415,17 @@ FIXTURE_TEST(test_closures_in_place)
     keeps_fail = true;
     put(&c.f->x, 1);
     EXPECT_OK(closure_pass(&c, c.f->stream));
-    assert_true(get(&c.f->z) == 9);
+    EXPECT_VALUE(&c.f->z, 9);
     EXPECT_OK(bg_forward_run(closure_pass, &c, c.f->stream, NULL));
     options.debug = BG_DEBUG_FORWARD;
     EXPECT_OK(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, &options));
     put(&c.f->x, 2);
     EXPECT_OK(bg_replay(graph, c.f->stream));
-    assert_true(get(&c.f->z) == 18);
+    EXPECT_VALUE(&c.f->z, 18);
     bg_graph_destroy(graph);
 
-    EXPECT_STATUS(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, NULL), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("op eager_closure, call eager_closure#0 at ");
-    EXPECT_ERROR("keep failed: it is to fail");
+    EXPECT_FAILS(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, NULL), BG_ERROR_OUT_OF_MEMORY,
+                 "op eager_closure, call eager_closure#0 at ", "keep failed: it is to fail");
     keeps_fail = false;
     assert_int_equal(alive, 0);
 }
@@ -679,10 +666,10 @@ FIXTURE_TEST(test_forked_stream)
     EXPECT_OK(closure_pass(&c, c.f->other));
     EXPECT_OK(bg_stream_wait_stream(c.f->stream, c.f->other));
     EXPECT_OK(bg_capture_end(capture, &graph));
-    assert_true(get(&c.f->z) == 9);
+    EXPECT_VALUE(&c.f->z, 9);
     put(&c.f->x, 2);
     EXPECT_OK(bg_replay(graph, c.f->stream));
-    assert_true(get(&c.f->z) == 18);
+    EXPECT_VALUE(&c.f->z, 18);
     bg_graph_destroy(graph);
     assert_int_equal(alive, 0);
 }

@@ -33,9 +33,8 @@ BG_EAGER_OP(inl_waits, BG_INOUT(x))
 }
 
 /* y = 36 x */
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     BG_CALL(inl_plain, stream, .x = f->x, .y = f->y);
     BG_CALL(inl_eager, stream, .x = f->y);
     bg_break(stream);
@@ -47,10 +46,10 @@ static bg_graph *capture(fixture *f, const bg_capture_options *options)
     bg_graph *graph;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, options));
-    assert_true(get(&f->y) == 36);
+    EXPECT_VALUE(&f->y, 36);
     put(&f->x, 2);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 72);
+    EXPECT_VALUE(&f->y, 72);
     return graph;
 }
 
@@ -112,9 +111,8 @@ FIXTURE_TEST(test_malformed_patterns)
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         bg_graph *graph;
         options.eager_ops = patterns[i];
-        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("options.eager_ops");
-        EXPECT_ERROR("is not a pattern");
+        EXPECT_FAILS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT,
+                     "options.eager_ops", "is not a pattern");
         assert_null(graph);
     }
     options.eager_ops = NULL;
@@ -163,9 +161,8 @@ FIXTURE_TEST(test_inline_under_debug_modes)
     }
 }
 
-static bg_status waiting_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(waiting_pass)
 {
-    fixture *f = user;
     BG_CALL(inl_plain, stream, .x = f->x, .y = f->y);
     BG_CALL(inl_waits, stream, .x = f->y);
     return BG_CALL(inl_plain, stream, .x = f->y, .y = f->z);

@@ -52,9 +52,8 @@ static int teardown(void **state)
 
 /* ---- the caller's own memory ---- */
 
-static bg_status through(void *user, cudaStream_t stream)
+FIXTURE_PASS(through)
 {
-    fixture *f = user;
     BG_CALL(produce, stream, .x = f->x, .y = f->y, .factor = 2);
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
@@ -75,7 +74,7 @@ OUTPUTS_TEST(test_write_back)
     manner = ELSEWHERE;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
-    assert_true(get(&f->z) == 6);
+    EXPECT_VALUE(&f->z, 6);
     assert_int_equal(info_of(graph).steps, 2); /* call, launch that begins with the copy */
     assert_int_equal(info_of(graph).nodes, 2);
     assert_true(replay(f, graph, 5) == 30);
@@ -121,9 +120,7 @@ OUTPUTS_TEST(test_refused_at_replay)
     OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("produce#0");
-    EXPECT_ERROR("f32 [32] where f32 [64]");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "produce#0", "f32 [32] where f32 [64]");
     assert_int_equal(info_of(graph).replays, 0);
     manner = IN_PLACE;
     assert_true(replay(f, graph, 5) == 30); /* the graph is reusable */
@@ -138,10 +135,9 @@ OUTPUTS_TEST(test_plain_write_back)
     manner = ELSEWHERE;
     EXPECT_OK(BG_CALL_ARGS(produce, f->stream, &a));
     assert_ptr_equal(a.y.data, f->y.data); /* the caller's own, never the body's */
-    assert_true(get(&f->y) == 8);
+    EXPECT_VALUE(&f->y, 8);
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(BG_CALL_ARGS(produce, f->stream, &a), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output y");
+    EXPECT_FAILS(BG_CALL_ARGS(produce, f->stream, &a), BG_ERROR_SHAPE, "output y");
     assert_ptr_equal(a.y.data, f->y.data);
     assert_int_equal(a.y.dim[0], N);
 }
@@ -175,18 +171,17 @@ OUTPUTS_TEST(test_plain_bridge)
     put(&f->x, 2);
     manner = ELSEWHERE;
     EXPECT_OK(plain_call(f, 3, &first));
-    assert_true(get(&first) == 6);
+    EXPECT_VALUE(&first, 6);
     assert_ptr_not_equal(first.data, elsewhere);
     EXPECT_OK(plain_call(f, 4, &second));
     assert_ptr_equal(first.data, second.data);
-    assert_true(get(&second) == 8);
+    EXPECT_VALUE(&second, 8);
 }
 
 /* ---- bridge buffers ---- */
 
-static bg_status bridged(void *user, cudaStream_t stream)
+FIXTURE_PASS(bridged)
 {
-    fixture *f = user;
     produce_args known = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 2};
     produce_args open = {.x = f->x, .factor = 3};
     bg_status status = BG_CALL_ARGS(produce, stream, &known);
@@ -208,7 +203,7 @@ static void expect_bridges(fixture *f, int steps)
     OWNED_GRAPH(graph);
     put(&f->x, 1);
     EXPECT_OK(bg_capture_forward(&graph, bridged, f, f->stream, NULL));
-    assert_true(get(&f->z) == 5);
+    EXPECT_VALUE(&f->z, 5);
     assert_int_equal(info_of(graph).steps, steps);
     assert_int_equal(info_of(graph).bridge_bytes, 2 * N * sizeof(float));
     for (int i = 0; i < 4; i++) {
@@ -246,8 +241,7 @@ OUTPUTS_TEST(test_bridge_by_shape_function)
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
     expect_bridges(f, 3);
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_nonsense)));
-    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("rank 99");
+    EXPECT_FAILS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "rank 99");
 }
 
 static int runs;
@@ -258,9 +252,8 @@ BG_EAGER_OP(open_output, BG_OUT(y))
     return from_cuda(bgk_fill(elsewhere, 5, N, stream));
 }
 
-static bg_status open_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(open_pass)
 {
-    fixture *f = user;
     open_output_args a = {.y = {0}};
     bg_status status = BG_CALL_ARGS(open_output, stream, &a);
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
@@ -283,15 +276,14 @@ OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
         EXPECT_OK(bg_capture_forward(&graph, open_pass, f, f->stream, &options));
         assert_int_equal(runs, known ? 0 : 1);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 10);
+        EXPECT_VALUE(&f->z, 10);
         bg_graph_destroy(graph);
     }
     EXPECT_OK(bg_op_set_attributes("open_output", NULL));
 }
 
-static bg_status bridged_captured(void *user, cudaStream_t stream)
+FIXTURE_PASS(bridged_captured)
 {
-    fixture *f = user;
     produce_captured_args a = {.x = f->x, .factor = 2};
     bg_status status = BG_CALL_ARGS(produce_captured, stream, &a);
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
@@ -325,9 +317,8 @@ BG_EAGER_OP(split, BG_IN(x), BG_OUT(first), BG_OUTS(parts, 3), BG_INOUT(count))
 
 static bg_tensor parts[3], first_part;
 
-static bg_status split_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(split_pass)
 {
-    fixture *f = user;
     split_args a = {.x = f->x, .first = bg_tensor_1d(NULL, BG_F32, N), .count = f->y};
     for (int i = 0; i < 3; i++)
         a.parts[i] = bg_tensor_1d(NULL, BG_F32, N);
@@ -347,14 +338,13 @@ OUTPUTS_TEST(test_several_outputs)
     put(&f->y, 0);
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->z) == 400);
-    assert_true(get(&first_part) == 20);
+    EXPECT_VALUE(&f->z, 400);
+    EXPECT_VALUE(&first_part, 20);
     for (int i = 0; i < 3; i++)
-        assert_true(get(&parts[i]) == 2 * (float)(i + 1));
-    assert_true(get(&f->y) == 4);
+        EXPECT_VALUE(&parts[i], 2 * (float)(i + 1));
+    EXPECT_VALUE(&f->y, 4);
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output parts[2] is f32 [3] where f32 [64] is expected");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "output parts[2] is f32 [3] where f32 [64] is expected");
 }
 
 /* ---- scratch ---- */
@@ -372,9 +362,8 @@ BG_EAGER_OP(with_scratch, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(blocks[1], args->x.data, 2, N, stream));
 }
 
-static bg_status scratch_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(scratch_pass)
 {
-    fixture *f = user;
     return BG_CALL(with_scratch, stream, .x = f->x, .y = f->z);
 }
 
@@ -396,7 +385,7 @@ OUTPUTS_TEST(test_scratch)
     bg_graph_destroy(graph);
 
     EXPECT_OK(scratch_pass(f, f->stream)); /* plain */
-    assert_true(get(&f->z) == 8);
+    EXPECT_VALUE(&f->z, 8);
     EXPECT_STATUS(bg_scratch(before, 8, &none), BG_ERROR_INVALID_ARGUMENT);
     assert_null(none);
     EXPECT_ERROR("bg_scratch");
@@ -446,9 +435,8 @@ BG_EAGER_OP(tricky, BG_INOUT(a), BG_INOUT(b))
     return BG_OK;
 }
 
-static bg_status tricky_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(tricky_pass)
 {
-    fixture *f = user;
     return BG_CALL(tricky, stream, .a = f->x, .b = f->y);
 }
 
@@ -458,21 +446,19 @@ OUTPUTS_TEST(test_outputs_cannot_change_places)
     put(&f->x, 1);
     put(&f->y, 2);
     trick = SWAP;
-    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("output a in the memory of output b");
+    EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_OP, "output a in the memory of output b");
     EXPECT_STATUS(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL), BG_ERROR_OP);
     trick = SHIFT;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
     trick = HUGE_RANK;
-    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("rank 500");
+    EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_SHAPE, "rank 500");
     assert_true(get(&f->x) == 1 && get(&f->y) == 2);
     trick = SAME; /* one result for both: no harm */
     EXPECT_OK(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == 1);
+    EXPECT_VALUE(&f->y, 1);
     put(&f->x, 5);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 5);
+    EXPECT_VALUE(&f->y, 5);
     trick = SWAP;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
 }
@@ -504,6 +490,5 @@ OUTPUTS_TEST(test_invalid_tensors)
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
     bad = bg_tensor_1d(NULL, BG_F32, N);
     split_args a = {.x = f->x, .first = f->y, .parts = {f->y, f->y, f->y}, .count = bad};
-    EXPECT_STATUS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("count has no memory");
+    EXPECT_FAILS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT, "count has no memory");
 }
