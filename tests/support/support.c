@@ -160,13 +160,30 @@ void free_owned_memory(void *memory)
     EXPECT_CUDA(cudaFree(*(void **)memory));
 }
 
+static void expect_errors(va_list texts, const char *file, int line)
+{
+    for (const char *text; (text = va_arg(texts, const char *)) != NULL;)
+        expect_error(text, file, line);
+}
+
 void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...)
 {
     va_list texts;
     expect_status(found, expected, expression, file, line);
     va_start(texts, line);
-    for (const char *text; (text = va_arg(texts, const char *)) != NULL;)
-        expect_error(text, file, line);
+    expect_errors(texts, file, line);
+    va_end(texts);
+}
+
+void expect_no_graph_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                        const char *file, int line, bg_status status, ...)
+{
+    va_list texts;
+    bg_graph *graph = (bg_graph *)&texts; /* it shall become NULL */
+    expect_status(bg_capture_forward(&graph, forward, user, stream, options), status, "bg_capture_forward", file, line);
+    _assert_true(graph == NULL, "no graph", file, line);
+    va_start(texts, status);
+    expect_errors(texts, file, line);
     va_end(texts);
 }
 

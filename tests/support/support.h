@@ -86,6 +86,13 @@ bg_graph_info info_of(const bg_graph *graph);
     expect_fails_at(expression, status, #expression, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
 void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...);
 
+/* The capture of the pass gives no graph but that error: EXPECT_NO_GRAPH(pass, f, f->stream, NULL, status, texts...).
+ */
+#define EXPECT_NO_GRAPH(forward, user, stream, options, ...)                                                           \
+    expect_no_graph_at(forward, user, stream, options, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
+void expect_no_graph_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                        const char *file, int line, bg_status status, ...);
+
 /* All elements of the tensor have that value. */
 #define EXPECT_VALUE(tensor, value) expect_value_at(tensor, value, #tensor, __FILE__, __LINE__)
 /* A replay where x has the value `from` gives y the value `to`. */

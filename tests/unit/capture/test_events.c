@@ -342,8 +342,7 @@ static bg_status timed_and_failing(void *user, cudaStream_t stream)
 EVENT_TEST(test_asked_after_a_capture_that_failed)
 {
     bg_capture *capture;
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, timed_and_failing, t, t->stream, NULL), BG_ERROR_IO);
+    EXPECT_NO_GRAPH(timed_and_failing, t, t->stream, NULL, BG_ERROR_IO);
     expect_answers(t);
     EXPECT_OK(bg_capture_begin(&capture, t->stream, NULL));
     EXPECT_OK(timed(t, t->stream));
@@ -516,8 +515,7 @@ EVENT_PASS(exact_then_fails)
 
 EVENT_TEST(test_a_failure_after_an_exact_record)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, exact_then_fails, t, t->stream, NULL), BG_ERROR_TIMEOUT);
+    EXPECT_NO_GRAPH(exact_then_fails, t, t->stream, NULL, BG_ERROR_TIMEOUT);
     expect_usable(t, t->stream);
 }
 

@@ -22,7 +22,7 @@ PENDING_ERRORS_TEST(test_pending_error_stays)
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     bg_graph_destroy(graph);
     fragile_fails = true;
-    EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL), BG_ERROR_TIMEOUT);
+    EXPECT_NO_GRAPH(fragile_pass, f, f->stream, NULL, BG_ERROR_TIMEOUT);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
@@ -110,14 +110,12 @@ PENDING_ERRORS_TEST(test_errors_left_in_bodies_stay)
     }
     for (int i = 0; i < 3; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        bg_graph *graph;
         options.barrier = i == 1 ? leave_an_error : NULL;
         options.debug = i == 2 ? BG_DEBUG_FORWARD : BG_DEBUG_OFF;
         assert_int_equal(hostcuda_fail(i < 2 ? "cudaStreamBeginCapture@2=cudaErrorNotPermitted"
                                              : "cudaEventRecord@1=cudaErrorNotPermitted"),
                          0);
-        EXPECT_STATUS(bg_capture_forward(&graph, i == 1 ? bare_pass : untidy_pass, f, f->stream, &options),
-                      BG_ERROR_CUDA);
+        EXPECT_NO_GRAPH(i == 1 ? bare_pass : untidy_pass, f, f->stream, &options, BG_ERROR_CUDA);
         assert_int_equal(hostcuda_faults(), 1);
         assert_int_equal(hostcuda_fail(NULL), 0);
         EXPECT_ERROR("cudaErrorNotPermitted");

@@ -134,9 +134,8 @@ FIXTURE_TEST(test_bad_counts)
     static const int counts[] = {-1, 65};
     for (int i = 0; i < 2; i++) {
         bg_capture_options options = options_for(counts[i]);
-        bg_graph *graph;
-        EXPECT_FAILS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT,
-                     "options.worker_threads", "allowed are 0 to 64");
+        EXPECT_NO_GRAPH(pass, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT, "options.worker_threads",
+                        "allowed are 0 to 64");
     }
 }
 
@@ -156,7 +155,7 @@ FIXTURE_TEST(test_failures)
         bg_graph *graph = NULL;
         options.upload = true;
         assert_int_equal(hostcuda_fail(faults[i]), 0);
-        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_OUT_OF_MEMORY);
+        EXPECT_NO_GRAPH(pass, f, f->stream, &options, BG_ERROR_OUT_OF_MEMORY);
         assert_int_equal(hostcuda_fail(NULL), 0);
         assert_null(graph);
         EXPECT_ERROR(i == 4 ? "cudaGraphUpload" : "in a worker thread");

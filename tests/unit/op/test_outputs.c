@@ -218,8 +218,7 @@ OUTPUTS_TEST(test_bridges)
     manner = ELSEWHERE;
     expect_bridges(f, 4); /* call, copy, call, launch that begins with the second copy */
     manner = NEGATIVE;
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_SHAPE);
+    EXPECT_NO_GRAPH(bridged, f, f->stream, NULL, BG_ERROR_SHAPE);
 }
 
 static bg_status tell_shape(void *args)
@@ -236,12 +235,11 @@ static bg_status tell_nonsense(void *args)
 
 OUTPUTS_TEST(test_bridge_by_shape_function)
 {
-    bg_graph *graph;
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_shape)));
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
     expect_bridges(f, 3);
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_nonsense)));
-    EXPECT_FAILS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "rank 99");
+    EXPECT_NO_GRAPH(bridged, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "rank 99");
 }
 
 static int runs;
@@ -447,7 +445,7 @@ OUTPUTS_TEST(test_outputs_cannot_change_places)
     put(&f->y, 2);
     trick = SWAP;
     EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_OP, "output a in the memory of output b");
-    EXPECT_STATUS(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL), BG_ERROR_OP);
+    EXPECT_NO_GRAPH(tricky_pass, f, f->stream, NULL, BG_ERROR_OP);
     trick = SHIFT;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
     trick = HUGE_RANK;
