@@ -111,6 +111,13 @@ bg_graph_info info_of(const bg_graph *graph)
     return info;
 }
 
+bg_call_info call_of(const bg_graph *graph, int index)
+{
+    bg_call_info info = BG_CALL_INFO_INIT;
+    EXPECT_OK(bg_graph_get_call(graph, index, &info));
+    return info;
+}
+
 void destroy_owned_graph(bg_graph **graph)
 {
     bg_graph_destroy(*graph);

@@ -66,8 +66,9 @@ void destroy_owned_cuda_graph(cudaGraph_t *graph);
 void destroy_owned_exec(cudaGraphExec_t *exec);
 void free_owned_memory(void *memory);
 
-/* A graph's figures. */
+/* A graph's figures, and those of its calls. */
 bg_graph_info info_of(const bg_graph *graph);
+bg_call_info call_of(const bg_graph *graph, int index);
 
 /* Options of a capture: those that are named, the others as BG_CAPTURE_OPTIONS_INIT has them. An unlaunched capture
  * launches no segment. */

@@ -13,11 +13,8 @@ FIXTURE_PASS(pass)
 
 static void expect_works(fixture *f)
 {
-    OWNED_GRAPH(graph);
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    EXPECT_OK(bg_replay(graph, f->stream));
-    EXPECT_VALUE(&f->y, 30);
+    CAPTURED_GRAPH(graph, pass, f, f->stream, NULL);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->y, 30);
 }
 
 typedef struct elsewhere {
@@ -99,7 +96,7 @@ FIXTURE_TEST(test_per_thread_streams)
     elsewhere e = {.f = f};
     bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&e.graph, pass, f, f->stream, NULL));
+    e.graph = CAPTURED(pass, f, f->stream, NULL);
     EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
     EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
     in_thread(use_per_thread_stream, &e);
@@ -137,6 +134,19 @@ FIXTURE_TEST(test_wait_across_captures)
     bg_graph_destroy(e.graph);
 }
 
+static bg_status one_round(fixture *f, float x)
+{
+    OWNED_GRAPH(graph);
+    float host[N] = {0};
+    NEXT(from_cuda(bgk_fill(f->x.data, x, N, f->stream)));
+    NEXT(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    for (int i = 0; i < 5; i++)
+        NEXT(bg_replay(graph, f->stream));
+    NEXT(from_cuda(cudaMemcpyAsync(host, f->y.data, sizeof host, cudaMemcpyDeviceToHost, f->stream)));
+    NEXT(from_cuda(cudaStreamSynchronize(f->stream)));
+    return host[N - 1] == 30 * x ? BG_OK : BG_ERROR_MISMATCH;
+}
+
 /* Two threads capture, replay and destroy at once. */
 static void *work(void *user)
 {
@@ -147,22 +157,8 @@ static void *work(void *user)
         e->status[0] = from_cuda(cudaStreamCreateWithFlags(&f.stream, cudaStreamNonBlocking));
     f.x.data = f.memory;
     f.y.data = f.memory + N;
-    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++) {
-        float host[N] = {0};
-        e->status[0] = from_cuda(bgk_fill(f.x.data, (float)round, N, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = bg_capture_forward(&e->graph, pass, &f, f.stream, NULL);
-        for (int i = 0; i < 5 && e->status[0] == BG_OK; i++)
-            e->status[0] = bg_replay(e->graph, f.stream);
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaMemcpyAsync(host, f.y.data, sizeof host, cudaMemcpyDeviceToHost, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaStreamSynchronize(f.stream));
-        if (e->status[0] == BG_OK && host[N - 1] != 30 * (float)round)
-            e->status[0] = BG_ERROR_MISMATCH;
-        bg_graph_destroy(e->graph);
-        e->graph = NULL;
-    }
+    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++)
+        e->status[0] = one_round(&f, (float)round);
     strcpy(e->message, bg_last_error());
     if (cudaFree(f.memory) != cudaSuccess || cudaStreamDestroy(f.stream) != cudaSuccess)
         e->status[0] = BG_ERROR_CUDA;

@@ -13,58 +13,34 @@ static void break_here(void *user, cudaStream_t stream)
     BG_CALL(eager_scale, stream, .x = f->y, .factor = 5);
 }
 
-static hooked_scene scene_of(fixture *f)
-{
-    return (hooked_scene){f->other, f->x.data, f->y.data, f->z.data, N, break_here, f};
-}
-
-static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stream)
+FIXTURE_PASS(in_c)
 {
     OWNED_EVENT(join);
     OWNED_EVENT(fork);
-    cudaError_t error = cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
-    if (error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(fork, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(scene->other, fork, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(scene->y, scene->x, 2, scene->count, scene->other);
-    if (error == cudaSuccess)
-        error = cudaEventRecordWithFlags(join, scene->other, 0);
-    scene->at_break(scene->user, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(stream, join, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(scene->z, scene->y, 3, scene->count, stream);
-    return error;
+    NEXT(from_cuda(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventCreateWithFlags(&join, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventRecord(fork, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(f->other, fork, 0)));
+    NEXT(from_cuda(bgk_scale(f->y.data, f->x.data, 2, N, f->other)));
+    NEXT(from_cuda(cudaEventRecordWithFlags(join, f->other, 0)));
+    break_here(f, stream);
+    NEXT(from_cuda(cudaStreamWaitEvent(stream, join, 0)));
+    return from_cuda(bgk_scale(f->z.data, f->y.data, 3, N, stream));
 }
 
-static bg_status in_c(void *user, cudaStream_t stream)
+FIXTURE_PASS(in_cpp)
 {
-    hooked_scene scene = scene_of(user);
-    return from_cuda(hooked_pass_in_c(&scene, stream));
-}
-
-static bg_status in_cpp(void *user, cudaStream_t stream)
-{
-    hooked_scene scene = scene_of(user);
+    hooked_scene scene = {f->other, f->x.data, f->y.data, f->z.data, N, break_here, f};
     return from_cuda(hooked_pass_in_cpp(&scene, stream));
 }
 
 static void expect_pass(fixture *f, bg_forward forward)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, forward, f, f->stream, NULL);
     EXPECT_VALUE(&f->z, 30);
     assert_int_equal(info_of(graph).segments, 2);
-    for (int i = 2; i < 5; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        EXPECT_VALUE(&f->z, 30 * (float)i);
-    }
+    EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 30);
 }
 
 FIXTURE_TEST(test_in_c)
@@ -117,7 +93,7 @@ static void expect_isolation(fixture *f, bg_forward forward, const char *file)
 {
     char site[80];
     EXPECT_NO_GRAPH(forward, f, f->stream, NULL, BG_ERROR_ISOLATION);
-    snprintf(site, sizeof site, "%s:%d", file, line);
+    snprintf(site, sizeof site, "%s:%d", file, line); /* the pass has told it */
     EXPECT_ERROR(site);
     assert_int_equal(answer[0], cudaErrorStreamCaptureIsolation);
 }

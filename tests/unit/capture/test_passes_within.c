@@ -22,6 +22,7 @@ enum { SEEDS = 12, SLOW = 24 };
 typedef struct subject {
     fixture *f;
     bg_runner *runner; /* NULL: bg_forward_run */
+    bg_graph *graph;
     bg_capture *capture;
     cudaEvent_t in, out;
     bg_status nested;
