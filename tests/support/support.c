@@ -1,8 +1,14 @@
 #include "support.h"
 
+#include <hostcuda/hostcuda.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* There on the host device only. */
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
 
 void expect_status(bg_status found, bg_status expected, const char *expression, const char *file, int line)
 {
@@ -240,4 +246,15 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
     bg_graph *graph = NULL;
     expect_status(bg_capture_forward(&graph, forward, user, stream, options), BG_OK, "bg_capture_forward", file, line);
     return graph;
+}
+
+void begin_fault(const char *request)
+{
+    assert_int_equal(hostcuda_fail(request), 0);
+}
+
+void end_fault(void)
+{
+    assert_int_equal(hostcuda_faults(), 1);
+    assert_int_equal(hostcuda_fail(NULL), 0);
 }

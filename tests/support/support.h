@@ -138,4 +138,8 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
             return status_;                                                                                            \
     } while (0)
 
+/* On the host device: from here on a call of CUDA fails, as hostcuda_fail says of requests; it has, once. */
+void begin_fault(const char *request);
+void end_fault(void);
+
 #endif

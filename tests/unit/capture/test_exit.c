@@ -43,9 +43,8 @@ BG_OP(square, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, blas))
                : BG_ERROR_CUDA;
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+PASS(pass, const worker *w)
 {
-    const worker *w = user;
     BG_CALL(scale, stream, .x = w->x, .y = w->y, .factor = 3);
     BG_CALL(twice, stream, .x = w->y);
     if (w->multiplies)

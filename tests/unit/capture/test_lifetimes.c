@@ -36,9 +36,8 @@ typedef struct sized {
     int64_t count;
 } sized;
 
-static bg_status bridged(void *user, cudaStream_t stream)
+PASS(bridged, const sized *s)
 {
-    const sized *s = user;
     bg_tensor x = bg_tensor_1d(s->f->x.data, BG_F32, s->count), y = bg_tensor_1d(s->f->y.data, BG_F32, s->count);
     scale_args before = {.x = x, .y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 3};
     doubled_args at_break = {0};

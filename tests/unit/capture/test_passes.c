@@ -64,9 +64,8 @@ typedef struct subject {
     bool copies;      /* z = y comes right behind the pass */
 } subject;
 
-static bg_status forward(void *user, cudaStream_t stream)
+PASS(forward, subject *s)
 {
-    subject *s = user;
     return s->pass(s, stream);
 }
 

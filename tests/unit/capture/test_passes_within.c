@@ -31,9 +31,8 @@ typedef struct subject {
 static subject *current;
 
 /* z = 5 x, after `in`; `out` tells of it. */
-static bg_status inner(void *user, cudaStream_t stream)
+PASS(inner, subject *s)
 {
-    subject *s = user;
     if (s->in != NULL)
         NEXT(bg_stream_wait_event(stream, s->in));
     for (int i = 0; i < SLOW; i++)
@@ -58,9 +57,8 @@ BG_EAGER_OP(runs_a_pass, BG_INOUT(z))
 }
 
 /* y = 15 x: 3 z, z by the pass in the body. */
-static bg_status around(void *user, cudaStream_t stream)
+PASS(around, subject *s)
 {
-    subject *s = user;
     NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->y, .factor = 2));
     if (s->in != NULL)
         NEXT(bg_event_record(s->in, stream));
@@ -133,9 +131,8 @@ FIXTURE_TEST(test_passes_in_a_shadowed_pass)
 
 /* ---- captures in a pass ---- */
 
-static bg_status captures(void *user, cudaStream_t stream)
+PASS(captures, subject *s)
 {
-    subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
     bg_capture *capture;
     NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 7));
@@ -163,9 +160,8 @@ FIXTURE_TEST(test_a_capture_in_a_pass)
 }
 
 /* A lazy runner that captures its bucket in the pass. */
-static bg_status runs_a_lazy_runner(void *user, cudaStream_t stream)
+PASS(runs_a_lazy_runner, subject *s)
 {
-    subject *s = user;
     bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     (void)stream;
     return bg_runner_run(s->runner, &batch, NULL, NULL, NULL);
@@ -189,9 +185,8 @@ FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
     bg_runner_destroy(s.runner);
 }
 
-static bg_status leaves_a_capture(void *user, cudaStream_t stream)
+PASS(leaves_a_capture, subject *s)
 {
-    subject *s = user;
     NEXT(bg_stream_wait_stream(s->f->other, stream));
     NEXT(from_cuda(cudaStreamBeginCapture(s->f->other, cudaStreamCaptureModeRelaxed)));
     return s->nested == BG_OK ? BG_OK : bg_break(stream);
@@ -217,16 +212,14 @@ FIXTURE_TEST(test_a_capture_left_on_a_fork)
 
 /* ---- beside a capture ---- */
 
-static bg_status destroys_an_event(void *user, cudaStream_t stream)
+PASS(destroys_an_event, subject *s)
 {
-    subject *s = user;
     (void)stream;
     return bg_event_destroy(s->in);
 }
 
-static bg_status waits_for_the_capture(void *user, cudaStream_t stream)
+PASS(waits_for_the_capture, const subject *s)
 {
-    const subject *s = user;
     return bg_stream_wait_event(stream, s->in);
 }
 
@@ -273,9 +266,8 @@ static bg_status reads_a_bridge(void *user, const bg_forward_context *context, c
     return BG_CALL(scale, stream, .x = bridged.y, .y = s->f->y, .factor = 3);
 }
 
-static bg_status writes_a_bridge(void *user, cudaStream_t stream)
+PASS(writes_a_bridge, const subject *s)
 {
-    const subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 99};
     return BG_CALL_ARGS(scale, stream, &bridged);
 }

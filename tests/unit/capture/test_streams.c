@@ -13,17 +13,22 @@ BG_EAGER_OP(recorded_scale, BG_INOUT(x), BG_VALUE(float, factor))
 
 static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result, float factor, int segments)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, forward, f, f->stream, NULL);
     EXPECT_VALUE(result, factor);
-    for (int i = 2; i < 5; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : cudaStreamPerThread));
-        EXPECT_VALUE(result, factor * (float)i);
-    }
+    for (int i = 2; i < 5; i++)
+        EXPECT_REPLAY(graph, i % 2 ? f->stream : cudaStreamPerThread, &f->x, (float)i, result, factor * (float)i);
     assert_int_equal(info_of(graph).segments, segments);
 }
+
+/* A test that is a pass, which makes z. */
+#define PASS_TEST(name, factor, segments)                                                                              \
+    static bg_status pass_of_##name(void *user, cudaStream_t stream);                                                  \
+    FIXTURE_TEST(name)                                                                                                 \
+    {                                                                                                                  \
+        expect_pass(f, pass_of_##name, &f->z, factor, segments);                                                       \
+    }                                                                                                                  \
+    FIXTURE_PASS(pass_of_##name)
 
 FIXTURE_PASS(fork_and_join)
 {
@@ -43,7 +48,7 @@ FIXTURE_TEST(test_fork_and_join)
 }
 
 /* A stream that is used again after a break, without a new fork: the break forked it. */
-FIXTURE_PASS(used_after_a_break)
+PASS_TEST(test_used_after_a_break, 210, 3)
 {
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
@@ -53,11 +58,6 @@ FIXTURE_PASS(used_after_a_break)
     bg_break(stream); /* idle in between */
     BG_CALL(scale, f->other, .x = f->z, .y = f->z, .factor = 7);
     return bg_stream_wait_stream(stream, f->other);
-}
-
-FIXTURE_TEST(test_used_after_a_break)
-{
-    expect_pass(f, used_after_a_break, &f->z, 210, 3);
 }
 
 /* A fork of a fork, joined through the first. */
@@ -74,13 +74,10 @@ FIXTURE_PASS(fork_of_a_fork)
 
 FIXTURE_TEST(test_fork_of_a_fork)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 3);
-    EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, fork_of_a_fork, f, f->stream, NULL);
     EXPECT_VALUE(&f->z, 24);
-    put(&f->x, 5);
-    EXPECT_OK(bg_replay(graph, f->other));
-    EXPECT_VALUE(&f->z, 40);
+    EXPECT_REPLAY(graph, f->other, &f->x, 5, &f->z, 40);
 }
 
 /* An eager op called on a forked stream: its body gets the capture's stream, since a break joins all. */
@@ -94,9 +91,8 @@ FIXTURE_PASS(eager_on_a_fork)
 
 FIXTURE_TEST(test_eager_on_a_fork)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, eager_on_a_fork, f, f->stream, NULL);
     assert_ptr_equal(body_stream, f->stream);
     EXPECT_VALUE(&f->z, 24);
     EXPECT_OK(bg_replay(graph, f->other));
@@ -112,14 +108,11 @@ FIXTURE_PASS(unjoined)
 
 FIXTURE_TEST(test_unjoined_at_the_end)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    OWNED_GRAPH(graph);
     EXPECT_NO_GRAPH(unjoined, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM, "bg_stream_wait_stream");
     expect_usable(f, f->stream);
     expect_usable(f, f->other);
-    options.join_at_end = true;
     put(&f->x, 4);
-    EXPECT_OK(bg_capture_forward(&graph, unjoined, f, f->stream, &options));
+    CAPTURED_GRAPH(graph, unjoined, f, f->stream, CAPTURE_WITH(.join_at_end = true));
     EXPECT_VALUE(&f->z, 8);
 }
 
@@ -130,10 +123,8 @@ static enum { UNJOINED, JOINED, RACING } ending;
 static int count_findings(bg_graph *graph)
 {
     OWNED_REPORT(report);
-    int count;
     EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    count = bg_report_count(report);
-    return count;
+    return bg_report_count(report);
 }
 
 FIXTURE_PASS(long_segment)
@@ -151,30 +142,22 @@ FIXTURE_PASS(long_segment)
 
 FIXTURE_TEST(test_a_long_segment)
 {
-    bg_graph *graph;
-
     ending = UNJOINED;
     EXPECT_NO_GRAPH(long_segment, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM,
                     "scale#5999"); /* the last on the other stream */
     for (ending = JOINED; ending <= RACING; ending++) {
         put(&f->x, 1);
-        EXPECT_OK(bg_capture_forward(&graph, long_segment, f, f->stream, NULL));
+        CAPTURED_GRAPH(graph, long_segment, f, f->stream, NULL);
         assert_int_equal(count_findings(graph) > 0, ending == RACING);
         if (ending == JOINED)
             EXPECT_VALUE(&f->z, 15);
-        bg_graph_destroy(graph);
     }
 }
 
-FIXTURE_PASS(idle_fork)
+PASS_TEST(test_an_idle_fork_need_not_be_joined, 2, 1)
 {
     bg_stream_wait_stream(f->other, stream);
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
-}
-
-FIXTURE_TEST(test_an_idle_fork_need_not_be_joined)
-{
-    expect_pass(f, idle_fork, &f->z, 2, 1);
 }
 
 FIXTURE_PASS(wait_for_outside)
@@ -190,32 +173,25 @@ FIXTURE_TEST(test_wait_for_work_outside)
 }
 
 /* Forked by bare CUDA calls: an op on it makes it known; without one, the break finds it. */
-static bg_status bare_fork(void *user, cudaStream_t stream, bool with_op)
+static bg_status bare_fork(fixture *f, cudaStream_t stream, bool with_op)
 {
-    fixture *f = user;
-    cudaEvent_t event;
-    bg_status status = from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    if (status == BG_OK)
-        status = from_cuda(cudaEventRecord(event, stream));
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamWaitEvent(f->other, event, 0));
-    if (status == BG_OK)
-        status = with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
-                         : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other));
-    if (status == BG_OK)
-        status = bg_break(stream);
-    (void)cudaEventDestroy(event);
-    return status;
+    OWNED_EVENT(event);
+    NEXT(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventRecord(event, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(f->other, event, 0)));
+    NEXT(with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
+                 : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other)));
+    return bg_break(stream);
 }
 
-static bg_status bare_fork_with_op(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_fork_with_op)
 {
-    return bare_fork(user, stream, true);
+    return bare_fork(f, stream, true);
 }
 
-static bg_status bare_fork_without_op(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_fork_without_op)
 {
-    return bare_fork(user, stream, false);
+    return bare_fork(f, stream, false);
 }
 
 FIXTURE_TEST(test_bare_forks)
@@ -234,9 +210,8 @@ FIXTURE_PASS(op_outside)
 
 FIXTURE_TEST(test_an_op_on_a_stream_outside)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, op_outside, f, f->stream, NULL);
     assert_int_equal(info_of(graph).calls, 1);
     EXPECT_VALUE(&f->y, 2);
 }
@@ -245,16 +220,11 @@ FIXTURE_TEST(test_an_op_on_a_stream_outside)
 static cudaEvent_t library_event;
 static bg_status library(cudaStream_t own, const bg_tensor *x, cudaStream_t stream)
 {
-    cudaError_t error = cudaEventRecord(library_event, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(own, library_event, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(x->data, x->data, 2, N, own);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(library_event, own);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(stream, library_event, 0);
-    return from_cuda(error);
+    NEXT(from_cuda(cudaEventRecord(library_event, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(own, library_event, 0)));
+    NEXT(from_cuda(bgk_scale(x->data, x->data, 2, N, own)));
+    NEXT(from_cuda(cudaEventRecord(library_event, own)));
+    return from_cuda(cudaStreamWaitEvent(stream, library_event, 0));
 }
 
 static cudaStream_t library_stream;
@@ -270,17 +240,14 @@ BG_EAGER_OP(library_eager, BG_INOUT(x))
 
 FIXTURE_PASS(libraries)
 {
-    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
-    for (int i = 0; i < 3 && status == BG_OK; i++) {
-        status = BG_CALL(library_op, stream, .x = f->y);
-        if (status == BG_OK)
-            status = BG_CALL(library_eager, stream, .x = f->y);
-        if (status == BG_OK)
-            status = library(library_stream, &f->y, stream);
-        if (status == BG_OK)
-            status = bg_break(stream);
+    NEXT(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1));
+    for (int i = 0; i < 3; i++) {
+        NEXT(BG_CALL(library_op, stream, .x = f->y));
+        NEXT(BG_CALL(library_eager, stream, .x = f->y));
+        NEXT(library(library_stream, &f->y, stream));
+        NEXT(bg_break(stream));
     }
-    return status;
+    return BG_OK;
 }
 
 FIXTURE_TEST(test_libraries_that_fork)
@@ -302,9 +269,8 @@ typedef struct crowd {
 } crowd;
 
 /* Forks and joins that many streams, across a break. */
-static bg_status fork_many(void *user, cudaStream_t stream)
+PASS(fork_many, const crowd *c)
 {
-    const crowd *c = user;
     for (int i = 0; i < c->forks; i++) {
         bg_stream_wait_stream(c->streams[i], stream);
         BG_CALL(scale, c->streams[i], .x = c->f->x, .y = c->f->y, .factor = 2);
@@ -317,21 +283,18 @@ static bg_status fork_many(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_too_many_streams)
 {
     crowd c = {.f = f};
-    bg_graph *graph = NULL;
 
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&c.streams[i], cudaStreamNonBlocking));
     c.forks = MOST_STREAMS;
-    EXPECT_NO_GRAPH(fork_many, &c, c.f->stream, NULL, BG_ERROR_UNSUPPORTED,
+    EXPECT_NO_GRAPH(fork_many, &c, f->stream, NULL, BG_ERROR_UNSUPPORTED,
                     "the captures of this process already have 256 streams", "fork fewer streams", "test_streams.c");
-    expect_usable(c.f, c.f->stream);
+    expect_usable(f, f->stream);
     for (int i = 0; i < MOST_STREAMS; i++)
-        expect_usable(c.f, c.streams[i]);
+        expect_usable(f, c.streams[i]);
     c.forks = MOST_STREAMS - 1;
-    put(&c.f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL));
-    EXPECT_OK(bg_replay(graph, c.f->other));
-    EXPECT_VALUE(&c.f->z, 6);
+    bg_graph *graph = CAPTURED(fork_many, &c, f->stream, NULL);
+    EXPECT_REPLAY(graph, f->other, &f->x, 1, &f->z, 6);
     bg_graph_destroy(graph);
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamDestroy(c.streams[i]));

@@ -161,9 +161,8 @@ WRITEBACK_TEST(test_target_changes)
     assert_true(replay(m, graph, 5, m->other[1].data, NULL) == 15);
 }
 
-static bg_status two_pass(void *user, cudaStream_t stream)
+PASS(two_pass, memory *m)
 {
-    memory *m = user;
     BG_CALL(two, stream, .x = m->f->x, .y = m->f->y, .z = m->other[2]);
     return BG_CALL(plus, stream, .x = m->f->y, .y = m->other[2], .z = m->f->z);
 }
@@ -264,9 +263,8 @@ WRITEBACK_TEST(test_after_a_failed_replay)
 }
 
 /* No segment follows, another call does, or a bare break: the copy is a step of its own. */
-static bg_status without_segment(void *user, cudaStream_t stream)
+PASS(without_segment, memory *m)
 {
-    memory *m = user;
     BG_CALL(one, stream, .x = m->f->x, .y = m->f->y);
     BG_CALL(one, stream, .x = m->f->y, .y = m->other[2]);
     bg_break(stream);
@@ -287,9 +285,8 @@ WRITEBACK_TEST(test_no_segment_follows)
 }
 
 /* The copies come before the forks. */
-static bg_status forked(void *user, cudaStream_t stream)
+PASS(forked, memory *m)
 {
-    memory *m = user;
     fixture *f = m->f;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(one, stream, .x = f->x, .y = f->y);

@@ -21,9 +21,8 @@ typedef struct scaled {
 } scaled;
 
 /* Waits, as no captured op may, then y = factor * y. */
-static bg_status scale_y(void *user, cudaStream_t stream)
+PASS(scale_y, scaled *s)
 {
-    scaled *s = user;
     s->runs++;
     if (s->status != BG_OK)
         return s->status;
@@ -36,9 +35,8 @@ BG_OP(eager_twice, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+PASS(pass, scaled *s)
 {
-    scaled *s = user;
     BG_CALL(eager_twice, stream, .x = s->f->x, .y = s->f->y);
     bg_eager(stream, "eager_scale", scale_y, s);
     return BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
@@ -151,16 +149,14 @@ FIXTURE_TEST(test_failures)
 }
 
 /* In the body of another: inline, under that one's name. */
-static bg_status scale_twice(void *user, cudaStream_t stream)
+PASS(scale_twice, scaled *s)
 {
-    scaled *s = user;
     bg_eager(stream, "eager_scale", scale_y, s);
     return bg_eager(stream, "eager_scale", scale_y, s);
 }
 
-static bg_status nesting_pass(void *user, cudaStream_t stream)
+PASS(nesting_pass, scaled *s)
 {
-    scaled *s = user;
     bg_status status = bg_eager(stream, "eager_outer", scale_twice, s);
     return status != BG_OK ? status : BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
 }
@@ -182,9 +178,8 @@ FIXTURE_TEST(test_nested)
 }
 
 /* A function that calls its own op. */
-static bg_status count_down(void *user, cudaStream_t stream)
+PASS(count_down, int *left)
 {
-    int *left = user;
     return --*left > 0 ? bg_eager(stream, "eager_recursive", count_down, left) : BG_OK;
 }
 
@@ -364,9 +359,8 @@ typedef struct closures {
     bool bridged; /* y has no memory of its own */
 } closures;
 
-static bg_status closure_pass(void *user, cudaStream_t stream)
+PASS(closure_pass, closures *c)
 {
-    closures *c = user;
     bg_tensor y = c->f->y;
     if (c->bridged)
         y.data = NULL;
