@@ -12,13 +12,6 @@ void hostcuda_seed(unsigned long long seed);
 
 enum { SEEDS = 12, SLOW = 24 };
 
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 typedef struct subject {
     fixture *f;
     bg_runner *runner; /* NULL: bg_forward_run */
