@@ -2,6 +2,7 @@
 
 #include <hostcuda/hostcuda.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,4 +258,11 @@ void end_fault(void)
 {
     assert_int_equal(hostcuda_faults(), 1);
     assert_int_equal(hostcuda_fail(NULL), 0);
+}
+
+void in_new_thread(void *(*run)(void *), void *user)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, user), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
 }

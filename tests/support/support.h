@@ -142,4 +142,7 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
 void begin_fault(const char *request);
 void end_fault(void);
 
+/* Runs it in a thread of its own, to its end. */
+void in_new_thread(void *(*run)(void *), void *user);
+
 #endif

@@ -33,19 +33,12 @@ static void *end_elsewhere(void *user)
     return NULL;
 }
 
-static void in_thread(void *(*run)(void *), elsewhere *e)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, e), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 FIXTURE_TEST(test_end_from_another_thread)
 {
     elsewhere e = {.f = f, .graph = (bg_graph *)f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
-    in_thread(end_elsewhere, &e);
+    in_new_thread(end_elsewhere, &e);
     assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
     assert_null(e.graph);
     assert_non_null(strstr(e.message, "another thread began this capture"));
@@ -69,7 +62,7 @@ FIXTURE_TEST(test_calls_from_another_thread)
     elsewhere e = {.f = f};
     put(&f->x, 1);
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(call_elsewhere, &e);
+    in_new_thread(call_elsewhere, &e);
     assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
     assert_int_equal(e.status[1], BG_OK); /* a plain call */
     assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
@@ -99,13 +92,13 @@ FIXTURE_TEST(test_per_thread_streams)
     e.graph = CAPTURED(pass, f, f->stream, NULL);
     EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
     EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
-    in_thread(use_per_thread_stream, &e);
+    in_new_thread(use_per_thread_stream, &e);
     for (int i = 0; i < 4; i++)
         assert_int_equal(e.status[i], BG_OK);
     EXPECT_OK(bg_capture_end(e.capture, &graph)); /* unharmed */
     bg_graph_destroy(graph);
     EXPECT_OK(bg_replay(e.graph, cudaStreamPerThread));
-    in_thread(use_per_thread_stream, &e);
+    in_new_thread(use_per_thread_stream, &e);
     assert_int_equal(e.status[2], BG_OK);
     bg_graph_destroy(e.graph);
 }
@@ -126,7 +119,7 @@ FIXTURE_TEST(test_wait_across_captures)
 {
     elsewhere e = {.f = f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(wait_for_mine, &e);
+    in_new_thread(wait_for_mine, &e);
     assert_int_equal(e.status[0], BG_OK);
     assert_int_equal(e.status[1], BG_ERROR_WRONG_THREAD);
     assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);

@@ -3,7 +3,6 @@
 #include "tests/support/runner/pool_support.h"
 #include "tests/support/ops.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* Only the host device has it. */
@@ -266,15 +265,13 @@ FIXTURE_TEST(test_a_pool_goes_to_another_thread)
     for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
         SUBJECT(s);
         bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-        pthread_t thread;
         if (hostcuda_seed != NULL)
             hostcuda_seed((unsigned)seed);
         config.mode = BG_MODE_NONE;
         put(&f->y, 0);
         EXPECT_OK(bg_runner_create(&s.runner, &config, reads_a_bridge, &s, cudaStreamPerThread));
         EXPECT_OK(bg_runner_run(s.runner, &one_token, NULL, NULL, NULL));
-        assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &s), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        in_new_thread(run_in_thread, &s);
         assert_int_equal(s.nested, BG_OK);
         EXPECT_VALUE(&f->y, 6);
     }

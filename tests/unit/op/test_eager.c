@@ -681,11 +681,9 @@ FIXTURE_TEST(test_other_thread)
     closures c = {f, {.factor = 3}, false};
     bg_capture *capture;
     bg_graph *graph;
-    pthread_t thread;
 
     EXPECT_OK(bg_capture_begin(&capture, c.f->stream, NULL));
-    assert_int_equal(pthread_create(&thread, NULL, call_from_thread, &c), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_new_thread(call_from_thread, &c);
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(info_of(graph).calls, 0);
     bg_graph_destroy(graph);
