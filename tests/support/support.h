@@ -113,10 +113,13 @@ void expect_replays_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x,
     expect_counts_at(graph, segments, breaks, steps, __FILE__, __LINE__)
 void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps, const char *file, int line);
 
+/* OWNED_GRAPH, of a graph that is there. */
+#define OWN_GRAPH(name, value)          OWN(bg_graph *, name, destroy_owned_graph, value)
+#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
+
 /* What a capture of the pass makes, which succeeds; CAPTURED_GRAPH declares it as OWNED_GRAPH does. */
-#define CAPTURED(forward, user, stream, options) captured_graph(forward, user, stream, options, __FILE__, __LINE__)
-#define CAPTURED_GRAPH(name, forward, user, stream, options)                                                           \
-    __attribute__((cleanup(destroy_owned_graph))) bg_graph *name = CAPTURED(forward, user, stream, options)
+#define CAPTURED(forward, user, stream, options)             captured_graph(forward, user, stream, options, __FILE__, __LINE__)
+#define CAPTURED_GRAPH(name, forward, user, stream, options) OWN_GRAPH(name, CAPTURED(forward, user, stream, options))
 bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                          const char *file, int line);
 
