@@ -37,10 +37,8 @@ BG_OP(produce_captured, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 static int setup(void **state)
 {
     manner = IN_PLACE;
-    if (fixture_setup(state) != 0)
-        return 1;
     EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
-    return 0;
+    return fixture_setup(state);
 }
 
 static int teardown(void **state)
@@ -58,48 +56,40 @@ FIXTURE_PASS(through)
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
-static float replay(fixture *f, bg_graph *graph, float x)
-{
-    put(&f->x, x);
-    put(&f->y, -99);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    return get(&f->z);
-}
+/* A replay with that x gives z that value. */
+#define EXPECT_Z(graph, from, to)                                                                                      \
+    do {                                                                                                               \
+        put(&f->y, -99);                                                                                               \
+        EXPECT_REPLAY(graph, f->stream, &f->x, from, &f->z, to);                                                       \
+    } while (0)
 
 #define OUTPUTS_TEST(name) TEST_F(name, setup, teardown, fixture *f)
 
 OUTPUTS_TEST(test_write_back)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
     EXPECT_VALUE(&f->z, 6);
     assert_int_equal(info_of(graph).steps, 2); /* call, launch that begins with the copy */
     assert_int_equal(info_of(graph).nodes, 2);
-    assert_true(replay(f, graph, 5) == 30);
+    EXPECT_Z(graph, 5, 30);
     manner = IN_PLACE; /* this time there is nothing to copy */
     put(&f->z, 0);
-    assert_true(replay(f, graph, 7) == 42);
+    EXPECT_Z(graph, 7, 42);
 }
 
 OUTPUTS_TEST(test_write_back_that_capture_did_not_see)
 {
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
     assert_int_equal(info_of(graph).steps, 2);
     manner = ELSEWHERE;
-    assert_true(replay(f, graph, 5) == 30);
+    EXPECT_Z(graph, 5, 30);
 }
 
 static void expect_refused(fixture *f, bg_status expected, const char *text)
 {
-    bg_graph *graph = NULL;
-    EXPECT_STATUS(bg_capture_forward(&graph, through, f, f->stream, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_ERROR("produce#0");
-    EXPECT_ERROR("test_outputs.c");
-    assert_null(graph);
+    EXPECT_NO_GRAPH(through, f, f->stream, NULL, expected, text, "produce#0", "test_outputs.c");
     expect_usable(f, f->stream);
 }
 
@@ -117,13 +107,12 @@ OUTPUTS_TEST(test_refused_at_capture)
 
 OUTPUTS_TEST(test_refused_at_replay)
 {
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
     manner = WRONG_SHAPE;
     EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "produce#0", "f32 [32] where f32 [64]");
     assert_int_equal(info_of(graph).replays, 0);
     manner = IN_PLACE;
-    assert_true(replay(f, graph, 5) == 30); /* the graph is reusable */
+    EXPECT_Z(graph, 5, 30); /* the graph is reusable */
 }
 
 /* ---- plain calls ---- */
@@ -184,11 +173,8 @@ FIXTURE_PASS(bridged)
 {
     produce_args known = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 2};
     produce_args open = {.x = f->x, .factor = 3};
-    bg_status status = BG_CALL_ARGS(produce, stream, &known);
-    if (status == BG_OK)
-        status = BG_CALL_ARGS(produce, stream, &open);
-    if (status != BG_OK)
-        return status;
+    NEXT(BG_CALL_ARGS(produce, stream, &known));
+    NEXT(BG_CALL_ARGS(produce, stream, &open));
     assert_non_null(known.y.data);
     assert_non_null(open.y.data);
     assert_ptr_not_equal(known.y.data, open.y.data);
@@ -200,15 +186,14 @@ FIXTURE_PASS(bridged)
 
 static void expect_bridges(fixture *f, int steps)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, bridged, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, bridged, f, f->stream, NULL);
     EXPECT_VALUE(&f->z, 5);
     assert_int_equal(info_of(graph).steps, steps);
     assert_int_equal(info_of(graph).bridge_bytes, 2 * N * sizeof(float));
     for (int i = 0; i < 4; i++) {
         manner = i % 2 ? IN_PLACE : ELSEWHERE;
-        assert_true(replay(f, graph, (float)i) == 5 * (float)i);
+        EXPECT_Z(graph, (float)i, 5 * (float)i);
     }
 }
 
@@ -253,8 +238,8 @@ BG_EAGER_OP(open_output, BG_OUT(y))
 FIXTURE_PASS(open_pass)
 {
     open_output_args a = {.y = {0}};
-    bg_status status = BG_CALL_ARGS(open_output, stream, &a);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
+    NEXT(BG_CALL_ARGS(open_output, stream, &a));
+    return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
 }
 
 static bg_status shape_of_open(void *args)
@@ -265,17 +250,13 @@ static bg_status shape_of_open(void *args)
 
 OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.launch_segments = false;
     for (int known = 0; known < 2; known++) {
         EXPECT_OK(bg_op_set_attributes("open_output", ATTRIBUTES(.shape = known ? shape_of_open : NULL)));
         runs = 0;
-        EXPECT_OK(bg_capture_forward(&graph, open_pass, f, f->stream, &options));
+        CAPTURED_GRAPH(graph, open_pass, f, f->stream, UNLAUNCHED_WITH());
         assert_int_equal(runs, known ? 0 : 1);
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_VALUE(&f->z, 10);
-        bg_graph_destroy(graph);
     }
     EXPECT_OK(bg_op_set_attributes("open_output", NULL));
 }
@@ -283,34 +264,33 @@ OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
 FIXTURE_PASS(bridged_captured)
 {
     produce_captured_args a = {.x = f->x, .factor = 2};
-    bg_status status = BG_CALL_ARGS(produce_captured, stream, &a);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
+    NEXT(BG_CALL_ARGS(produce_captured, stream, &a));
+    return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
 }
 
 OUTPUTS_TEST(test_bridge_of_a_captured_op)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
-    EXPECT_OK(bg_capture_forward(&graph, bridged_captured, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, bridged_captured, f, f->stream, NULL);
     assert_int_equal(info_of(graph).segments, 1);
     assert_int_equal(info_of(graph).nodes, 3); /* scale, copy, scale */
     assert_int_equal(info_of(graph).kernel_nodes, 2);
-    assert_true(replay(f, graph, 4) == 24);
+    EXPECT_Z(graph, 4, 24);
 }
 
 /* ---- several outputs, arrays ---- */
 
 BG_EAGER_OP(split, BG_IN(x), BG_OUT(first), BG_OUTS(parts, 3), BG_INOUT(count))
 {
-    bg_status status = from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream));
-    for (int i = 0; status == BG_OK && i < 3; i++) {
+    NEXT(from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream)));
+    for (int i = 0; i < 3; i++) {
         if (manner == ELSEWHERE && i == 1)
             args->parts[i].data = elsewhere;
-        status = from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream));
+        NEXT(from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream)));
     }
     if (manner == WRONG_SHAPE)
         args->parts[2].dim[0] = 3;
-    return status != BG_OK ? status : from_cuda(bgk_add(args->count.data, args->count.data, args->x.data, N, stream));
+    return from_cuda(bgk_add(args->count.data, args->count.data, args->x.data, N, stream));
 }
 
 static bg_tensor parts[3], first_part;
@@ -320,18 +300,17 @@ FIXTURE_PASS(split_pass)
     split_args a = {.x = f->x, .first = bg_tensor_1d(NULL, BG_F32, N), .count = f->y};
     for (int i = 0; i < 3; i++)
         a.parts[i] = bg_tensor_1d(NULL, BG_F32, N);
-    bg_status status = BG_CALL_ARGS(split, stream, &a);
+    NEXT(BG_CALL_ARGS(split, stream, &a));
     memcpy(parts, a.parts, sizeof parts);
     first_part = a.first;
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
+    return BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
 }
 
 OUTPUTS_TEST(test_several_outputs)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, split_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, split_pass, f, f->stream, NULL);
     put(&f->x, 2);
     put(&f->y, 0);
     EXPECT_OK(bg_replay(graph, f->stream));
@@ -351,11 +330,8 @@ static void *blocks[2];
 static size_t scratch_bytes;
 BG_EAGER_OP(with_scratch, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = bg_scratch(args, scratch_bytes, &blocks[0]);
-    if (status == BG_OK)
-        status = bg_scratch(args, 4 * N, &blocks[1]);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_scratch(args, scratch_bytes, &blocks[0]));
+    NEXT(bg_scratch(args, 4 * N, &blocks[1]));
     args->y.data = blocks[1];
     return from_cuda(bgk_scale(blocks[1], args->x.data, 2, N, stream));
 }
@@ -368,16 +344,15 @@ FIXTURE_PASS(scratch_pass)
 OUTPUTS_TEST(test_scratch)
 {
     void *before[2], *none = &none;
-    bg_graph *graph;
     scratch_bytes = 1000;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    bg_graph *graph = CAPTURED(scratch_pass, f, f->stream, NULL);
     memcpy(before, blocks, sizeof before);
     assert_ptr_not_equal(blocks[0], blocks[1]);
     assert_int_equal((uintptr_t)blocks[0] % 256, 0);
-    assert_true(replay(f, graph, 3) == 6);
+    EXPECT_Z(graph, 3, 6);
     assert_memory_equal(before, blocks, sizeof before); /* stable across replays */
     scratch_bytes = 100000;                             /* more than before: a larger block */
-    assert_true(replay(f, graph, 4) == 8);
+    EXPECT_Z(graph, 4, 8);
     assert_ptr_not_equal(before[0], blocks[0]);
     assert_ptr_equal(before[1], blocks[1]);
     bg_graph_destroy(graph);
@@ -393,9 +368,8 @@ OUTPUTS_TEST(test_scratch)
 OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 {
     void *before;
-    OWNED_GRAPH(graph);
     scratch_bytes = 0;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, scratch_pass, f, f->stream, NULL);
     assert_null(blocks[0]);
     before = blocks[1];
     scratch_bytes = 64;
@@ -407,9 +381,8 @@ OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 OUTPUTS_TEST(test_growing_scratch_stays_small)
 {
     enum { STEP = 4096, REPLAYS = 200 };
-    OWNED_GRAPH(graph);
     scratch_bytes = STEP;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, scratch_pass, f, f->stream, NULL);
     for (int i = 0; i < REPLAYS; i++) {
         scratch_bytes += STEP;
         EXPECT_OK(bg_replay(graph, f->stream));
@@ -440,7 +413,6 @@ FIXTURE_PASS(tricky_pass)
 
 OUTPUTS_TEST(test_outputs_cannot_change_places)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
     put(&f->y, 2);
     trick = SWAP;
@@ -452,7 +424,7 @@ OUTPUTS_TEST(test_outputs_cannot_change_places)
     EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_SHAPE, "rank 500");
     assert_true(get(&f->x) == 1 && get(&f->y) == 2);
     trick = SAME; /* one result for both: no harm */
-    EXPECT_OK(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, tricky_pass, f, f->stream, NULL);
     EXPECT_VALUE(&f->y, 1);
     put(&f->x, 5);
     EXPECT_OK(bg_replay(graph, f->stream));
