@@ -193,9 +193,7 @@ BG_OP(square_matmul, BG_IN(a), BG_IN(b), BG_OUT(c))
 {
     const float one = 1, zero = 0;
     const int n = 8;
-    bg_status status = bg_cublas_bind(handle, stream, NULL);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_cublas_bind(handle, stream, NULL));
     return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, args->a.data, n, args->b.data, n, &zero,
                        args->c.data, n) == CUBLAS_STATUS_SUCCESS
                ? BG_OK
@@ -212,17 +210,14 @@ FIXTURE_PASS(matmuls)
 FIXTURE_TEST(test_cublas_bind)
 {
     void *workspace, *again;
-    bg_graph *graph;
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     EXPECT_OK(matmuls(f, f->stream)); /* cuBLAS loads its kernels */
-    EXPECT_OK(bg_capture_forward(&graph, matmuls, f, f->stream, NULL));
+    bg_graph *graph = CAPTURED(matmuls, f, f->stream, NULL);
     assert_int_equal(info_of(graph).segments, 1);
     assert_true(info_of(graph).nodes >= 4);
     assert_int_equal(info_of(graph).nodes, info_of(graph).kernel_nodes); /* no memory nodes */
-    put(&f->x, 2);
     put(&f->y, 3);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    EXPECT_VALUE(&f->z, 48); /* 8 * 2 * 3 */
+    EXPECT_REPLAY(graph, f->stream, &f->x, 2, &f->z, 8 * 2 * 3);
     bg_graph_destroy(graph);
 
     EXPECT_OK(bg_workspace(handle, BG_CUBLAS_WORKSPACE_BYTES, &workspace));
