@@ -118,7 +118,7 @@ bg_graph_info info_of(const bg_graph *graph)
     return info;
 }
 
-bg_call_info call_of(const bg_graph *graph, int index)
+bg_call_info call_info_of(const bg_graph *graph, int index)
 {
     bg_call_info info = BG_CALL_INFO_INIT;
     EXPECT_OK(bg_graph_get_call(graph, index, &info));
@@ -189,8 +189,8 @@ void expect_fails_at(bg_status found, bg_status expected, const char *expression
     va_end(texts);
 }
 
-void expect_no_graph_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
-                        const char *file, int line, bg_status status, ...)
+void expect_no_capture_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                          const char *file, int line, bg_status status, ...)
 {
     va_list texts;
     bg_graph *graph = (bg_graph *)&texts; /* it shall become NULL */

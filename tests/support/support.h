@@ -68,13 +68,13 @@ void free_owned_memory(void *memory);
 
 /* A graph's figures, and those of its calls. */
 bg_graph_info info_of(const bg_graph *graph);
-bg_call_info call_of(const bg_graph *graph, int index);
+bg_call_info call_info_of(const bg_graph *graph, int index);
 
 /* Options of a capture: those that are named, the others as BG_CAPTURE_OPTIONS_INIT has them. An unlaunched capture
  * launches no segment. */
-#define CAPTURE_WITH(...)    CAPTURE_OPTIONS(true, __VA_ARGS__)
-#define UNLAUNCHED_WITH(...) CAPTURE_OPTIONS(false, __VA_ARGS__)
-#define CAPTURE_OPTIONS(launch, ...)                                                                                   \
+#define OPTIONS(...)            LAUNCH_OPTIONS(true, __VA_ARGS__)
+#define UNLAUNCHED_OPTIONS(...) LAUNCH_OPTIONS(false, __VA_ARGS__)
+#define LAUNCH_OPTIONS(launch, ...)                                                                                    \
     (&(const bg_capture_options){.struct_size = sizeof(bg_capture_options),                                            \
                                  .mode = cudaStreamCaptureModeThreadLocal,                                             \
                                  .launch_segments = (launch),                                                          \
@@ -87,12 +87,12 @@ bg_call_info call_of(const bg_graph *graph, int index);
     expect_fails_at(expression, status, #expression, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
 void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...);
 
-/* The capture of the pass gives no graph but that error: EXPECT_NO_GRAPH(pass, f, f->stream, NULL, status, texts...).
+/* The capture of the pass gives no graph but that error: EXPECT_NO_CAPTURE(pass, f, f->stream, NULL, status, texts...).
  */
-#define EXPECT_NO_GRAPH(forward, user, stream, options, ...)                                                           \
-    expect_no_graph_at(forward, user, stream, options, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
-void expect_no_graph_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
-                        const char *file, int line, bg_status status, ...);
+#define EXPECT_NO_CAPTURE(forward, user, stream, options, ...)                                                         \
+    expect_no_capture_at(forward, user, stream, options, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
+void expect_no_capture_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                          const char *file, int line, bg_status status, ...);
 
 /* All elements of the tensor have that value. */
 #define EXPECT_VALUE(tensor, value) expect_value_at(tensor, value, #tensor, __FILE__, __LINE__)
@@ -118,8 +118,9 @@ void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps
 #define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
 
 /* What a capture of the pass makes, which succeeds; CAPTURED_GRAPH declares it as OWNED_GRAPH does. */
-#define CAPTURED(forward, user, stream, options)             captured_graph(forward, user, stream, options, __FILE__, __LINE__)
-#define CAPTURED_GRAPH(name, forward, user, stream, options) OWN_GRAPH(name, CAPTURED(forward, user, stream, options))
+#define CAPTURED_BY(forward, user, stream, options) captured_graph(forward, user, stream, options, __FILE__, __LINE__)
+#define CAPTURED_GRAPH(name, forward, user, stream, options)                                                           \
+    OWN_GRAPH(name, CAPTURED_BY(forward, user, stream, options))
 bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                          const char *file, int line);
 

@@ -333,7 +333,7 @@ static void external_events(void)
 
 static void events_and_debug_ops(void)
 {
-    with_events(CAPTURE_WITH(.debug = BG_DEBUG_OPS));
+    with_events(OPTIONS(.debug = BG_DEBUG_OPS));
 }
 
 static void write_back(void)
@@ -375,7 +375,7 @@ static void override(void)
 static void without_launching(void)
 {
     if (ok(own(bgk_fill(scene->z.data, 0, N, scene->stream))))
-        capture_and_replay(counting_pass, UNLAUNCHED_WITH(.state = &scene->z, .state_count = 1));
+        capture_and_replay(counting_pass, UNLAUNCHED_OPTIONS(.state = &scene->z, .state_count = 1));
 }
 
 static void state_restored(void)
@@ -383,7 +383,7 @@ static void state_restored(void)
     bg_capture *capture = NULL;
     if (!ok(own(bgk_fill(scene->z.data, 9, N, scene->stream))))
         return;
-    if (ok(bg_capture_begin(&capture, scene->stream, CAPTURE_WITH(.state = &scene->z, .state_count = 1))))
+    if (ok(bg_capture_begin(&capture, scene->stream, OPTIONS(.state = &scene->z, .state_count = 1))))
         ok(counting_pass(scene, scene->stream));
     bg_capture_abort(capture);
 }
@@ -429,7 +429,7 @@ static bg_status wait_at_barrier(void *user)
 
 static void barrier(void)
 {
-    bg_capture_options options = *CAPTURE_WITH(.barrier = wait_at_barrier, .barrier_user = scene);
+    bg_capture_options options = *OPTIONS(.barrier = wait_at_barrier, .barrier_user = scene);
     options.mode = cudaStreamCaptureModeRelaxed;
     capture_and_replay(broken_pass, &options);
 }
@@ -481,7 +481,7 @@ static void foreign(void)
     cudaGraph_t graph = NULL;
     bg_capture *capture = NULL;
     OWNED_GRAPH(result);
-    if (ok(bg_capture_begin(&capture, scene->stream, CAPTURE_WITH(.foreign_inline = true))) &&
+    if (ok(bg_capture_begin(&capture, scene->stream, OPTIONS(.foreign_inline = true))) &&
         ok(own(cudaStreamBeginCapture(scene->other, cudaStreamCaptureModeThreadLocal)))) {
         ok(BG_CALL(sweep_eager, scene->other, .x = scene->x, .y = scene->y, .factor = 2));
         if (!ok(own(cudaStreamEndCapture(scene->other, &graph))))
@@ -515,8 +515,8 @@ static void pooled(void)
     OWNED_GRAPH(first);
     void *kept = NULL;
     if (ok(bg_pool_create(&pool, NULL)) && ok(bg_pool_alloc(pool, (size_t)3 << 20, &kept)) &&
-        ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, CAPTURE_WITH(.pool = pool))) &&
-        ok(bg_capture_forward(&second, pooled_pass, scene, scene->other, CAPTURE_WITH(.pool = pool)))) {
+        ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, OPTIONS(.pool = pool))) &&
+        ok(bg_capture_forward(&second, pooled_pass, scene, scene->other, OPTIONS(.pool = pool)))) {
         replay(first, scene->stream);
         replay(second, scene->other);
     }
@@ -528,7 +528,7 @@ static void pooled(void)
 static void pooled_cublas(void)
 {
     if (ok(bg_pool_create(&pool, NULL)))
-        capture_and_replay(product_pass, CAPTURE_WITH(.pool = pool));
+        capture_and_replay(product_pass, OPTIONS(.pool = pool));
     bg_workspace_release(scene->cublas);
     bg_pool_destroy(pool);
     pool = NULL;
@@ -622,7 +622,7 @@ static void pictures(void)
 /* A block that an allocator told of, checks before each replay, and a report: nothing is stale. */
 static void checked(void)
 {
-    const bg_capture_options *options = CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON);
+    const bg_capture_options *options = OPTIONS(.check = BG_REPLAY_CHECK_ON);
     OWNED_GRAPH(graph);
     OWNED_REPORT(report);
     bool told = ok(bg_ledger_alloc(scene->y.data, N * sizeof(float), "y"));
@@ -650,16 +650,16 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(event_crossings, 10),
     SCENARIO(external_events, 10),
     SCENARIO(events_and_debug_ops, 10),
-    {"join_at_end", 4, NULL, unjoined_pass, CAPTURE_WITH(.join_at_end = true)},
+    {"join_at_end", 4, NULL, unjoined_pass, OPTIONS(.join_at_end = true)},
     SCENARIO(write_back, 30),
     SCENARIO(write_back_in_replays, 30),
     SCENARIO(bridges, 30),
     {"several_outputs", 8, NULL, parts_pass, NULL},
     {"nested", 6, NULL, nested_pass, NULL},
     SCENARIO(override, 30),
-    {"debug_forward", 30, NULL, broken_pass, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)},
-    {"debug_ops", 30, NULL, broken_pass, CAPTURE_WITH(.debug = BG_DEBUG_OPS)},
-    {"debug_sync", 30, NULL, broken_pass, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)},
+    {"debug_forward", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_FORWARD)},
+    {"debug_ops", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_OPS)},
+    {"debug_sync", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_SYNC)},
     SCENARIO(without_launching, 4),
     SCENARIO(state_restored, 9),
     SCENARIO(aborted, 6),

@@ -212,7 +212,7 @@ FIXTURE_TEST(test_cublas_bind)
     void *workspace, *again;
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     EXPECT_OK(matmuls(f, f->stream)); /* cuBLAS loads its kernels */
-    bg_graph *graph = CAPTURED(matmuls, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(matmuls, f, f->stream, NULL);
     assert_int_equal(info_of(graph).segments, 1);
     assert_true(info_of(graph).nodes >= 4);
     assert_int_equal(info_of(graph).nodes, info_of(graph).kernel_nodes); /* no memory nodes */

@@ -97,32 +97,32 @@ FIXTURE_TEST(test_expected_breaks)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     options.expect_breaks = 20;
-    bg_graph_destroy(CAPTURED(many_breaks, f, f->stream, &options));
+    bg_graph_destroy(CAPTURED_BY(many_breaks, f, f->stream, &options));
     options.expect_breaks = 1;
-    EXPECT_NO_GRAPH(
+    EXPECT_NO_CAPTURE(
         many_breaks, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
         "the pass has 20 breaks, but options.expect_breaks is 1: eager_scaled#0 at tests/unit/capture/test_capture.c:",
         " and 12 more; declare as eager");
-    EXPECT_NO_GRAPH(break_at_both_ends, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
-                    "eager_scaled#1 at tests/unit/capture/test_capture.c:");
+    EXPECT_NO_CAPTURE(break_at_both_ends, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
+                      "eager_scaled#1 at tests/unit/capture/test_capture.c:");
 
     options.state = &f->y;
     options.state_count = 1;
     options.expect_breaks = 0;
     put(&f->x, 1);
     put(&f->y, 5);
-    EXPECT_NO_GRAPH(accumulate_and_break, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
-                    "the pass has 1 break, but options.expect_breaks is 0: 1 of bg_break; ");
+    EXPECT_NO_CAPTURE(accumulate_and_break, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
+                      "the pass has 1 break, but options.expect_breaks is 0: 1 of bg_break; ");
     EXPECT_VALUE(&f->y, 5);
 
     EXPECT_OK(bg_override_eager("no_such_op")); /* who says so makes breaks on purpose */
-    bg_graph_destroy(CAPTURED(many_breaks, f, f->stream, &options));
+    bg_graph_destroy(CAPTURED_BY(many_breaks, f, f->stream, &options));
     EXPECT_OK(bg_override_eager(NULL));
     options.debug = BG_DEBUG_OPS;
-    bg_graph_destroy(CAPTURED(many_breaks, f, f->stream, &options));
+    bg_graph_destroy(CAPTURED_BY(many_breaks, f, f->stream, &options));
     options.expect_breaks = -2;
-    EXPECT_NO_GRAPH(many_breaks, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
-                    "options.expect_breaks is -2; allowed are -1, for any number, and 0 or more");
+    EXPECT_NO_CAPTURE(many_breaks, f, f->stream, &options, BG_ERROR_INVALID_ARGUMENT,
+                      "options.expect_breaks is -2; allowed are -1, for any number, and 0 or more");
 }
 
 FIXTURE_PASS(doubled_breaks)
@@ -179,7 +179,7 @@ FIXTURE_TEST(test_without_launching)
     put(&f->x, 1);
     put(&f->y, 9);
     bodies = 0;
-    CAPTURED_GRAPH(graph, one_break, f, f->stream, UNLAUNCHED_WITH());
+    CAPTURED_GRAPH(graph, one_break, f, f->stream, UNLAUNCHED_OPTIONS());
     EXPECT_VALUE(&f->y, 9);
     assert_int_equal(bodies, 0);
     EXPECT_Y(graph, 2, 60);
@@ -192,15 +192,15 @@ FIXTURE_PASS(append)
     return bg_break(stream) == BG_OK ? BG_ERROR_IO : BG_ERROR_CUDA;
 }
 
-#define WITH_STATE(launched) CAPTURE_OPTIONS(launched, .state = &f->y, .state_count = 1)
+#define WITH_STATE(launched) LAUNCH_OPTIONS(launched, .state = &f->y, .state_count = 1)
 
 FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 {
     put(&f->x, 1);
     put(&f->y, 5);
-    EXPECT_NO_GRAPH(append, f, f->stream, WITH_STATE(true), BG_ERROR_IO);
+    EXPECT_NO_CAPTURE(append, f, f->stream, WITH_STATE(true), BG_ERROR_IO);
     EXPECT_VALUE(&f->y, 5); /* 6 without options.state: the first segment ran */
-    EXPECT_NO_GRAPH(append, f, f->stream, NULL, BG_ERROR_IO);
+    EXPECT_NO_CAPTURE(append, f, f->stream, NULL, BG_ERROR_IO);
     EXPECT_VALUE(&f->y, 6);
 }
 
@@ -257,12 +257,12 @@ static bg_status barrier(void *user)
 FIXTURE_TEST(test_barrier)
 {
     bg_status answer = BG_OK;
-    const bg_capture_options *options = CAPTURE_WITH(.barrier = barrier, .barrier_user = &answer);
+    const bg_capture_options *options = OPTIONS(.barrier = barrier, .barrier_user = &answer);
     barriers = 0;
-    bg_graph_destroy(CAPTURED(one_break, f, f->stream, options));
+    bg_graph_destroy(CAPTURED_BY(one_break, f, f->stream, options));
     assert_int_equal(barriers, 2);
     answer = BG_ERROR_TIMEOUT;
-    EXPECT_NO_GRAPH(one_break, f, f->stream, options, BG_ERROR_TIMEOUT, "options.barrier returned BG_ERROR_TIMEOUT");
+    EXPECT_NO_CAPTURE(one_break, f, f->stream, options, BG_ERROR_TIMEOUT, "options.barrier returned BG_ERROR_TIMEOUT");
 }
 
 FIXTURE_TEST(test_begin_and_end)
@@ -304,7 +304,7 @@ FIXTURE_TEST(test_capture_on_the_per_thread_stream)
 
 FIXTURE_TEST(test_destroy_with_a_replay_in_flight)
 {
-    bg_graph *graph = CAPTURED(many_breaks, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(many_breaks, f, f->stream, NULL);
     put(&f->x, 3);
     EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
@@ -314,7 +314,7 @@ FIXTURE_TEST(test_destroy_with_a_replay_in_flight)
 
 FIXTURE_TEST(test_destroy_during_another_capture)
 {
-    bg_graph *first = CAPTURED(one_break, f, f->stream, NULL);
+    bg_graph *first = CAPTURED_BY(one_break, f, f->stream, NULL);
     OWNED_GRAPH(second);
     bg_capture *running;
     EXPECT_OK(bg_capture_begin(&running, f->stream, NULL));

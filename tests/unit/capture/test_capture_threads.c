@@ -89,7 +89,7 @@ FIXTURE_TEST(test_per_thread_streams)
     elsewhere e = {.f = f};
     bg_graph *graph;
     put(&f->x, 1);
-    e.graph = CAPTURED(pass, f, f->stream, NULL);
+    e.graph = CAPTURED_BY(pass, f, f->stream, NULL);
     EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
     EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
     in_new_thread(use_per_thread_stream, &e);

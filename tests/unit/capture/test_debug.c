@@ -24,13 +24,13 @@ static void expect(fixture *f, bg_debug debug, int segments, int breaks, int ste
 {
     static const char *const names[] = {"scale#0", "fresh#0", "scale#1"};
     put(&f->x, 1);
-    CAPTURED_GRAPH(graph, pass, f, f->stream, CAPTURE_WITH(.debug = debug));
+    CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.debug = debug));
     EXPECT_VALUE(&f->z, 30);
     EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 30);
     EXPECT_COUNTS(graph, segments, breaks, steps);
     assert_int_equal(info_of(graph).calls, 3);
     for (int i = 0; i < 3; i++) /* the same names under every mode */
-        assert_string_equal(call_of(graph, i).name, names[i]);
+        assert_string_equal(call_info_of(graph, i).name, names[i]);
 }
 
 FIXTURE_TEST(test_modes)
@@ -69,7 +69,7 @@ FIXTURE_TEST(test_forward_between_begin_and_end)
 {
     bg_capture *running;
     OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_begin(&running, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    EXPECT_OK(bg_capture_begin(&running, f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD)));
     EXPECT_OK(pass(f, f->stream));
     EXPECT_OK(bg_capture_end(running, &graph));
     assert_int_equal(info_of(graph).breaks, 3);
@@ -87,9 +87,9 @@ PASS(fails_at_replay, int *runs)
 
 FIXTURE_TEST(test_forward_fails)
 {
-    const bg_capture_options *options = CAPTURE_WITH(.debug = BG_DEBUG_FORWARD);
+    const bg_capture_options *options = OPTIONS(.debug = BG_DEBUG_FORWARD);
     int runs = 0;
-    EXPECT_NO_GRAPH(fails, f, f->stream, options, BG_ERROR_IO);
+    EXPECT_NO_CAPTURE(fails, f, f->stream, options, BG_ERROR_IO);
     CAPTURED_GRAPH(graph, fails_at_replay, &runs, f->stream, options);
     EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_IO, "the forward pass");
 }
@@ -118,10 +118,10 @@ PASS(careless_pass, bool *fails)
 
 FIXTURE_TEST(test_errors_stick_under_forward)
 {
-    const bg_capture_options *options = CAPTURE_WITH(.debug = BG_DEBUG_FORWARD);
+    const bg_capture_options *options = OPTIONS(.debug = BG_DEBUG_FORWARD);
     bool fail = true;
     after = 0;
-    EXPECT_NO_GRAPH(careless_pass, &fail, f->stream, options, BG_ERROR_TIMEOUT, "op fragile, call fragile#0 at ");
+    EXPECT_NO_CAPTURE(careless_pass, &fail, f->stream, options, BG_ERROR_TIMEOUT, "op fragile, call fragile#0 at ");
     assert_int_equal(after, 0); /* nothing ran after it */
     fail = false;
     CAPTURED_GRAPH(graph, careless_pass, &fail, f->stream, options);

@@ -68,7 +68,7 @@ FIXTURE_PASS(captured_op_fails)
 FRAGILE_TEST(test_captured_body_fails)
 {
     put(&f->y, 4);
-    EXPECT_NO_GRAPH(captured_op_fails, f, f->stream, NULL, BG_ERROR_NOT_FOUND, "fails_captured#0");
+    EXPECT_NO_CAPTURE(captured_op_fails, f, f->stream, NULL, BG_ERROR_NOT_FOUND, "fails_captured#0");
     EXPECT_VALUE(&f->y, 4);
     expect_works(f);
 }
@@ -81,7 +81,7 @@ FIXTURE_PASS(forward_fails)
 
 FRAGILE_TEST(test_forward_fails)
 {
-    EXPECT_NO_GRAPH(forward_fails, f, f->stream, NULL, BG_ERROR_IO, "the forward pass returned BG_ERROR_IO");
+    EXPECT_NO_CAPTURE(forward_fails, f, f->stream, NULL, BG_ERROR_IO, "the forward pass returned BG_ERROR_IO");
     expect_works(f);
 }
 
@@ -95,11 +95,11 @@ FIXTURE_PASS(forbidden_call)
 FRAGILE_TEST(test_capture_invalidated)
 {
     put(&f->x, 1);
-    EXPECT_NO_GRAPH(forbidden_call, f, f->stream, NULL, BG_ERROR_CUDA, "allocates#0");
+    EXPECT_NO_CAPTURE(forbidden_call, f, f->stream, NULL, BG_ERROR_CUDA, "allocates#0");
     (void)cudaGetLastError(); /* the body's own, which it did not take */
     expect_usable(f, f->stream);
     EXPECT_OK(bg_override_eager("allocates"));
-    bg_graph_destroy(CAPTURED(forbidden_call, f, f->stream, NULL));
+    bg_graph_destroy(CAPTURED_BY(forbidden_call, f, f->stream, NULL));
     expect_works(f);
 }
 
@@ -114,8 +114,8 @@ FIXTURE_PASS(invalidates)
 
 FRAGILE_TEST(test_capture_invalidated_outside_ops)
 {
-    EXPECT_NO_GRAPH(invalidates, f, f->stream, NULL, BG_ERROR_CAPTURE_INVALID, "cudaErrorStreamCaptureInvalidated",
-                    "make the op that made it eager");
+    EXPECT_NO_CAPTURE(invalidates, f, f->stream, NULL, BG_ERROR_CAPTURE_INVALID, "cudaErrorStreamCaptureInvalidated",
+                      "make the op that made it eager");
     expect_usable(f, f->stream);
     expect_works(f);
 }
@@ -198,9 +198,9 @@ FRAGILE_TEST(test_end_and_abort_inside)
         ends_in_body = i % 2 == 1;
         put(&f->x, 1);
         put(&f->y, 7);
-        EXPECT_OK(bg_capture_begin(
-            &in_body, f->stream,
-            CAPTURE_WITH(.state = &f->y, .state_count = 1, .barrier = i / 2 == 3 ? end_in_barrier : NULL)));
+        EXPECT_OK(
+            bg_capture_begin(&in_body, f->stream,
+                             OPTIONS(.state = &f->y, .state_count = 1, .barrier = i / 2 == 3 ? end_in_barrier : NULL)));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
         switch (i / 2) {
         case 0: status = BG_CALL(ends_its_capture, f->stream); break;
@@ -223,8 +223,8 @@ static bg_status call_in_barrier(void *user)
 
 FRAGILE_TEST(test_ops_in_a_barrier)
 {
-    EXPECT_NO_GRAPH(fragile_pass, f, f->stream, CAPTURE_WITH(.barrier = call_in_barrier, .barrier_user = f),
-                    BG_ERROR_BUSY, "options.barrier");
+    EXPECT_NO_CAPTURE(fragile_pass, f, f->stream, OPTIONS(.barrier = call_in_barrier, .barrier_user = f), BG_ERROR_BUSY,
+                      "options.barrier");
     expect_works(f);
 }
 
@@ -257,8 +257,8 @@ FRAGILE_TEST(test_null_arguments)
     EXPECT_FAILS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_FAILS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT, "legacy stream");
     EXPECT_STATUS(bg_capture_forward(NULL, fragile_pass, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_NO_GRAPH(NULL, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "forward is NULL");
-    EXPECT_NO_GRAPH(fragile_pass, f, NULL, NULL, BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_NO_CAPTURE(NULL, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "forward is NULL");
+    EXPECT_NO_CAPTURE(fragile_pass, f, NULL, NULL, BG_ERROR_INVALID_ARGUMENT);
     EXPECT_FAILS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT, "graph is NULL");
     EXPECT_STATUS(bg_graph_get_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_graph_get_call(NULL, 0, &call), BG_ERROR_INVALID_ARGUMENT);
@@ -285,7 +285,7 @@ FRAGILE_TEST(test_null_arguments)
 
 /* Tests go by both. At file scope, where what is between the members is 0. */
 static const bg_capture_options defaults = BG_CAPTURE_OPTIONS_INIT;
-static const bg_capture_options *const support_defaults = CAPTURE_WITH(.name = NULL);
+static const bg_capture_options *const support_defaults = OPTIONS(.name = NULL);
 
 FRAGILE_TEST(test_bad_options)
 {
@@ -305,7 +305,7 @@ FRAGILE_TEST(test_bad_options)
     assert_memory_equal(support_defaults, &defaults, sizeof defaults);
     bg_tensor bad = f->x;
     bad.rank = 99;
-    EXPECT_FAILS(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.state = &bad, .state_count = 1)),
+    EXPECT_FAILS(bg_capture_begin(&capture, f->stream, OPTIONS(.state = &bad, .state_count = 1)),
                  BG_ERROR_INVALID_ARGUMENT, "options.state[0] is not a valid tensor");
     expect_works(f);
 }
@@ -332,7 +332,7 @@ FRAGILE_TEST(test_stream_of_another_device)
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
     /* With a check, also on the stream of the last replay. */
-    CAPTURED_GRAPH(checked, fragile_pass, f, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
+    CAPTURED_GRAPH(checked, fragile_pass, f, f->stream, OPTIONS(.check = BG_REPLAY_CHECK_ON));
     EXPECT_OK(bg_replay(checked, f->stream));
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_FAILS(bg_replay(checked, f->stream), BG_ERROR_INVALID_ARGUMENT,
@@ -352,7 +352,7 @@ FRAGILE_TEST(test_the_end_fails)
     bg_graph *graph;
     put(&f->x, 1);
     put(&f->y, 5);
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.state = &f->y, .state_count = 1)));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.state = &f->y, .state_count = 1)));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 9));
     begin_fault("cudaEventRecord@1=cudaErrorNotPermitted");
     EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_CUDA);
@@ -376,7 +376,7 @@ FRAGILE_TEST(test_segment_that_fails_is_named)
                                            {"cudaGraphInstantiate@2=cudaErrorNotPermitted", "segment 1 of graph: "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin_fault(cases[i][0]);
-        EXPECT_NO_GRAPH(two_segments, f, f->stream, NULL, BG_ERROR_CUDA, "cudaErrorNotPermitted", cases[i][1]);
+        EXPECT_NO_CAPTURE(two_segments, f, f->stream, NULL, BG_ERROR_CUDA, "cudaErrorNotPermitted", cases[i][1]);
         end_fault();
         expect_works(f);
     }

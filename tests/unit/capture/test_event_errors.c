@@ -11,7 +11,7 @@
 
 static void expect_failure(fixture *t, bg_forward forward, bg_status status, const char *text)
 {
-    EXPECT_NO_GRAPH(forward, t, t->stream, NULL, status, text, "test_event_errors.c:");
+    EXPECT_NO_CAPTURE(forward, t, t->stream, NULL, status, text, "test_event_errors.c:");
     expect_usable(t, t->stream);
     expect_usable(t, t->other);
 }
@@ -163,7 +163,7 @@ EVENT_TEST(test_unjoined_work_is_named)
     EXPECT_ERROR("the last op on it is scale#2 at");
     EXPECT_ERROR("options.join_at_end");
     put(&t->x, 5);
-    CAPTURED_GRAPH(graph, leaves_work, t, t->stream, CAPTURE_WITH(.join_at_end = true));
+    CAPTURED_GRAPH(graph, leaves_work, t, t->stream, OPTIONS(.join_at_end = true));
     EXPECT_VALUE(&t->z, 30);
 }
 

@@ -27,7 +27,7 @@ static void expect_pass(fixture *t, bg_forward forward, float factor, int segmen
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_SYNC, BG_DEBUG_OPS, BG_DEBUG_FORWARD};
     for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
         put(&t->x, 1);
-        CAPTURED_GRAPH(graph, forward, t, t->stream, CAPTURE_WITH(.debug = modes[mode]));
+        CAPTURED_GRAPH(graph, forward, t, t->stream, OPTIONS(.debug = modes[mode]));
         EXPECT_VALUE(&t->z, factor);
         for (int i = 2; i < 6; i++)
             EXPECT_REPLAY(graph, i % 2 ? t->stream : t->other, &t->x, (float)i, &t->z, factor * (float)i);
@@ -242,7 +242,7 @@ PASS_TEST(test_recorded_in_a_body_and_used_again, 30, 2)
 /* Nothing runs at capture: what the body records is known in replays alone. */
 EVENT_TEST(test_recorded_in_a_body_that_does_not_run)
 {
-    CAPTURED_GRAPH(graph, recorded_in_a_body, t, t->stream, UNLAUNCHED_WITH());
+    CAPTURED_GRAPH(graph, recorded_in_a_body, t, t->stream, UNLAUNCHED_OPTIONS());
     EXPECT_REPLAYS(graph, t->stream, &t->x, &t->z, 5);
 }
 
@@ -259,7 +259,7 @@ EVENT_PASS(waited_on_unseen)
 
 EVENT_TEST(test_waited_on_in_a_body_that_does_not_run)
 {
-    CAPTURED_GRAPH(graph, waited_on_unseen, t, t->stream, UNLAUNCHED_WITH());
+    CAPTURED_GRAPH(graph, waited_on_unseen, t, t->stream, UNLAUNCHED_OPTIONS());
     assert_int_equal(info_of(graph).steps, 4); /* two segments, a call, a record */
     EXPECT_REPLAYS(graph, t->stream, &t->x, &t->z, 6);
 }
@@ -278,7 +278,7 @@ EVENT_PASS(destroyed_after_a_body)
 
 EVENT_TEST(test_destroyed_after_a_body_that_does_not_run)
 {
-    CAPTURED_GRAPH(graph, destroyed_after_a_body, t, t->stream, UNLAUNCHED_WITH(.debug = BG_DEBUG_SYNC));
+    CAPTURED_GRAPH(graph, destroyed_after_a_body, t, t->stream, UNLAUNCHED_OPTIONS(.debug = BG_DEBUG_SYNC));
     assert_int_equal(info_of(graph).steps, 6); /* two segments, a call, each looked at */
     EXPECT_REPLAY(graph, t->stream, &t->x, 5, &t->z, 30);
 }
@@ -342,7 +342,7 @@ static bg_status timed_and_failing(void *user, cudaStream_t stream)
 EVENT_TEST(test_asked_after_a_capture_that_failed)
 {
     bg_capture *capture;
-    EXPECT_NO_GRAPH(timed_and_failing, t, t->stream, NULL, BG_ERROR_IO);
+    EXPECT_NO_CAPTURE(timed_and_failing, t, t->stream, NULL, BG_ERROR_IO);
     expect_answers(t);
     EXPECT_OK(bg_capture_begin(&capture, t->stream, NULL));
     EXPECT_OK(timed(t, t->stream));
@@ -380,7 +380,7 @@ EVENT_TEST(test_cublas_on_forked_streams)
 {
     assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
     put(&t->x, 1);
-    bg_graph *graph = CAPTURED(products, t, t->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(products, t, t->stream, NULL);
     EXPECT_VALUE(&t->z, 3);
     for (int i = 2; i < 5; i++)
         EXPECT_REPLAY(graph, t->stream, &t->x, (float)i, &t->z, (float)(3 * i * i));
@@ -461,10 +461,10 @@ EVENT_TEST(test_work_beside_the_pass)
     EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
     EXPECT_CUDA(cudaMalloc((void **)&results, AHEAD * sizeof *results));
     for (int launched = 0; launched < 2; launched++) {
-        expect_beside(t, CAPTURE_OPTIONS(launched, .debug = BG_DEBUG_OFF), 2, 6, 4);
-        expect_beside(t, CAPTURE_OPTIONS(launched, .debug = BG_DEBUG_OFF, .inline_eager = true), 1, 7, 1);
+        expect_beside(t, LAUNCH_OPTIONS(launched, .debug = BG_DEBUG_OFF), 2, 6, 4);
+        expect_beside(t, LAUNCH_OPTIONS(launched, .debug = BG_DEBUG_OFF, .inline_eager = true), 1, 7, 1);
         for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-            expect_beside(t, CAPTURE_OPTIONS(launched, .debug = modes[i]), -1, -1, -1);
+            expect_beside(t, LAUNCH_OPTIONS(launched, .debug = modes[i]), -1, -1, -1);
     }
     expect_ahead(t, NULL);
     EXPECT_CUDA(cudaFree(results));
@@ -491,7 +491,7 @@ EVENT_PASS(exact_in_segment)
 EVENT_TEST(test_exact_events_in_a_segment)
 {
     for (int launched = 0; launched < 2; launched++) {
-        CAPTURED_GRAPH(graph, exact_in_segment, t, t->stream, CAPTURE_OPTIONS(launched, .name = "exact"));
+        CAPTURED_GRAPH(graph, exact_in_segment, t, t->stream, LAUNCH_OPTIONS(launched, .name = "exact"));
         assert_int_equal(info_of(graph).nodes, 6); /* four kernels, two records */
         EXPECT_REPLAYS(graph, t->stream, &t->x, &t->z, 210);
         EXPECT_CUDA(cudaEventQuery(e));
@@ -515,7 +515,7 @@ EVENT_PASS(exact_then_fails)
 
 EVENT_TEST(test_a_failure_after_an_exact_record)
 {
-    EXPECT_NO_GRAPH(exact_then_fails, t, t->stream, NULL, BG_ERROR_TIMEOUT);
+    EXPECT_NO_CAPTURE(exact_then_fails, t, t->stream, NULL, BG_ERROR_TIMEOUT);
     expect_usable(t, t->stream);
 }
 
@@ -545,7 +545,7 @@ EVENT_TEST(test_an_event_for_both_ways)
     EXPECT_CUDA(cudaMalloc(&w.data, N * sizeof(float)));
     for (int way = 0; way < 8; way++) {
         ping_flags = way & 4 ? 1 : 0; /* of records and of waits */
-        CAPTURED_GRAPH(graph, ping_pong, t, t->stream, CAPTURE_OPTIONS(way & 1, .inline_eager = way & 2));
+        CAPTURED_GRAPH(graph, ping_pong, t, t->stream, LAUNCH_OPTIONS(way & 1, .inline_eager = way & 2));
         for (int i = 2; i < 6; i++) {
             EXPECT_CUDA(bgk_fill(t->x.data, (float)i, N, t->stream));
             EXPECT_OK(bg_replay(graph, t->stream));

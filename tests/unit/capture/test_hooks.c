@@ -92,7 +92,7 @@ PASS(waits_outside_in_cpp, void *user)
 static void expect_isolation(fixture *f, bg_forward forward, const char *file)
 {
     char site[80];
-    EXPECT_NO_GRAPH(forward, f, f->stream, NULL, BG_ERROR_ISOLATION);
+    EXPECT_NO_CAPTURE(forward, f, f->stream, NULL, BG_ERROR_ISOLATION);
     snprintf(site, sizeof site, "%s:%d", file, line); /* the pass has told it */
     EXPECT_ERROR(site);
     assert_int_equal(answer[0], cudaErrorStreamCaptureIsolation);
@@ -118,6 +118,6 @@ PASS(bad_arguments, void *user)
 
 FIXTURE_TEST(test_errors_of_breakgraphs_own)
 {
-    EXPECT_NO_GRAPH(bad_arguments, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_NO_CAPTURE(bad_arguments, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT);
     assert_int_equal(answer[0], cudaErrorInvalidValue);
 }

@@ -43,7 +43,7 @@ PASS(bridged, const sized *s)
     return BG_CALL(scale, stream, .x = at_break.y, .y = y, .factor = 1);
 }
 
-#define BRIDGED(count)             CAPTURED(bridged, (&(sized){f, count}), f->stream, NULL)
+#define BRIDGED(count)             CAPTURED_BY(bridged, (&(sized){f, count}), f->stream, NULL)
 #define BRIDGED_GRAPH(name, count) CAPTURED_GRAPH(name, bridged, (&(sized){f, count}), f->stream, NULL)
 
 /* Allocates and frees blocks of the sizes that bridge buffers have, and writes over all that it is given. */
@@ -320,7 +320,7 @@ FIXTURE_TEST(test_an_output_where_another_one_is_zeroed)
     EXPECT_OK(bg_op_set_attributes("crowd", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int zeroed = 0; zeroed < 2; zeroed++) {
         crowded = false;
-        CAPTURED_GRAPH(graph, crowd_and_scale, f, f->stream, CAPTURE_WITH(.zero_tail = zeroed));
+        CAPTURED_GRAPH(graph, crowd_and_scale, f, f->stream, OPTIONS(.zero_tail = zeroed));
         crowded = true;
         put(&f->y, -1);
         if (zeroed) {

@@ -41,7 +41,7 @@ BG_EAGER_OP(release_eagerly, BG_IN(x))
 static void expect_replays(fixture *f, bg_forward pass, int segments, float added, bool left)
 {
     put(&f->x, 1);
-    bg_graph *graph = CAPTURED(pass, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(pass, f, f->stream, NULL);
     EXPECT_VALUE(&f->y, (3 + added) * 2);
     assert_int_equal(info_of(graph).segments, segments);
     for (int i = 0; i < 20; i++)

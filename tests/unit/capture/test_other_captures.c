@@ -36,7 +36,7 @@ FRAGILE_TEST(test_last_stream_captures)
 FRAGILE_TEST(test_capture_beside_a_foreign_one)
 {
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
-    bg_graph_destroy(CAPTURED(fragile_pass, f, f->stream, NULL));
+    bg_graph_destroy(CAPTURED_BY(fragile_pass, f, f->stream, NULL));
     expect_foreign(f->other, 0); /* unharmed */
 }
 
@@ -89,7 +89,7 @@ FRAGILE_TEST(test_replay_into_a_foreign_capture)
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         const bg_replay_check check = modes[i] == BG_DEBUG_OFF ? BG_REPLAY_CHECK_ON : BG_REPLAY_CHECK_OFF;
-        CAPTURED_GRAPH(graph, fragile_pass, f, f->stream, CAPTURE_WITH(.debug = modes[i], .check = check));
+        CAPTURED_GRAPH(graph, fragile_pass, f, f->stream, OPTIONS(.debug = modes[i], .check = check));
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeRelaxed));
         EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_FOREIGN_CAPTURE);
@@ -113,8 +113,8 @@ FIXTURE_PASS(leaving_pass)
 
 FRAGILE_TEST(test_a_body_leaves_a_capture)
 {
-    EXPECT_NO_GRAPH(leaving_pass, f, f->stream, NULL, BG_ERROR_BUSY, "op leaves_a_capture, call leaves_a_capture#0",
-                    "began a capture on stream and did not end it");
+    EXPECT_NO_CAPTURE(leaving_pass, f, f->stream, NULL, BG_ERROR_BUSY, "op leaves_a_capture, call leaves_a_capture#0",
+                      "began a capture on stream and did not end it");
     expect_works(f);
     EXPECT_FAILS(bg_forward_run(leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY,
                  "op leaves_a_capture, call leaves_a_capture#0");
@@ -142,7 +142,7 @@ FRAGILE_TEST(test_foreign_inline_option)
     for (int allowed = 0; allowed < 2; allowed++) {
         bg_capture *capture;
         OWNED_GRAPH(graph);
-        EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.foreign_inline = allowed)));
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.foreign_inline = allowed)));
         EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
         EXPECT_STATUS(BG_CALL(fragile, f->other, .x = f->y), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
         expect_foreign(f->other, allowed);

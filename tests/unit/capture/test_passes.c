@@ -93,8 +93,8 @@ static void follow(const subject *s, cudaStream_t stream)
 
 static bg_capture_options options_of(const way *way, const subject *s)
 {
-    return *CAPTURE_OPTIONS(!way->unlaunched, .debug = way->debug, .inline_eager = way->inline_eager,
-                            .eager_ops = way->eager_ops, .pool = s->pool, .join_at_end = true);
+    return *LAUNCH_OPTIONS(!way->unlaunched, .debug = way->debug, .inline_eager = way->inline_eager,
+                           .eager_ops = way->eager_ops, .pool = s->pool, .join_at_end = true);
 }
 
 static bg_status capture(const way *way, subject *s, cudaStream_t stream)
@@ -442,7 +442,7 @@ FIXTURE_TEST(test_replays_leak_nothing)
     s.pool = pool_make(RESERVE, 0);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         assert_int_equal(setenv(settings[i][0], settings[i][1], 1), 0);
-        bg_graph *graph = CAPTURED(forward, &s, f->stream, CAPTURE_WITH(.pool = s.pool));
+        bg_graph *graph = CAPTURED_BY(forward, &s, f->stream, OPTIONS(.pool = s.pool));
         assert_int_equal(unsetenv(settings[i][0]), 0);
         EXPECT_OK(bg_replay(graph, f->stream));
         bg_pool_stats stats = pool_stats(s.pool);
@@ -478,7 +478,7 @@ static bg_status spoils_the_state(subject *s, cudaStream_t stream)
 FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 {
     SUBJECT(s, spoils_the_state);
-    const bg_capture_options *options = CAPTURE_WITH(.state = &s.y, .state_count = 1);
+    const bg_capture_options *options = OPTIONS(.state = &s.y, .state_count = 1);
     failing = true;
     EXPECT_FAILS(bg_forward_run(forward, &s, f->stream, options), BG_ERROR_OP, "may_fail#0");
     failing = false;
@@ -501,8 +501,7 @@ FIXTURE_TEST(test_wrong_arguments)
     SUBJECT(s, runs_another);
     EXPECT_STATUS(bg_forward_run(NULL, &s, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_forward_run(forward, &s, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, CAPTURE_WITH(.worker_threads = -1)),
-                  BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, OPTIONS(.worker_threads = -1)), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_OK(bg_forward_run(forward, &s, f->stream, NULL));
     assert_int_equal(s.nested, BG_ERROR_BUSY);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));

@@ -81,7 +81,7 @@ static void expect_replays(subject *s, const char *shadow)
     put(&s->f->y, 0);
     if (shadow != NULL)
         assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
-    s->graph = CAPTURED(around, s, s->f->stream, NULL);
+    s->graph = CAPTURED_BY(around, s, s->f->stream, NULL);
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
     for (int i = 0; i < 3; i++)
         EXPECT_REPLAY(s->graph, s->f->stream, &s->f->y, 0, &s->f->y, 15);
@@ -251,8 +251,7 @@ PASS(writes_a_bridge, const subject *s)
 static void *run_in_thread(void *user)
 {
     subject *s = user;
-    s->nested =
-        bg_forward_run(writes_a_bridge, s, cudaStreamPerThread, CAPTURE_WITH(.pool = bg_runner_pool(s->runner)));
+    s->nested = bg_forward_run(writes_a_bridge, s, cudaStreamPerThread, OPTIONS(.pool = bg_runner_pool(s->runner)));
     if (s->nested == BG_OK)
         s->nested = from_cuda(cudaStreamSynchronize(cudaStreamPerThread));
     return NULL;

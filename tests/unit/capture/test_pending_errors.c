@@ -7,12 +7,12 @@ FRAGILE_TEST(test_pending_error_stays)
 {
     (void)cudaSetDevice(-1);
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-    bg_graph *graph = CAPTURED(fragile_pass, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(fragile_pass, f, f->stream, NULL);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     bg_graph_destroy(graph);
     fragile_fails = true;
-    EXPECT_NO_GRAPH(fragile_pass, f, f->stream, NULL, BG_ERROR_TIMEOUT);
+    EXPECT_NO_CAPTURE(fragile_pass, f, f->stream, NULL, BG_ERROR_TIMEOUT);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
@@ -100,14 +100,14 @@ FRAGILE_TEST(test_errors_left_in_bodies_stay)
         const char *fault;
         const bg_capture_options *options;
     } rows[] = {
-        {untidy_pass, "cudaStreamBeginCapture@2=cudaErrorNotPermitted", CAPTURE_WITH(.debug = BG_DEBUG_OFF)},
+        {untidy_pass, "cudaStreamBeginCapture@2=cudaErrorNotPermitted", OPTIONS(.debug = BG_DEBUG_OFF)},
         {bare_pass, "cudaStreamBeginCapture@2=cudaErrorNotPermitted",
-         CAPTURE_WITH(.debug = BG_DEBUG_OFF, .barrier = leave_an_error)},
-        {untidy_pass, "cudaEventRecord@1=cudaErrorNotPermitted", CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)},
+         OPTIONS(.debug = BG_DEBUG_OFF, .barrier = leave_an_error)},
+        {untidy_pass, "cudaEventRecord@1=cudaErrorNotPermitted", OPTIONS(.debug = BG_DEBUG_FORWARD)},
     };
     for (int i = 0; i < 3; i++) {
         begin_fault(rows[i].fault);
-        EXPECT_NO_GRAPH(rows[i].pass, f, f->stream, rows[i].options, BG_ERROR_CUDA, "cudaErrorNotPermitted");
+        EXPECT_NO_CAPTURE(rows[i].pass, f, f->stream, rows[i].options, BG_ERROR_CUDA, "cudaErrorNotPermitted");
         end_fault();
         assert_int_not_equal(cudaGetLastError(), cudaSuccess);
         expect_works(f);

@@ -98,7 +98,7 @@ FIXTURE_TEST(test_replays_allocate_nothing)
     EXPECT_OK(bg_op_set_attributes("rm_bulky", ATTRIBUTES(.shape = shape_of_bulky)));
     for (int i = 0; i < 2; i++) {
         unsigned long before = counted;
-        CAPTURED_GRAPH(graph, pass, f, f->stream, CAPTURE_WITH(.debug = modes[i]));
+        CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.debug = modes[i]));
         assert_true(counted > before); /* it does count */
         EXPECT_OK(bg_replay(graph, f->stream));
         before = counted;

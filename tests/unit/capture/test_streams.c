@@ -108,11 +108,11 @@ FIXTURE_PASS(unjoined)
 
 FIXTURE_TEST(test_unjoined_at_the_end)
 {
-    EXPECT_NO_GRAPH(unjoined, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM, "bg_stream_wait_stream");
+    EXPECT_NO_CAPTURE(unjoined, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM, "bg_stream_wait_stream");
     expect_usable(f, f->stream);
     expect_usable(f, f->other);
     put(&f->x, 4);
-    CAPTURED_GRAPH(graph, unjoined, f, f->stream, CAPTURE_WITH(.join_at_end = true));
+    CAPTURED_GRAPH(graph, unjoined, f, f->stream, OPTIONS(.join_at_end = true));
     EXPECT_VALUE(&f->z, 8);
 }
 
@@ -143,8 +143,8 @@ FIXTURE_PASS(long_segment)
 FIXTURE_TEST(test_a_long_segment)
 {
     ending = UNJOINED;
-    EXPECT_NO_GRAPH(long_segment, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM,
-                    "scale#5999"); /* the last on the other stream */
+    EXPECT_NO_CAPTURE(long_segment, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM,
+                      "scale#5999"); /* the last on the other stream */
     for (ending = JOINED; ending <= RACING; ending++) {
         put(&f->x, 1);
         CAPTURED_GRAPH(graph, long_segment, f, f->stream, NULL);
@@ -168,7 +168,7 @@ FIXTURE_PASS(wait_for_outside)
 
 FIXTURE_TEST(test_wait_for_work_outside)
 {
-    EXPECT_NO_GRAPH(wait_for_outside, f, f->stream, NULL, BG_ERROR_ISOLATION, "test_streams.c", "outside it");
+    EXPECT_NO_CAPTURE(wait_for_outside, f, f->stream, NULL, BG_ERROR_ISOLATION, "test_streams.c", "outside it");
     expect_usable(f, f->stream);
 }
 
@@ -197,7 +197,7 @@ FIXTURE_PASS(bare_fork_without_op)
 FIXTURE_TEST(test_bare_forks)
 {
     expect_pass(f, bare_fork_with_op, &f->z, 2, 1);
-    EXPECT_NO_GRAPH(bare_fork_without_op, f, f->stream, NULL, BG_ERROR_UNTRACKED_STREAM, "test_streams.c");
+    EXPECT_NO_CAPTURE(bare_fork_without_op, f, f->stream, NULL, BG_ERROR_UNTRACKED_STREAM, "test_streams.c");
     expect_usable(f, f->stream);
     expect_usable(f, f->other);
 }
@@ -287,13 +287,13 @@ FIXTURE_TEST(test_too_many_streams)
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&c.streams[i], cudaStreamNonBlocking));
     c.forks = MOST_STREAMS;
-    EXPECT_NO_GRAPH(fork_many, &c, f->stream, NULL, BG_ERROR_UNSUPPORTED,
-                    "the captures of this process already have 256 streams", "fork fewer streams", "test_streams.c");
+    EXPECT_NO_CAPTURE(fork_many, &c, f->stream, NULL, BG_ERROR_UNSUPPORTED,
+                      "the captures of this process already have 256 streams", "fork fewer streams", "test_streams.c");
     expect_usable(f, f->stream);
     for (int i = 0; i < MOST_STREAMS; i++)
         expect_usable(f, c.streams[i]);
     c.forks = MOST_STREAMS - 1;
-    bg_graph *graph = CAPTURED(fork_many, &c, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(fork_many, &c, f->stream, NULL);
     EXPECT_REPLAY(graph, f->other, &f->x, 1, &f->z, 6);
     bg_graph_destroy(graph);
     for (int i = 0; i < MOST_STREAMS; i++)

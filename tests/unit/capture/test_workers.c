@@ -40,7 +40,8 @@ FIXTURE_TEST(test_threads)
     static const int counts[] = {0, 1, 2, 5, 64};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int upload = 0; upload < 2; upload++) {
-            CAPTURED_GRAPH(graph, pass, f, f->stream, UNLAUNCHED_WITH(.worker_threads = counts[i], .upload = upload));
+            CAPTURED_GRAPH(graph, pass, f, f->stream,
+                           UNLAUNCHED_OPTIONS(.worker_threads = counts[i], .upload = upload));
             EXPECT_VALUE(&f->y, 0); /* nothing ran */
             assert_int_equal(info_of(graph).segments, SEGMENTS);
             assert_true(info_of(graph).instantiate_ms > 0);
@@ -55,7 +56,7 @@ FIXTURE_TEST(test_modes_of_capture)
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                                        cudaStreamCaptureModeRelaxed};
     for (int i = 0; i < 3; i++) {
-        bg_capture_options options = *UNLAUNCHED_WITH(.worker_threads = 3);
+        bg_capture_options options = *UNLAUNCHED_OPTIONS(.worker_threads = 3);
         options.mode = modes[i];
         CAPTURED_GRAPH(graph, pass, f, f->stream, &options);
         expect_result(f, graph);
@@ -66,7 +67,7 @@ FIXTURE_TEST(test_modes_of_capture)
 FIXTURE_TEST(test_launching)
 {
     put(&f->x, 1);
-    CAPTURED_GRAPH(graph, pass, f, f->stream, CAPTURE_WITH(.worker_threads = 3));
+    CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.worker_threads = 3));
     assert_true(get(&f->y) != 0);
     expect_result(f, graph);
 }
@@ -81,7 +82,7 @@ FIXTURE_PASS(with_unknown)
 FIXTURE_TEST(test_write_back)
 {
     EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
-    bg_graph *graph = CAPTURED(with_unknown, f, f->stream, UNLAUNCHED_WITH(.worker_threads = 2));
+    bg_graph *graph = CAPTURED_BY(with_unknown, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = 2));
     assert_int_equal(info_of(graph).nodes, 2);
     EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 10);
     bg_graph_destroy(graph);
@@ -92,7 +93,7 @@ FIXTURE_TEST(test_abort)
 {
     for (int segments = 0; segments < 6; segments++) {
         bg_capture *capture;
-        EXPECT_OK(bg_capture_begin(&capture, f->stream, UNLAUNCHED_WITH(.worker_threads = 2)));
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = 2)));
         for (int i = 0; i < segments; i++) {
             EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
             EXPECT_OK(BG_CALL(twice, f->stream, .x = f->y));
@@ -106,8 +107,8 @@ FIXTURE_TEST(test_bad_counts)
 {
     static const int counts[] = {-1, 65};
     for (int i = 0; i < 2; i++)
-        EXPECT_NO_GRAPH(pass, f, f->stream, UNLAUNCHED_WITH(.worker_threads = counts[i]), BG_ERROR_INVALID_ARGUMENT,
-                        "options.worker_threads", "allowed are 0 to 64");
+        EXPECT_NO_CAPTURE(pass, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = counts[i]),
+                          BG_ERROR_INVALID_ARGUMENT, "options.worker_threads", "allowed are 0 to 64");
 }
 
 TESTS_ON_HOST_DEVICE("that calls fail on request");
@@ -127,8 +128,8 @@ FIXTURE_TEST(test_failures)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct hostcuda_live before = hostcuda_count_live(), after;
         begin_fault(rows[i].fault);
-        EXPECT_NO_GRAPH(pass, f, f->stream, UNLAUNCHED_WITH(.worker_threads = rows[i].threads, .upload = true),
-                        BG_ERROR_OUT_OF_MEMORY, rows[i].told, "cudaErrorMemoryAllocation");
+        EXPECT_NO_CAPTURE(pass, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = rows[i].threads, .upload = true),
+                          BG_ERROR_OUT_OF_MEMORY, rows[i].told, "cudaErrorMemoryAllocation");
         end_fault();
         EXPECT_CUDA(cudaGetLastError());
         after = hostcuda_count_live();

@@ -92,7 +92,7 @@ static bg_graph *capture(fixture *f, bg_forward pass, void *place)
 {
     put(&f->x, 1);
     leave[0].data = place;
-    return CAPTURED(pass, f, f->stream, NULL);
+    return CAPTURED_BY(pass, f, f->stream, NULL);
 }
 
 /* Twice, since the second one finds the body's outputs where the first did. */
@@ -354,7 +354,7 @@ WRITEBACK_TEST(test_fewer_rows)
         rows = i / 2 % 3 == 1 ? N : 5;
         leave[0].data = i / 2 % 3 ? a : NULL;
         put(&f->x, 3);
-        CAPTURED_GRAPH(graph, few_pass, f, f->stream, CAPTURE_WITH(.zero_tail = i % 2, .debug = modes[i / 6]));
+        CAPTURED_GRAPH(graph, few_pass, f, f->stream, OPTIONS(.zero_tail = i % 2, .debug = modes[i / 6]));
         for (size_t k = 0; k < sizeof replays / sizeof *replays; k++)
             replay_rows(f, graph, replays[k].rows, replays[k].place, i % 2);
     }
@@ -367,7 +367,7 @@ WRITEBACK_TEST(test_fewer_rows_captured)
     rows = 3;
     leave[0].data = other[0].data;
     put(&f->x, 3);
-    CAPTURED_GRAPH(graph, few_captured_pass, f, f->stream, CAPTURE_WITH(.zero_tail = true));
+    CAPTURED_GRAPH(graph, few_captured_pass, f, f->stream, OPTIONS(.zero_tail = true));
     put(&f->y, -1);
     EXPECT_OK(bg_replay(graph, f->stream));
     expect_rows(&f->y, 3, 6, 0);

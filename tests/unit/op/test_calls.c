@@ -100,7 +100,7 @@ FIXTURE_TEST(test_results)
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
     expect_counted(args, N, 8, 4); /* of the last replay that did not fail */
 
-    CAPTURED_GRAPH(unlaunched, count_pass, f, f->stream, UNLAUNCHED_WITH());
+    CAPTURED_GRAPH(unlaunched, count_pass, f, f->stream, UNLAUNCHED_OPTIONS());
     expect_counted(&counted, 0, 0, 0); /* the body does not run at capture */
     put(&f->x, 3);
     EXPECT_OK(bg_replay(unlaunched, f->stream));
@@ -206,7 +206,7 @@ static void expect_calls(const bg_graph *graph, const char *expected)
     assert_true(strlen(expected) < sizeof names);
     for (char *name = strtok(strcpy(names, expected), " "); name != NULL; name = strtok(NULL, " "), i++) {
         bool eager = name[0] == '!';
-        info = call_of(graph, i);
+        info = call_info_of(graph, i);
         assert_string_equal(info.name, name + eager);
         assert_int_equal(info.eager, eager);
         assert_non_null(strstr(info.file, "test_calls.c"));
@@ -222,7 +222,7 @@ static void expect_calls(const bg_graph *graph, const char *expected)
 static bg_graph *capture(fixture *f)
 {
     put(&f->x, 1);
-    bg_graph *graph = CAPTURED(pass, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(pass, f, f->stream, NULL);
     EXPECT_VALUE(&f->y, FACTOR);
     EXPECT_REPLAYS(graph, f->stream, &f->x, &f->y, FACTOR);
     return graph;
@@ -284,8 +284,8 @@ FIXTURE_TEST(test_place_in_replay)
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
     snprintf(where, sizeof where, "turns#0/reached#0 at %s:%d", __FILE__, turned_line);
     EXPECT_ERROR(where);
-    assert_string_equal(call_of(graph, 1).name, "turns#0/reached#0");
-    assert_int_equal(call_of(graph, 1).line, straight_line);
+    assert_string_equal(call_info_of(graph, 1).name, "turns#0/reached#0");
+    assert_int_equal(call_info_of(graph, 1).line, straight_line);
     turned = false;
     EXPECT_OK(bg_replay(graph, f->stream));
 }
@@ -317,7 +317,7 @@ FIXTURE_TEST(test_many_calls)
                     {99, "rope#99"}, {100, "rope#100"}, {102, "layer#0/rope#0"}};
     CAPTURED_GRAPH(graph, many_calls, f, f->stream, NULL);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_string_equal(call_of(graph, expected[i].index).name, expected[i].name);
+        assert_string_equal(call_info_of(graph, expected[i].index).name, expected[i].name);
 }
 
 /* In a replay, the body of an eager op may make more calls than in the capture: they are numbered on. */

@@ -48,7 +48,7 @@ PASS(pass, scaled *s)
 static bg_graph *capture_pass(scaled *s, const bg_capture_options *options)
 {
     put(&s->f->x, 1);
-    bg_graph *graph = CAPTURED(pass, s, s->f->stream, options);
+    bg_graph *graph = CAPTURED_BY(pass, s, s->f->stream, options);
     EXPECT_VALUE(&s->f->z, 12);
     EXPECT_REPLAY(graph, s->f->stream, &s->f->x, 2, &s->f->z, 24);
     return graph;
@@ -60,7 +60,7 @@ FIXTURE_TEST(test_break)
 {
     scaled s = {.f = f, .factor = 3};
     OWN_GRAPH(graph, capture_pass(&s, NULL));
-    bg_call_info call = call_of(graph, 1);
+    bg_call_info call = call_info_of(graph, 1);
 
     EXPECT_COUNTS(graph, 2, 1, -1);
     assert_int_equal(s.runs, 2);
@@ -90,7 +90,7 @@ FIXTURE_TEST(test_modes)
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     scaled s = {.f = f, .factor = 3};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        bg_graph_destroy(capture_pass(&s, CAPTURE_WITH(.debug = modes[i])));
+        bg_graph_destroy(capture_pass(&s, OPTIONS(.debug = modes[i])));
     assert_int_equal(s.runs, 8);
 }
 
@@ -98,7 +98,7 @@ FIXTURE_TEST(test_modes)
 FIXTURE_TEST(test_not_launched)
 {
     scaled s = {.f = f, .factor = 3};
-    CAPTURED_GRAPH(graph, pass, &s, f->stream, UNLAUNCHED_WITH());
+    CAPTURED_GRAPH(graph, pass, &s, f->stream, UNLAUNCHED_OPTIONS());
     assert_int_equal(s.runs, 0);
     EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->z, 12);
 }
@@ -107,10 +107,10 @@ FIXTURE_TEST(test_not_launched)
 FIXTURE_TEST(test_inline)
 {
     scaled s = {.f = f, .factor = 3, .status = BG_ERROR_OP};
-    EXPECT_NO_GRAPH(pass, &s, f->stream, CAPTURE_WITH(.eager_ops = "!eager_scale"), BG_ERROR_OP,
-                    "op eager_scale, call eager_scale#0 at ");
+    EXPECT_NO_CAPTURE(pass, &s, f->stream, OPTIONS(.eager_ops = "!eager_scale"), BG_ERROR_OP,
+                      "op eager_scale, call eager_scale#0 at ");
     s.status = BG_OK;
-    OWN_GRAPH(graph, capture_pass(&s, CAPTURE_WITH(.eager_ops = "eager_scale#0", .inline_eager = true)));
+    OWN_GRAPH(graph, capture_pass(&s, OPTIONS(.eager_ops = "eager_scale#0", .inline_eager = true)));
     assert_int_equal(info_of(graph).breaks, 1);
 }
 
@@ -145,7 +145,7 @@ FIXTURE_TEST(test_nested)
     put(&s.f->y, 1);
     CAPTURED_GRAPH(graph, nesting_pass, &s, s.f->stream, NULL);
     EXPECT_VALUE(&s.f->z, 18);
-    assert_string_equal(call_of(graph, 2).name, "eager_outer#0/eager_scale#1");
+    assert_string_equal(call_info_of(graph, 2).name, "eager_outer#0/eager_scale#1");
     EXPECT_OK(bg_replay(graph, s.f->stream));
     EXPECT_VALUE(&s.f->z, 162);
     assert_int_equal(s.runs, 4);
@@ -332,7 +332,7 @@ PASS(closure_pass, closures *c)
 static void expect_closure_pass(closures *c)
 {
     put(&c->f->x, 1);
-    bg_graph *graph = CAPTURED(closure_pass, c, c->f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(closure_pass, c, c->f->stream, NULL);
     assert_int_equal(alive, 2); /* of the captured op, too: nodes may refer to its closure */
     assert_int_equal(info_of(graph).breaks, 1);
     EXPECT_VALUE(&c->f->z, 9);
@@ -364,11 +364,11 @@ FIXTURE_TEST(test_closures_in_place)
     EXPECT_OK(closure_pass(&c, c.f->stream));
     EXPECT_VALUE(&c.f->z, 9);
     EXPECT_OK(bg_forward_run(closure_pass, &c, c.f->stream, NULL));
-    CAPTURED_GRAPH(graph, closure_pass, &c, c.f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD));
+    CAPTURED_GRAPH(graph, closure_pass, &c, c.f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD));
     EXPECT_REPLAY(graph, c.f->stream, &c.f->x, 2, &c.f->z, 18);
 
-    EXPECT_NO_GRAPH(closure_pass, &c, c.f->stream, NULL, BG_ERROR_OUT_OF_MEMORY,
-                    "op eager_closure, call eager_closure#0 at ", "keep failed: it is to fail");
+    EXPECT_NO_CAPTURE(closure_pass, &c, c.f->stream, NULL, BG_ERROR_OUT_OF_MEMORY,
+                      "op eager_closure, call eager_closure#0 at ", "keep failed: it is to fail");
     keeps_fail = false;
     assert_int_equal(alive, 0);
 }
@@ -455,15 +455,15 @@ FIXTURE_TEST(test_closures_in_flight)
     for (int pooled = 0; pooled < 2; pooled++) {
         if (pooled)
             EXPECT_OK(bg_pool_create(&pool, &pool_options));
-        const bg_capture_options *options = CAPTURE_WITH(.pool = pool);
-        bg_graph_destroy(CAPTURED(reading_pass, &fails[0], f->stream, options));
+        const bg_capture_options *options = OPTIONS(.pool = pool);
+        bg_graph_destroy(CAPTURED_BY(reading_pass, &fails[0], f->stream, options));
         expect_destroyed_after(1);
-        bg_graph *graph = CAPTURED(reading_pass, &fails[0], f->stream, options);
+        bg_graph *graph = CAPTURED_BY(reading_pass, &fails[0], f->stream, options);
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_OK(bg_replay(graph, f->other));
         bg_graph_destroy(graph);
         expect_destroyed_after(3);
-        EXPECT_NO_GRAPH(reading_pass, &fails[1], f->stream, options, BG_ERROR_OP);
+        EXPECT_NO_CAPTURE(reading_pass, &fails[1], f->stream, options, BG_ERROR_OP);
         expect_destroyed_after(1);
     }
 }
@@ -562,7 +562,7 @@ FIXTURE_TEST(test_tools)
     EXPECT_OK(bg_check_recapture(closure_pass, &c, NULL, c.f->stream, &report));
     EXPECT_NO_FINDING(report);
     assert_int_equal(alive, 0);
-    bg_graph *graph = CAPTURED(closure_pass, &c, c.f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(closure_pass, &c, c.f->stream, NULL);
     EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
     EXPECT_NO_FINDING(report);
     EXPECT_OK(bg_check_poison(graph, &c.f->z, 1, c.f->stream, &report));

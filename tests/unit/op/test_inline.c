@@ -44,7 +44,7 @@ FIXTURE_PASS(pass)
 static bg_graph *capture(fixture *f, const bg_capture_options *options)
 {
     put(&f->x, 1);
-    bg_graph *graph = CAPTURED(pass, f, f->stream, options);
+    bg_graph *graph = CAPTURED_BY(pass, f, f->stream, options);
     EXPECT_VALUE(&f->y, 36);
     EXPECT_REPLAY(graph, f->stream, &f->x, 2, &f->y, 72);
     return graph;
@@ -57,8 +57,8 @@ static void expect_eager(fixture *f, const bg_capture_options *options, int brea
     bg_graph_info info = info_of(graph);
     char found[300] = "";
     for (int i = 0; i < info.calls; i++)
-        if (call_of(graph, i).eager)
-            strcat(strcat(found, found[0] != '\0' ? "," : ""), call_of(graph, i).name);
+        if (call_info_of(graph, i).eager)
+            strcat(strcat(found, found[0] != '\0' ? "," : ""), call_info_of(graph, i).name);
     if (strcmp(found, expected) != 0 || info.breaks != breaks)
         fail_msg("eager are %s with %d breaks, expected %s with %d", found, info.breaks, expected, breaks);
 }
@@ -89,7 +89,7 @@ FIXTURE_TEST(test_order_of_patterns)
         EXPECT_OK(bg_override_eager(rows[i].program));
         if (rows[i].environment != NULL)
             setenv("BG_EAGER_OPS", rows[i].environment, 1);
-        expect_eager(f, CAPTURE_WITH(.eager_ops = rows[i].own), rows[i].breaks, rows[i].eager);
+        expect_eager(f, OPTIONS(.eager_ops = rows[i].own), rows[i].breaks, rows[i].eager);
         unsetenv("BG_EAGER_OPS");
     }
     EXPECT_OK(bg_override_eager(NULL));
@@ -99,26 +99,24 @@ FIXTURE_TEST(test_malformed_patterns)
 {
     static const char *const patterns[] = {"!", "a,!", "a b", "rope#", "rope#03", "/a", "a/"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        EXPECT_NO_GRAPH(pass, f, f->stream, CAPTURE_WITH(.eager_ops = patterns[i]), BG_ERROR_INVALID_ARGUMENT,
-                        "options.eager_ops", "is not a pattern");
+        EXPECT_NO_CAPTURE(pass, f, f->stream, OPTIONS(.eager_ops = patterns[i]), BG_ERROR_INVALID_ARGUMENT,
+                          "options.eager_ops", "is not a pattern");
     expect_eager(f, NULL, 3, EAGER);
 }
 
 /* What is declared eager is captured; what is named is not. */
 FIXTURE_TEST(test_inline)
 {
-    OWN_GRAPH(graph, capture(f, CAPTURE_WITH(.inline_eager = true)));
+    OWN_GRAPH(graph, capture(f, OPTIONS(.inline_eager = true)));
     EXPECT_COUNTS(graph, 1, 0, -1); /* no break by bg_break, either */
     assert_int_equal(info_of(graph).calls, 5);
     assert_int_equal(info_of(graph).kernel_nodes, 4);
     assert_null(bg_graph_args(graph, "inl_eager#0", sizeof(inl_eager_args)));
 
-    expect_eager(f, CAPTURE_WITH(.inline_eager = true, .eager_ops = "inl_outer/inl_eager"), 1,
-                 "inl_outer#0/inl_eager#0");
-    expect_eager(f, CAPTURE_WITH(.inline_eager = true, .eager_ops = "inl_eager,!inl_eager#0"), 1,
-                 "inl_outer#0/inl_eager#0");
+    expect_eager(f, OPTIONS(.inline_eager = true, .eager_ops = "inl_outer/inl_eager"), 1, "inl_outer#0/inl_eager#0");
+    expect_eager(f, OPTIONS(.inline_eager = true, .eager_ops = "inl_eager,!inl_eager#0"), 1, "inl_outer#0/inl_eager#0");
     EXPECT_OK(bg_override_eager("inl_eager#0"));
-    expect_eager(f, CAPTURE_WITH(.inline_eager = true), 1, "inl_eager#0");
+    expect_eager(f, OPTIONS(.inline_eager = true), 1, "inl_eager#0");
     EXPECT_OK(bg_override_eager(NULL));
 }
 
@@ -129,7 +127,7 @@ FIXTURE_TEST(test_inline_under_debug_modes)
     static const int breaks[] = {1, 3, 0};
     for (int i = 0; i < 3; i++) {
         setenv("BG_DEBUG", modes[i], 1);
-        OWN_GRAPH(graph, capture(f, CAPTURE_WITH(.inline_eager = true)));
+        OWN_GRAPH(graph, capture(f, OPTIONS(.inline_eager = true)));
         assert_int_equal(info_of(graph).breaks, breaks[i]);
         unsetenv("BG_DEBUG");
     }
@@ -148,9 +146,9 @@ FIXTURE_TEST(test_inline_body_that_waits)
     for (int i = 0; i < 2; i++) {
         bg_graph *graph;
         takes_it = i;
-        EXPECT_NO_GRAPH(waiting_pass, f, f->stream, CAPTURE_WITH(.inline_eager = true),
-                        takes_it ? BG_ERROR_CAPTURE_INVALID : BG_ERROR_CUDA,
-                        "inl_waits is declared eager, but was captured inline", "BG_EAGER_OPS", "call inl_waits#0");
+        EXPECT_NO_CAPTURE(waiting_pass, f, f->stream, OPTIONS(.inline_eager = true),
+                          takes_it ? BG_ERROR_CAPTURE_INVALID : BG_ERROR_CUDA,
+                          "inl_waits is declared eager, but was captured inline", "BG_EAGER_OPS", "call inl_waits#0");
         setenv("BG_BREAKABLE", "0", 1);
         (void)cudaGetLastError(); /* the body's own */
         assert_int_not_equal(bg_capture_forward(&graph, waiting_pass, f, f->stream, NULL), BG_OK);
@@ -159,6 +157,6 @@ FIXTURE_TEST(test_inline_body_that_waits)
         (void)cudaGetLastError();
         assert_null(graph);
         expect_usable(f, f->stream);
-        bg_graph_destroy(CAPTURED(waiting_pass, f, f->stream, NULL));
+        bg_graph_destroy(CAPTURED_BY(waiting_pass, f, f->stream, NULL));
     }
 }

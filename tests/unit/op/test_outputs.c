@@ -89,7 +89,7 @@ OUTPUTS_TEST(test_write_back_that_capture_did_not_see)
 
 static void expect_refused(fixture *f, bg_status expected, const char *text)
 {
-    EXPECT_NO_GRAPH(through, f, f->stream, NULL, expected, text, "produce#0", "test_outputs.c");
+    EXPECT_NO_CAPTURE(through, f, f->stream, NULL, expected, text, "produce#0", "test_outputs.c");
     expect_usable(f, f->stream);
 }
 
@@ -203,7 +203,7 @@ OUTPUTS_TEST(test_bridges)
     manner = ELSEWHERE;
     expect_bridges(f, 4); /* call, copy, call, launch that begins with the second copy */
     manner = NEGATIVE;
-    EXPECT_NO_GRAPH(bridged, f, f->stream, NULL, BG_ERROR_SHAPE);
+    EXPECT_NO_CAPTURE(bridged, f, f->stream, NULL, BG_ERROR_SHAPE);
 }
 
 static bg_status tell_shape(void *args)
@@ -224,7 +224,7 @@ OUTPUTS_TEST(test_bridge_by_shape_function)
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
     expect_bridges(f, 3);
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_nonsense)));
-    EXPECT_NO_GRAPH(bridged, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "rank 99");
+    EXPECT_NO_CAPTURE(bridged, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "rank 99");
 }
 
 static int runs;
@@ -253,7 +253,7 @@ OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
     for (int known = 0; known < 2; known++) {
         EXPECT_OK(bg_op_set_attributes("open_output", ATTRIBUTES(.shape = known ? shape_of_open : NULL)));
         runs = 0;
-        CAPTURED_GRAPH(graph, open_pass, f, f->stream, UNLAUNCHED_WITH());
+        CAPTURED_GRAPH(graph, open_pass, f, f->stream, UNLAUNCHED_OPTIONS());
         assert_int_equal(runs, known ? 0 : 1);
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_VALUE(&f->z, 10);
@@ -345,7 +345,7 @@ OUTPUTS_TEST(test_scratch)
 {
     void *before[2], *none = &none;
     scratch_bytes = 1000;
-    bg_graph *graph = CAPTURED(scratch_pass, f, f->stream, NULL);
+    bg_graph *graph = CAPTURED_BY(scratch_pass, f, f->stream, NULL);
     memcpy(before, blocks, sizeof before);
     assert_ptr_not_equal(blocks[0], blocks[1]);
     assert_int_equal((uintptr_t)blocks[0] % 256, 0);
@@ -417,7 +417,7 @@ OUTPUTS_TEST(test_outputs_cannot_change_places)
     put(&f->y, 2);
     trick = SWAP;
     EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_OP, "output a in the memory of output b");
-    EXPECT_NO_GRAPH(tricky_pass, f, f->stream, NULL, BG_ERROR_OP);
+    EXPECT_NO_CAPTURE(tricky_pass, f, f->stream, NULL, BG_ERROR_OP);
     trick = SHIFT;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
     trick = HUGE_RANK;
