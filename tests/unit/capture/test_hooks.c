@@ -93,7 +93,7 @@ static void expect_isolation(fixture *f, bg_forward forward, const char *file)
 {
     char site[80];
     EXPECT_NO_CAPTURE(forward, f, f->stream, NULL, BG_ERROR_ISOLATION);
-    snprintf(site, sizeof site, "%s:%d", file, line); /* the pass has told it */
+    snprintf(site, sizeof site, "%s:%d", file, line);
     EXPECT_ERROR(site);
     assert_int_equal(answer[0], cudaErrorStreamCaptureIsolation);
 }
