@@ -3,33 +3,33 @@
 cudaStream_t third, side;
 cudaEvent_t e, f, g, first, last;
 
+static cudaStream_t *const streams[] = {&third, &side};
+static cudaEvent_t *const events[] = {&e, &f, &g, &first, &last};
+
 int event_setup(void **state)
 {
     int failed = fixture_setup(state);
-    if (failed)
-        return failed;
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    EXPECT_CUDA(cudaEventCreateWithFlags(&f, cudaEventDisableTiming));
-    EXPECT_CUDA(cudaEventCreateWithFlags(&g, cudaEventDisableTiming));
-    EXPECT_CUDA(cudaEventCreate(&first));
-    EXPECT_CUDA(cudaEventCreate(&last));
-    return 0;
+    for (int i = 0; !failed && i < 2; i++)
+        EXPECT_CUDA(cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
+    for (int i = 0; !failed && i < 5; i++)
+        EXPECT_CUDA(cudaEventCreateWithFlags(events[i], i < 3 ? cudaEventDisableTiming : cudaEventDefault));
+    return failed;
 }
 
 int event_teardown(void **state)
 {
-    fixture *fixture = *state;
     EXPECT_CUDA(cudaDeviceSynchronize());
-    expect_usable(fixture, third);
-    expect_usable(fixture, side);
-    EXPECT_CUDA(cudaStreamDestroy(third));
-    EXPECT_CUDA(cudaStreamDestroy(side));
-    EXPECT_CUDA(cudaEventDestroy(e));
-    EXPECT_CUDA(cudaEventDestroy(f));
-    EXPECT_CUDA(cudaEventDestroy(g));
-    EXPECT_CUDA(cudaEventDestroy(first));
-    EXPECT_CUDA(cudaEventDestroy(last));
+    for (int i = 0; i < 2; i++)
+        expect_usable(*state, *streams[i]);
+    for (int i = 0; i < 2; i++)
+        EXPECT_CUDA(cudaStreamDestroy(*streams[i]));
+    for (int i = 0; i < 5; i++)
+        EXPECT_CUDA(cudaEventDestroy(*events[i]));
     return fixture_teardown(state);
+}
+
+bg_status wait_by(cudaEvent_t event, cudaStream_t waiter, cudaStream_t other)
+{
+    NEXT(bg_event_record(event, other));
+    return bg_stream_wait_event(waiter, event);
 }

@@ -24,11 +24,7 @@ bg_status fragile_pass(void *user, cudaStream_t stream)
 
 void expect_works(fixture *f)
 {
-    bg_graph *graph;
     fragile_fails = false;
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 30);
-    bg_graph_destroy(graph);
+    CAPTURED_GRAPH(graph, fragile_pass, f, f->stream, NULL);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->y, 30);
 }

@@ -12,6 +12,7 @@ extern bool fragile_fails;
 
 /* The fixture's, with an op that does not fail. */
 int fragile_setup(void **state);
+#define FRAGILE_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
 /* y = 30 x, with a break. user: the fixture. */
 bg_status fragile_pass(void *user, cudaStream_t stream);
 /* It can be captured and replayed now. */

@@ -53,7 +53,87 @@ void destroy_owned_report(bg_report **report);
 void destroy_owned_runner(bg_runner **runner);
 void destroy_owned_pool(bg_pool **pool);
 
-/* A graph's figures. */
+/* A graph's figures, and those of its calls. */
 bg_graph_info info_of(const bg_graph *graph);
+bg_call_info call_info_of(const bg_graph *graph, int index);
+
+/* Options of a capture: those that are named, the others as BG_CAPTURE_OPTIONS_INIT has them. An unlaunched capture
+ * launches no segment. */
+#define OPTIONS(...)            LAUNCH_OPTIONS(true, __VA_ARGS__)
+#define UNLAUNCHED_OPTIONS(...) LAUNCH_OPTIONS(false, __VA_ARGS__)
+#define LAUNCH_OPTIONS(launch, ...)                                                                                    \
+    (&(const bg_capture_options){.struct_size = sizeof(bg_capture_options),                                            \
+                                 .mode = cudaStreamCaptureModeThreadLocal,                                             \
+                                 .launch_segments = (launch),                                                          \
+                                 .expect_breaks = -1,                                                                  \
+                                 .level = BG_LEVEL_FROM_ENV,                                                           \
+                                 __VA_ARGS__})
+
+/* The expression has that error, and bg_last_error() holds each of the texts that follow. */
+#define EXPECT_FAILS(expression, status, ...)                                                                          \
+    expect_fails_at(expression, status, #expression, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
+void expect_fails_at(bg_status found, bg_status expected, const char *expression, const char *file, int line, ...);
+
+/* The capture of the pass gives no graph but that error: EXPECT_NO_CAPTURE(pass, f, f->stream, NULL, status, texts...).
+ */
+#define EXPECT_NO_CAPTURE(forward, user, stream, options, ...)                                                         \
+    expect_no_capture_at(forward, user, stream, options, __FILE__, __LINE__, __VA_ARGS__, (const char *)NULL)
+void expect_no_capture_at(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                          const char *file, int line, bg_status status, ...);
+
+/* All elements of the tensor have that value. */
+#define EXPECT_VALUE(tensor, value) expect_value_at(tensor, value, #tensor, __FILE__, __LINE__)
+/* A replay where x has the value `from` gives y the value `to`. */
+#define EXPECT_REPLAY(graph, stream, x, from, y, to)                                                                   \
+    expect_replay_at(graph, stream, x, from, y, to, #y, __FILE__, __LINE__)
+/* Three replays, where x is 2, 3 and 4, each give y = factor x. */
+#define EXPECT_REPLAYS(graph, stream, x, y, factor)                                                                    \
+    expect_replays_at(graph, stream, x, y, factor, #y, __FILE__, __LINE__)
+void expect_value_at(const bg_tensor *tensor, float value, const char *what, const char *file, int line);
+void expect_replay_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, float from, const bg_tensor *y,
+                      float to, const char *what, const char *file, int line);
+void expect_replays_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x, const bg_tensor *y, float factor,
+                       const char *what, const char *file, int line);
+
+/* The graph has so many of each; -1: any number. */
+#define EXPECT_COUNTS(graph, segments, breaks, steps)                                                                  \
+    expect_counts_at(graph, segments, breaks, steps, __FILE__, __LINE__)
+void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps, const char *file, int line);
+
+/* OWNED_GRAPH, of a graph that is there. */
+#define OWN_GRAPH(name, value)          OWN(bg_graph *, name, destroy_owned_graph, value)
+#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
+
+/* What a capture of the pass makes, which succeeds; CAPTURED_GRAPH declares it as OWNED_GRAPH does. */
+#define CAPTURED_BY(forward, user, stream, options) captured_graph(forward, user, stream, options, __FILE__, __LINE__)
+#define CAPTURED_GRAPH(name, forward, user, stream, options)                                                           \
+    OWN_GRAPH(name, CAPTURED_BY(forward, user, stream, options))
+bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                         const char *file, int line);
+
+/* A pass (bg_forward) on `stream`, whose user is declared by the parameter: PASS(layers, const model *m). */
+#define PASS(name, parameter)                                                                                          \
+    static bg_status name##_with(parameter, cudaStream_t stream);                                                      \
+    static bg_status name(void *user, cudaStream_t stream)                                                             \
+    {                                                                                                                  \
+        return name##_with(user, stream);                                                                              \
+    }                                                                                                                  \
+    static bg_status name##_with(__attribute__((unused)) parameter, __attribute__((unused)) cudaStream_t stream)
+#define FIXTURE_PASS(name) PASS(name, fixture *f)
+
+/* In a pass or a body: returns what failed. */
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+/* On the host device: from here on a call of CUDA fails, as hostcuda_fail says of requests; it has, once. */
+void begin_fault(const char *request);
+void end_fault(void);
+
+/* Runs it in a thread of its own, to its end. */
+void in_new_thread(void *(*run)(void *), void *user);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "debug/report/outline.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,21 +59,16 @@ BG_EAGER_OP(sweep_eager, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_EAGER_OP(sweep_halves, BG_IN(x), BG_OUTS(parts, 2))
 {
-    void *scratch = NULL;
-    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
-    if (status == BG_OK)
-        status = own(bgk_scale(scratch, args->x.data, 2, N, stream));
-    if (status == BG_OK)
-        status = own(bgk_scale(args->parts[0].data, scratch, 3, N, stream));
-    args->parts[1].data = scratch;
-    return status;
+    NEXT(bg_scratch(args, N * sizeof(float), &args->parts[1].data));
+    NEXT(own(bgk_scale(args->parts[1].data, args->x.data, 2, N, stream)));
+    return own(bgk_scale(args->parts[0].data, args->parts[1].data, 3, N, stream));
 }
 
 BG_EAGER_OP(sweep_outer, BG_IN(x), BG_OUT(y))
 {
     sweep_scale_args inner = {.x = args->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
-    bg_status status = BG_CALL_ARGS(sweep_scale, stream, &inner);
-    return status != BG_OK ? status : BG_CALL(sweep_scale, stream, .x = inner.y, .y = args->y, .factor = 2);
+    NEXT(BG_CALL_ARGS(sweep_scale, stream, &inner));
+    return BG_CALL(sweep_scale, stream, .x = inner.y, .y = args->y, .factor = 2);
 }
 
 static bg_pool *pool; /* NULL, but in scenarios with one */
@@ -82,9 +76,7 @@ static bg_pool *pool; /* NULL, but in scenarios with one */
 BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
 {
     const float one = 1, zero = 0;
-    bg_status status = bg_cublas_bind(scene->cublas, stream, pool);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_cublas_bind(scene->cublas, stream, pool));
     cublasStatus_t result = cublasSgemm(scene->cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N,
                                         args->x.data, 1, &zero, args->y.data, N);
     if (result == CUBLAS_STATUS_SUCCESS)
@@ -99,52 +91,34 @@ static bool by_nodes; /* those that cross a break are recorded, and waited for, 
 /* Waits for a segment's event on a stream outside, and leaves its work there: events[1] tells when it is done. */
 BG_EAGER_OP(sweep_outside, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = bg_stream_wait_stream(scene->other, stream);
-    if (status == BG_OK)
-        status = bg_stream_wait_event(scene->other, events[0]);
-    if (status == BG_OK)
-        status = own(bgk_scale(args->y.data, args->x.data, args->factor, N, scene->other));
-    return status == BG_OK ? bg_event_record(events[1], scene->other) : status;
+    NEXT(bg_stream_wait_stream(scene->other, stream));
+    NEXT(bg_stream_wait_event(scene->other, events[0]));
+    NEXT(own(bgk_scale(args->y.data, args->x.data, args->factor, N, scene->other)));
+    return bg_event_record(events[1], scene->other);
 }
 
 /* ---- passes: x is 1 --------------------------------------------------------------------------------------------- */
 
-#define CALL(op, ...)                                                                                                  \
-    do {                                                                                                               \
-        bg_status status_ = BG_CALL(op, stream, __VA_ARGS__);                                                          \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
+#define CALL(op, ...) NEXT(BG_CALL(op, stream, __VA_ARGS__))
 
-static bg_status plain_pass(void *user, cudaStream_t stream)
+SCENE_PASS(plain_pass)
 {
-    sweep_scene *s = user;
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
-    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 3);
-    return BG_OK;
+    return BG_CALL(sweep_scale, stream, .x = s->y, .y = s->z, .factor = 3);
 }
 
-static bg_status broken_pass(void *user, cudaStream_t stream)
+SCENE_PASS(broken_pass)
 {
-    sweep_scene *s = user;
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
     CALL(sweep_eager, .x = s->y, .y = s->z, .factor = 3);
     NEXT(bg_break(stream));
     CALL(sweep_scale, .x = s->z, .y = s->y, .factor = 5);
     NEXT(bg_break(stream));
-    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 1);
-    return BG_OK;
+    return BG_CALL(sweep_scale, stream, .x = s->y, .y = s->z, .factor = 1);
 }
 
-static bg_status forked_pass(void *user, cudaStream_t stream)
+SCENE_PASS(forked_pass)
 {
-    sweep_scene *s = user;
     NEXT(bg_stream_wait_stream(s->other, stream));
     NEXT(own(bgk_scale(s->y.data, s->x.data, 2, N, s->other)));
     CALL(sweep_eager, .x = s->x, .y = s->z, .factor = 7); /* joins at the break */
@@ -182,33 +156,29 @@ static bg_status scale_region(void *user, bg_tensor *tensors, cudaStream_t strea
 static bg_status call_region(const char *name, bool eager, float factor, bg_tensor x, bg_tensor *y, cudaStream_t stream)
 {
     bg_operand operands[] = {{BG_ROLE_IN, x}, {BG_ROLE_OUT, *y}};
-    bg_region region = BG_REGION_INIT;
-    bg_status status;
-
-    region.name = name;
-    region.eager = eager;
-    region.body = scale_region;
-    region.user = &factor;
-    region.user_bytes = sizeof factor;
-    region.keep = keep_factor;
-    region.destroy = drop_factor;
-    region.operands = operands;
-    region.operand_count = 2;
-    status = bg_region_call(&region, stream, BG_SITE);
+    const bg_region region = {.struct_size = sizeof region,
+                              .name = name,
+                              .eager = eager,
+                              .body = scale_region,
+                              .user = &factor,
+                              .user_bytes = sizeof factor,
+                              .keep = keep_factor,
+                              .destroy = drop_factor,
+                              .operands = operands,
+                              .operand_count = 2};
+    bg_status status = bg_region_call(&region, stream, BG_SITE);
     *y = operands[1].tensor;
     return status;
 }
 
-static bg_status double_z(void *user, cudaStream_t stream)
+SCENE_PASS(double_z)
 {
-    sweep_scene *s = user;
     return own(bgk_scale(s->z.data, s->z.data, 2, N, stream));
 }
 
 /* The first output gets a bridge buffer. */
-static bg_status region_pass(void *user, cudaStream_t stream)
+SCENE_PASS(region_pass)
 {
-    sweep_scene *s = user;
     bg_tensor between = bg_tensor_1d(NULL, BG_F32, N);
     NEXT(call_region("sweep_region", true, 3, s->x, &between, stream));
     NEXT(call_region("sweep_region_captured", false, 5, between, &s->z, stream));
@@ -216,9 +186,8 @@ static bg_status region_pass(void *user, cudaStream_t stream)
 }
 
 /* Events that cross breaks both ways, one of them used again, and one that is for after the end. */
-static bg_status event_pass(void *user, cudaStream_t stream)
+SCENE_PASS(event_pass)
 {
-    sweep_scene *s = user;
     cudaStream_t fork = cudaStreamPerThread;
     NEXT(bg_event_record(events[2], stream));
     NEXT(bg_stream_wait_event(fork, events[2]));
@@ -237,9 +206,8 @@ static bg_status event_pass(void *user, cudaStream_t stream)
 }
 
 /* Looks at nothing that it is told: what it launches after a failure must not run. */
-static bg_status heedless_pass(void *user, cudaStream_t stream)
+SCENE_PASS(heedless_pass)
 {
-    sweep_scene *s = user;
     bg_status first = BG_CALL(sweep_scale, stream, .x = s->x, .y = s->y, .factor = 2);
     bg_status second = BG_CALL(sweep_eager, stream, .x = s->y, .y = s->z, .factor = 3);
     bg_status third = bg_break(stream);
@@ -248,17 +216,15 @@ static bg_status heedless_pass(void *user, cudaStream_t stream)
     return BG_CALL(sweep_scale, stream, .x = s->z, .y = s->z, .factor = 1);
 }
 
-static bg_status unjoined_pass(void *user, cudaStream_t stream)
+SCENE_PASS(unjoined_pass)
 {
-    sweep_scene *s = user;
     NEXT(bg_stream_wait_stream(s->other, stream));
     return own(bgk_scale(s->z.data, s->x.data, 4, N, s->other));
 }
 
 /* The first output is the caller's, the second a bridge buffer of known shape, the third one that the body tells. */
-static bg_status bridged_pass(void *user, cudaStream_t stream)
+SCENE_PASS(bridged_pass)
 {
-    sweep_scene *s = user;
     sweep_eager_args known = {.x = s->y, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
     sweep_eager_args open = {.factor = 5};
     CALL(sweep_eager, .x = s->x, .y = s->y, .factor = 2);
@@ -266,39 +232,32 @@ static bg_status bridged_pass(void *user, cudaStream_t stream)
     CALL(sweep_scale, .x = known.y, .y = s->z, .factor = 1);
     open.x = known.y;
     NEXT(BG_CALL_ARGS(sweep_eager, stream, &open));
-    CALL(sweep_scale, .x = open.y, .y = s->z, .factor = 1);
-    return BG_OK;
+    return BG_CALL(sweep_scale, stream, .x = open.y, .y = s->z, .factor = 1);
 }
 
-static bg_status parts_pass(void *user, cudaStream_t stream)
+SCENE_PASS(parts_pass)
 {
-    sweep_scene *s = user;
     sweep_halves_args a = {.x = s->x, .parts = {s->y, bg_tensor_1d(NULL, BG_F32, N)}};
     NEXT(BG_CALL_ARGS(sweep_halves, stream, &a));
     return own(bgk_add(s->z.data, a.parts[0].data, a.parts[1].data, N, stream));
 }
 
-static bg_status nested_pass(void *user, cudaStream_t stream)
+SCENE_PASS(nested_pass)
 {
-    sweep_scene *s = user;
     CALL(sweep_outer, .x = s->x, .y = s->y);
-    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 1);
-    return BG_OK;
+    return BG_CALL(sweep_scale, stream, .x = s->y, .y = s->z, .factor = 1);
 }
 
-static bg_status product_pass(void *user, cudaStream_t stream)
+SCENE_PASS(product_pass)
 {
-    sweep_scene *s = user;
     CALL(sweep_product, .x = s->x, .y = s->y);
     NEXT(bg_break(stream));
-    CALL(sweep_product, .x = s->y, .y = s->z);
-    return BG_OK;
+    return BG_CALL(sweep_product, stream, .x = s->y, .y = s->z);
 }
 
 /* z += x, so that a pass that does not count shows. */
-static bg_status counting_pass(void *user, cudaStream_t stream)
+SCENE_PASS(counting_pass)
 {
-    sweep_scene *s = user;
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 1);
     NEXT(own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream)));
     NEXT(bg_break(stream));
@@ -307,9 +266,8 @@ static bg_status counting_pass(void *user, cudaStream_t stream)
 
 static void *node_memory;
 
-static bg_status memory_pass(void *user, cudaStream_t stream)
+SCENE_PASS(memory_pass)
 {
-    sweep_scene *s = user;
     node_memory = NULL;
     NEXT(own(cudaMallocAsync(&node_memory, N * sizeof(float), stream)));
     NEXT(own(bgk_scale(node_memory, s->x.data, 6, N, stream)));
@@ -334,33 +292,17 @@ static void replay(bg_graph *graph, cudaStream_t stream)
 
 static void capture_and_replay(bg_forward pass, const bg_capture_options *options)
 {
-    bg_graph *graph = NULL;
-    if (ok(bg_capture_forward(&graph, pass, scene, scene->stream, options))) {
-        replay(graph, scene->stream);
-        replay(graph, scene->stream);
-    }
-    bg_graph_destroy(graph);
-}
-
-static void plain(void)
-{
-    capture_and_replay(plain_pass, NULL);
-}
-
-static void breaks(void)
-{
-    capture_and_replay(broken_pass, NULL);
+    OWNED_GRAPH(graph);
+    if (!ok(bg_capture_forward(&graph, pass, scene, scene->stream, options)))
+        return;
+    replay(graph, scene->stream);
+    replay(graph, scene->stream);
 }
 
 static void regions(void)
 {
     capture_and_replay(region_pass, NULL);
     assert_int_equal(kept_factors, 0);
-}
-
-static void forks(void)
-{
-    capture_and_replay(forked_pass, NULL);
 }
 
 static void with_events(const bg_capture_options *options)
@@ -391,16 +333,7 @@ static void external_events(void)
 
 static void events_and_debug_ops(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.debug = BG_DEBUG_OPS;
-    with_events(&options);
-}
-
-static void join_at_end(void)
-{
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.join_at_end = true;
-    capture_and_replay(unjoined_pass, &options);
+    with_events(OPTIONS(.debug = BG_DEBUG_OPS));
 }
 
 static void write_back(void)
@@ -412,14 +345,13 @@ static void write_back(void)
 
 static void write_back_in_replays(void)
 {
-    bg_graph *graph = NULL;
-    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
-        leave_elsewhere = true;
-        replay(graph, scene->stream);
-        leave_elsewhere = false;
-        replay(graph, scene->stream);
-    }
-    bg_graph_destroy(graph);
+    OWNED_GRAPH(graph);
+    if (!ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL)))
+        return;
+    leave_elsewhere = true;
+    replay(graph, scene->stream);
+    leave_elsewhere = false;
+    replay(graph, scene->stream);
 }
 
 static void bridges(void)
@@ -432,16 +364,6 @@ static void bridges(void)
     }
 }
 
-static void several_outputs(void)
-{
-    capture_and_replay(parts_pass, NULL);
-}
-
-static void nested(void)
-{
-    capture_and_replay(nested_pass, NULL);
-}
-
 static void override(void)
 {
     if (ok(bg_override_eager("sweep_scale#1,!sweep_eager")))
@@ -449,49 +371,19 @@ static void override(void)
     ok(bg_override_eager(NULL));
 }
 
-static void with_debug(bg_debug debug)
-{
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.debug = debug;
-    capture_and_replay(broken_pass, &options);
-}
-
-static void debug_forward(void)
-{
-    with_debug(BG_DEBUG_FORWARD);
-}
-
-static void debug_ops(void)
-{
-    with_debug(BG_DEBUG_OPS);
-}
-
-static void debug_sync(void)
-{
-    with_debug(BG_DEBUG_SYNC);
-}
-
 /* Three passes count: z is 6 where the capture's does not, which runs nothing. */
 static void without_launching(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    if (!ok(own(bgk_fill(scene->z.data, 0, N, scene->stream))))
-        return;
-    options.launch_segments = false;
-    options.state = &scene->z;
-    options.state_count = 1;
-    capture_and_replay(counting_pass, &options);
+    if (ok(own(bgk_fill(scene->z.data, 0, N, scene->stream))))
+        capture_and_replay(counting_pass, UNLAUNCHED_OPTIONS(.state = &scene->z, .state_count = 1));
 }
 
 static void state_restored(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
     if (!ok(own(bgk_fill(scene->z.data, 9, N, scene->stream))))
         return;
-    options.state = &scene->z;
-    options.state_count = 1;
-    if (ok(bg_capture_begin(&capture, scene->stream, &options)))
+    if (ok(bg_capture_begin(&capture, scene->stream, OPTIONS(.state = &scene->z, .state_count = 1))))
         ok(counting_pass(scene, scene->stream));
     bg_capture_abort(capture);
 }
@@ -508,36 +400,26 @@ static void aborted(void)
 static void begin_and_end(void)
 {
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
     bg_graph_info info = BG_GRAPH_INFO_INIT;
-    bg_status passed;
     if (!ok(bg_capture_begin(&capture, scene->stream, NULL)))
         return;
-    passed =
-        forked_pass(scene, scene->stream); /* the end returns the first error of breakgraph's, whatever it returns */
+    /* The end returns the first error of breakgraph's, whatever the pass returns. */
+    bg_status passed = forked_pass(scene, scene->stream);
     if (scene->own_failed)
         ok(passed);
     if (ok(bg_capture_end(capture, &graph)) && ok(bg_graph_get_info(graph, &info)))
         replay(graph, scene->stream);
-    bg_graph_destroy(graph);
-}
-
-static void heedless(void)
-{
-    capture_and_replay(heedless_pass, NULL);
 }
 
 static void several_streams(void)
 {
-    bg_graph *graph = NULL;
-    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
-        replay(graph, scene->stream);
-        replay(graph, scene->other);
-        replay(graph, cudaStreamPerThread);
-        replay(graph, cudaStreamPerThread);
-        replay(graph, scene->stream);
-    }
-    bg_graph_destroy(graph);
+    const cudaStream_t streams[] = {scene->stream, scene->other, cudaStreamPerThread, cudaStreamPerThread,
+                                    scene->stream};
+    OWNED_GRAPH(graph);
+    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL)))
+        for (int i = 0; i < 5; i++)
+            replay(graph, streams[i]);
 }
 
 static bg_status wait_at_barrier(void *user)
@@ -547,9 +429,7 @@ static bg_status wait_at_barrier(void *user)
 
 static void barrier(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.barrier = wait_at_barrier;
-    options.barrier_user = scene;
+    bg_capture_options options = *OPTIONS(.barrier = wait_at_barrier, .barrier_user = scene);
     options.mode = cudaStreamCaptureModeRelaxed;
     capture_and_replay(broken_pass, &options);
 }
@@ -592,9 +472,7 @@ static void *plain_calls_in_thread(void *user)
 
 static void plain_calls(void)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, plain_calls_in_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
-        fail_msg("%s", "no thread could be made");
+    in_new_thread(plain_calls_in_thread, NULL);
 }
 
 /* In a capture that breakgraph did not begin. */
@@ -602,10 +480,8 @@ static void foreign(void)
 {
     cudaGraph_t graph = NULL;
     bg_capture *capture = NULL;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *result = NULL;
-    options.foreign_inline = true;
-    if (ok(bg_capture_begin(&capture, scene->stream, &options)) &&
+    OWNED_GRAPH(result);
+    if (ok(bg_capture_begin(&capture, scene->stream, OPTIONS(.foreign_inline = true))) &&
         ok(own(cudaStreamBeginCapture(scene->other, cudaStreamCaptureModeThreadLocal)))) {
         ok(BG_CALL(sweep_eager, scene->other, .x = scene->x, .y = scene->y, .factor = 2));
         if (!ok(own(cudaStreamEndCapture(scene->other, &graph))))
@@ -617,13 +493,11 @@ static void foreign(void)
         ok(plain_pass(scene, scene->stream));
     if (capture != NULL && ok(bg_capture_end(capture, &result)))
         replay(result, scene->stream);
-    bg_graph_destroy(result);
 }
 
 /* z = 30 x, by way of blocks of the pool. */
-static bg_status pooled_pass(void *user, cudaStream_t stream)
+SCENE_PASS(pooled_pass)
 {
-    const sweep_scene *s = user;
     bg_tensor block = s->y;
     NEXT(bg_pool_alloc(pool, bg_tensor_bytes(&block), &block.data));
     CALL(sweep_scale, .x = s->x, .y = block, .factor = 5);
@@ -637,31 +511,24 @@ static bg_status pooled_pass(void *user, cudaStream_t stream)
 /* Two graphs in one place, on two streams; the pool outlives its owner's hold. */
 static void pooled(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *first = NULL, *second = NULL;
+    OWNED_GRAPH(second);
+    OWNED_GRAPH(first);
     void *kept = NULL;
-    if (ok(bg_pool_create(&pool, NULL)) && ok(bg_pool_alloc(pool, (size_t)3 << 20, &kept))) {
-        options.pool = pool;
-        if (ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, &options)) &&
-            ok(bg_capture_forward(&second, pooled_pass, scene, scene->other, &options))) {
-            replay(first, scene->stream);
-            replay(second, scene->other);
-        }
+    if (ok(bg_pool_create(&pool, NULL)) && ok(bg_pool_alloc(pool, (size_t)3 << 20, &kept)) &&
+        ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, OPTIONS(.pool = pool))) &&
+        ok(bg_capture_forward(&second, pooled_pass, scene, scene->other, OPTIONS(.pool = pool)))) {
+        replay(first, scene->stream);
+        replay(second, scene->other);
     }
     bg_pool_release(pool, kept);
     bg_pool_destroy(pool);
-    bg_graph_destroy(first);
-    bg_graph_destroy(second);
     pool = NULL;
 }
 
 static void pooled_cublas(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    if (ok(bg_pool_create(&pool, NULL))) {
-        options.pool = pool;
-        capture_and_replay(product_pass, &options);
-    }
+    if (ok(bg_pool_create(&pool, NULL)))
+        capture_and_replay(product_pass, OPTIONS(.pool = pool));
     bg_workspace_release(scene->cublas);
     bg_pool_destroy(pool);
     pool = NULL;
@@ -669,7 +536,8 @@ static void pooled_cublas(void)
 
 static void destroy_in_flight(void)
 {
-    bg_graph *first = NULL, *second = NULL;
+    OWNED_GRAPH(second);
+    OWNED_GRAPH(first);
     if (ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, NULL)) &&
         ok(bg_capture_forward(&second, forked_pass, scene, scene->stream, NULL))) {
         replay(first, scene->other);
@@ -677,15 +545,14 @@ static void destroy_in_flight(void)
         first = NULL;
         replay(second, scene->other);
     }
-    bg_graph_destroy(first);
-    bg_graph_destroy(second);
 }
 
 /* A clean graph, looked at by the checks; one that breakgraph did not capture, too. */
 static void checks(void)
 {
-    bg_report *report = NULL;
-    bg_graph *graph = NULL, *wrapped = NULL;
+    OWNED_GRAPH(graph);
+    OWNED_GRAPH(wrapped);
+    OWNED_REPORT(report);
 
     if (ok(bg_capture_forward(&graph, plain_pass, scene, scene->stream, NULL)) &&
         ok(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report))) {
@@ -694,9 +561,6 @@ static void checks(void)
         if (ok(bg_graph_wrap(&wrapped, bg_graph_segment(graph, 0), NULL, "wrapped")))
             replay(wrapped, scene->stream);
     }
-    bg_report_destroy(report);
-    bg_graph_destroy(wrapped);
-    bg_graph_destroy(graph);
 }
 
 static void twice(void)
@@ -713,13 +577,12 @@ typedef bg_status (*comparing)(bg_forward forward, void *user, cudaStream_t stre
 
 static void compare(comparing tool)
 {
-    bg_report *report = NULL;
+    OWNED_REPORT(report);
     bg_status status = tool(plain_pass, scene, scene->stream, NULL, &report);
     scene->replay_failed |= status != BG_OK; /* it may be one of its own */
     scene->stepped |= status != BG_OK && strstr(bg_last_error(), "step ") != NULL;
     if (ok(status) && bg_report_count(report) != 0)
         ok(BG_ERROR_MISMATCH);
-    bg_report_destroy(report);
 }
 
 static void comparisons(void)
@@ -756,20 +619,15 @@ static void pictures(void)
     (void)remove(path);
 }
 
-#define SCENARIO(name, result)                                                                                         \
-    {                                                                                                                  \
-#name, name, result                                                                                            \
-    }
 /* A block that an allocator told of, checks before each replay, and a report: nothing is stale. */
 static void checked(void)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph = NULL;
-    bg_report *report = NULL;
+    const bg_capture_options *options = OPTIONS(.check = BG_REPLAY_CHECK_ON);
+    OWNED_GRAPH(graph);
+    OWNED_REPORT(report);
     bool told = ok(bg_ledger_alloc(scene->y.data, N * sizeof(float), "y"));
 
-    options.check = BG_REPLAY_CHECK_ON;
-    if (told && ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, &options))) {
+    if (told && ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, options))) {
         replay(graph, scene->stream);
         if (ok(bg_check(graph, BG_CHECK_ADDRESSES | BG_CHECK_OVERLAP, &report)))
             assert_int_equal(bg_report_count(report), 0);
@@ -777,33 +635,36 @@ static void checked(void)
     }
     if (told)
         ok(bg_ledger_free(scene->y.data));
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }
 
+#define SCENARIO(name, result)                                                                                         \
+    {                                                                                                                  \
+#name, result, name, NULL, NULL                                                                                \
+    }
+
 const sweep_scenario sweep_scenarios[] = {
-    SCENARIO(plain, 6),
-    SCENARIO(breaks, 30),
+    {"plain", 6, NULL, plain_pass, NULL},
+    {"breaks", 30, NULL, broken_pass, NULL},
     SCENARIO(regions, 30),
-    SCENARIO(forks, 11),
+    {"forks", 11, NULL, forked_pass, NULL},
     SCENARIO(event_crossings, 10),
     SCENARIO(external_events, 10),
     SCENARIO(events_and_debug_ops, 10),
-    SCENARIO(join_at_end, 4),
+    {"join_at_end", 4, NULL, unjoined_pass, OPTIONS(.join_at_end = true)},
     SCENARIO(write_back, 30),
     SCENARIO(write_back_in_replays, 30),
     SCENARIO(bridges, 30),
-    SCENARIO(several_outputs, 8),
-    SCENARIO(nested, 6),
+    {"several_outputs", 8, NULL, parts_pass, NULL},
+    {"nested", 6, NULL, nested_pass, NULL},
     SCENARIO(override, 30),
-    SCENARIO(debug_forward, 30),
-    SCENARIO(debug_ops, 30),
-    SCENARIO(debug_sync, 30),
+    {"debug_forward", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_FORWARD)},
+    {"debug_ops", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_OPS)},
+    {"debug_sync", 30, NULL, broken_pass, OPTIONS(.debug = BG_DEBUG_SYNC)},
     SCENARIO(without_launching, 4),
     SCENARIO(state_restored, 9),
     SCENARIO(aborted, 6),
     SCENARIO(begin_and_end, 11),
-    SCENARIO(heedless, 6),
+    {"heedless", 6, NULL, heedless_pass, NULL},
     SCENARIO(several_streams, 30),
     SCENARIO(barrier, 30),
     SCENARIO(cublas, 1),
@@ -814,10 +675,10 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(destroy_in_flight, 11),
     SCENARIO(pooled, 30),
     SCENARIO(pooled_cublas, 1),
-    {"runner", sweep_runner, 10},
-    {"runner_lazy", sweep_runner_lazy, 10},
-    {"runner_idle", sweep_runner_idle, 10},
-    {"compiled", sweep_compiled, 6},
+    {"runner", 10, sweep_runner, NULL, NULL},
+    {"runner_lazy", 10, sweep_runner_lazy, NULL, NULL},
+    {"runner_idle", 10, sweep_runner_idle, NULL, NULL},
+    {"compiled", 6, sweep_compiled, NULL, NULL},
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
     SCENARIO(checked, 30),
@@ -834,5 +695,8 @@ void sweep_run(const sweep_scenario *scenario, sweep_scene *where)
     scene->message[0] = '\0';
     scene->own_failed = scene->replay_failed = scene->retry_failed = scene->recovered = scene->stepped = false;
     leave_elsewhere = false;
-    scenario->run();
+    if (scenario->run != NULL)
+        scenario->run();
+    else
+        capture_and_replay(scenario->pass, scenario->options);
 }

@@ -26,8 +26,10 @@ typedef struct sweep_scene {
 
 typedef struct sweep_scenario {
     const char *name;
-    void (*run)(void);
-    float result; /* in each element of z */
+    float result;      /* in each element of z */
+    void (*run)(void); /* NULL: captures the pass with the options, and replays it twice */
+    bg_forward pass;
+    const bg_capture_options *options;
 } sweep_scenario;
 
 extern const sweep_scenario sweep_scenarios[];
@@ -44,8 +46,9 @@ bg_status sweep_own(cudaError_t error);
 bool sweep_ok(bg_status status);
 /* The same for a failure that is told otherwise than by a status. */
 void sweep_keep(bg_status status, const char *message);
-/* The scene that a scenario runs in. */
+/* The scene that a scenario runs in, which is the user of its passes. */
 sweep_scene *sweep_here(void);
+#define SCENE_PASS(name) PASS(name, sweep_scene *s)
 
 /* Runners (sweep_runner.c). */
 void sweep_runner(void);

@@ -17,12 +17,10 @@ BG_OP(sweep_times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_OP(sweep_times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
 {
     void *scratch;
-    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
-    if (status == BG_OK)
-        status = own_but_in_proofs(bgk_scale(scratch, args->x.data, args->first, N, stream));
-    if (status == BG_OK)
-        status = own_but_in_proofs(bgk_scale(args->y.data, scratch, 1, N, stream));
-    return status == BG_OK ? own_but_in_proofs(bgk_scale(args->z.data, scratch, args->second, N, stream)) : status;
+    NEXT(bg_scratch(args, N * sizeof(float), &scratch));
+    NEXT(own_but_in_proofs(bgk_scale(scratch, args->x.data, args->first, N, stream)));
+    NEXT(own_but_in_proofs(bgk_scale(args->y.data, scratch, 1, N, stream)));
+    return own_but_in_proofs(bgk_scale(args->z.data, scratch, args->second, N, stream));
 }
 
 BG_RULE(sweep_times_twice, sweep_times, sweep_times)
@@ -33,21 +31,19 @@ BG_RULE(sweep_times_twice, sweep_times, sweep_times)
     return true;
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+SCENE_PASS(pass)
 {
-    sweep_scene *s = user;
-    bg_status status = BG_CALL(sweep_times, stream, .x = s->x, .y = s->y, .factor = 2);
-    return status != BG_OK ? status : BG_CALL(sweep_times, stream, .x = s->y, .y = s->z, .factor = 3);
+    NEXT(BG_CALL(sweep_times, stream, .x = s->x, .y = s->y, .factor = 2));
+    return BG_CALL(sweep_times, stream, .x = s->y, .y = s->z, .factor = 3);
 }
 
 void sweep_compiled(void)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     sweep_scene *s = sweep_here();
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     options.level = BG_LEVEL_ONCE;
     if (sweep_ok(bg_capture_forward(&graph, pass, s, s->stream, &options)))
         s->replay_failed = !sweep_ok(bg_replay(graph, s->stream));
-    bg_graph_destroy(graph);
 }

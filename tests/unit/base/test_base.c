@@ -54,8 +54,7 @@ TEST(test_grow_refuses_what_overflows)
     list[0] = 7;
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         size_t unchanged = capacity;
-        EXPECT_STATUS(bg__grow(&list, &capacity, needs[i], sizeof *list, "numbers"), BG_ERROR_OUT_OF_MEMORY);
-        EXPECT_ERROR(" numbers");
+        EXPECT_FAILS(bg__grow(&list, &capacity, needs[i], sizeof *list, "numbers"), BG_ERROR_OUT_OF_MEMORY, " numbers");
         assert_int_equal(capacity, unchanged);
         assert_ptr_equal(list, before);
         assert_int_equal(list[0], 7);
@@ -194,18 +193,15 @@ BG_OP(square_matmul, BG_IN(a), BG_IN(b), BG_OUT(c))
 {
     const float one = 1, zero = 0;
     const int n = 8;
-    bg_status status = bg_cublas_bind(handle, stream, NULL);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_cublas_bind(handle, stream, NULL));
     return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, args->a.data, n, args->b.data, n, &zero,
                        args->c.data, n) == CUBLAS_STATUS_SUCCESS
                ? BG_OK
                : BG_ERROR_CUBLAS;
 }
 
-static bg_status matmuls(void *user, cudaStream_t stream)
+FIXTURE_PASS(matmuls)
 {
-    fixture *f = user;
     for (int i = 0; i < 4; i++)
         BG_CALL(square_matmul, stream, .a = f->x, .b = f->y, .c = f->z);
     return BG_OK;
@@ -214,17 +210,14 @@ static bg_status matmuls(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_cublas_bind)
 {
     void *workspace, *again;
-    bg_graph *graph;
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     EXPECT_OK(matmuls(f, f->stream)); /* cuBLAS loads its kernels */
-    EXPECT_OK(bg_capture_forward(&graph, matmuls, f, f->stream, NULL));
+    bg_graph *graph = CAPTURED_BY(matmuls, f, f->stream, NULL);
     assert_int_equal(info_of(graph).segments, 1);
     assert_true(info_of(graph).nodes >= 4);
     assert_int_equal(info_of(graph).nodes, info_of(graph).kernel_nodes); /* no memory nodes */
-    put(&f->x, 2);
     put(&f->y, 3);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->z) == 48); /* 8 * 2 * 3 */
+    EXPECT_REPLAY(graph, f->stream, &f->x, 2, &f->z, 8 * 2 * 3);
     bg_graph_destroy(graph);
 
     EXPECT_OK(bg_workspace(handle, BG_CUBLAS_WORKSPACE_BYTES, &workspace));
@@ -233,10 +226,8 @@ FIXTURE_TEST(test_cublas_bind)
     EXPECT_STATUS(bg_workspace(handle, 2 * BG_CUBLAS_WORKSPACE_BYTES, &again), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_workspace(NULL, 1, &again), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_workspace(handle, 0, &again), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_cublas_bind(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("handle is NULL");
-    EXPECT_STATUS(bg_cublas_bind(handle, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_cublas_bind(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "handle is NULL");
+    EXPECT_FAILS(bg_cublas_bind(handle, NULL, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
     bg_workspace_release(handle);
     bg_workspace_release(handle);

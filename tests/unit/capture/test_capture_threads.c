@@ -4,9 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL(twice, stream, .x = f->y);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 5);
@@ -14,11 +13,8 @@ static bg_status pass(void *user, cudaStream_t stream)
 
 static void expect_works(fixture *f)
 {
-    OWNED_GRAPH(graph);
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 30);
+    CAPTURED_GRAPH(graph, pass, f, f->stream, NULL);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->y, 30);
 }
 
 typedef struct elsewhere {
@@ -37,19 +33,12 @@ static void *end_elsewhere(void *user)
     return NULL;
 }
 
-static void in_thread(void *(*run)(void *), elsewhere *e)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, e), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
 FIXTURE_TEST(test_end_from_another_thread)
 {
     elsewhere e = {.f = f, .graph = (bg_graph *)f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
-    in_thread(end_elsewhere, &e);
+    in_new_thread(end_elsewhere, &e);
     assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
     assert_null(e.graph);
     assert_non_null(strstr(e.message, "another thread began this capture"));
@@ -73,14 +62,14 @@ FIXTURE_TEST(test_calls_from_another_thread)
     elsewhere e = {.f = f};
     put(&f->x, 1);
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(call_elsewhere, &e);
+    in_new_thread(call_elsewhere, &e);
     assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
     assert_int_equal(e.status[1], BG_OK); /* a plain call */
     assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
     assert_int_equal(e.status[3], BG_ERROR_WRONG_THREAD);
     EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
     assert_int_equal(info_of(e.graph).calls, 0);
-    assert_true(get(&f->z) == 4);
+    EXPECT_VALUE(&f->z, 4);
     bg_graph_destroy(e.graph);
 }
 
@@ -100,16 +89,16 @@ FIXTURE_TEST(test_per_thread_streams)
     elsewhere e = {.f = f};
     bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&e.graph, pass, f, f->stream, NULL));
+    e.graph = CAPTURED_BY(pass, f, f->stream, NULL);
     EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
     EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
-    in_thread(use_per_thread_stream, &e);
+    in_new_thread(use_per_thread_stream, &e);
     for (int i = 0; i < 4; i++)
         assert_int_equal(e.status[i], BG_OK);
     EXPECT_OK(bg_capture_end(e.capture, &graph)); /* unharmed */
     bg_graph_destroy(graph);
     EXPECT_OK(bg_replay(e.graph, cudaStreamPerThread));
-    in_thread(use_per_thread_stream, &e);
+    in_new_thread(use_per_thread_stream, &e);
     assert_int_equal(e.status[2], BG_OK);
     bg_graph_destroy(e.graph);
 }
@@ -130,12 +119,25 @@ FIXTURE_TEST(test_wait_across_captures)
 {
     elsewhere e = {.f = f};
     EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(wait_for_mine, &e);
+    in_new_thread(wait_for_mine, &e);
     assert_int_equal(e.status[0], BG_OK);
     assert_int_equal(e.status[1], BG_ERROR_WRONG_THREAD);
     assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
     EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
     bg_graph_destroy(e.graph);
+}
+
+static bg_status one_round(fixture *f, float x)
+{
+    OWNED_GRAPH(graph);
+    float host[N] = {0};
+    NEXT(from_cuda(bgk_fill(f->x.data, x, N, f->stream)));
+    NEXT(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    for (int i = 0; i < 5; i++)
+        NEXT(bg_replay(graph, f->stream));
+    NEXT(from_cuda(cudaMemcpyAsync(host, f->y.data, sizeof host, cudaMemcpyDeviceToHost, f->stream)));
+    NEXT(from_cuda(cudaStreamSynchronize(f->stream)));
+    return host[N - 1] == 30 * x ? BG_OK : BG_ERROR_MISMATCH;
 }
 
 /* Two threads capture, replay and destroy at once. */
@@ -148,22 +150,8 @@ static void *work(void *user)
         e->status[0] = from_cuda(cudaStreamCreateWithFlags(&f.stream, cudaStreamNonBlocking));
     f.x.data = f.memory;
     f.y.data = f.memory + N;
-    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++) {
-        float host[N] = {0};
-        e->status[0] = from_cuda(bgk_fill(f.x.data, (float)round, N, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = bg_capture_forward(&e->graph, pass, &f, f.stream, NULL);
-        for (int i = 0; i < 5 && e->status[0] == BG_OK; i++)
-            e->status[0] = bg_replay(e->graph, f.stream);
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaMemcpyAsync(host, f.y.data, sizeof host, cudaMemcpyDeviceToHost, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaStreamSynchronize(f.stream));
-        if (e->status[0] == BG_OK && host[N - 1] != 30 * (float)round)
-            e->status[0] = BG_ERROR_MISMATCH;
-        bg_graph_destroy(e->graph);
-        e->graph = NULL;
-    }
+    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++)
+        e->status[0] = one_round(&f, (float)round);
     strcpy(e->message, bg_last_error());
     if (cudaFree(f.memory) != cudaSuccess || cudaStreamDestroy(f.stream) != cudaSuccess)
         e->status[0] = BG_ERROR_CUDA;

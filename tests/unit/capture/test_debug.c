@@ -6,53 +6,31 @@
 BG_EAGER_OP(fresh, BG_IN(x), BG_OUT(y))
 {
     void *memory;
-    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_scratch(args, N * sizeof(float), &memory));
     args->y = bg_tensor_1d(memory, BG_F32, N);
     return from_cuda(bgk_scale(memory, args->x.data, 5, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     fresh_args a = {.x = f->y};
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL_ARGS(fresh, stream, &a);
     return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
 }
 
-static bg_graph *capture(fixture *f, bg_debug debug)
-{
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = debug;
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-    assert_true(get(&f->z) == 30);
-    for (int i = 0; i < 3; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 30 * (float)i);
-    }
-    return graph;
-}
-
+/* -1: any number */
 static void expect(fixture *f, bg_debug debug, int segments, int breaks, int steps)
 {
     static const char *const names[] = {"scale#0", "fresh#0", "scale#1"};
-    bg_call_info call = BG_CALL_INFO_INIT;
-    bg_graph *graph = capture(f, debug);
-    bg_graph_info info = info_of(graph);
-    assert_int_equal(info.segments, segments);
-    assert_int_equal(info.breaks, breaks);
-    assert_int_equal(info.steps, steps);
-    assert_int_equal(info.calls, 3);
-    for (int i = 0; i < 3; i++) { /* the same names under every mode */
-        EXPECT_OK(bg_graph_get_call(graph, i, &call));
-        assert_string_equal(call.name, names[i]);
-    }
-    bg_graph_destroy(graph);
+    put(&f->x, 1);
+    CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.debug = debug));
+    EXPECT_VALUE(&f->z, 30);
+    EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 30);
+    EXPECT_COUNTS(graph, segments, breaks, steps);
+    assert_int_equal(info_of(graph).calls, 3);
+    for (int i = 0; i < 3; i++) /* the same names under every mode */
+        assert_string_equal(call_info_of(graph, i).name, names[i]);
 }
 
 FIXTURE_TEST(test_modes)
@@ -69,66 +47,51 @@ FIXTURE_TEST(test_environment)
         const char *value;
         int steps;
     } modes[] = {{"off", 3}, {"forward", 1}, {"ops", 4}, {"sync", 6}, {"", 3}};
-    bg_graph *graph;
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         setenv("BG_DEBUG", modes[i].value, 1);
-        graph = capture(f, BG_DEBUG_FROM_ENV);
-        assert_int_equal(info_of(graph).steps, modes[i].steps);
-        bg_graph_destroy(graph);
+        expect(f, BG_DEBUG_FROM_ENV, -1, -1, modes[i].steps);
     }
-    graph = capture(f, BG_DEBUG_OFF); /* what the program says comes first */
-    assert_int_equal(info_of(graph).steps, 3);
-    bg_graph_destroy(graph);
+    expect(f, BG_DEBUG_OFF, -1, -1, 3); /* what the program says comes first */
 }
 
 FIXTURE_TEST(test_bad_environment)
 {
     bg_capture *refused;
     setenv("BG_DEBUG", "loud", 1);
-    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_DEBUG is \"loud\"; allowed are off, forward, ops, sync");
+    EXPECT_FAILS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "BG_DEBUG is \"loud\"; allowed are off, forward, ops, sync");
     setenv("BG_DEBUG", "ops", 1);
     setenv("BG_BREAKABLE", "0", 1);
-    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("unset one of them");
+    EXPECT_FAILS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "unset one of them");
 }
 
 FIXTURE_TEST(test_forward_between_begin_and_end)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *running;
     OWNED_GRAPH(graph);
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_begin(&running, f->stream, &options));
+    EXPECT_OK(bg_capture_begin(&running, f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD)));
     EXPECT_OK(pass(f, f->stream));
     EXPECT_OK(bg_capture_end(running, &graph));
     assert_int_equal(info_of(graph).breaks, 3);
 }
 
-static bg_status fails(void *user, cudaStream_t stream)
+PASS(fails, void *user)
 {
-    (void)user;
-    (void)stream;
     return BG_ERROR_IO;
 }
 
-static bg_status fails_at_replay(void *user, cudaStream_t stream)
+PASS(fails_at_replay, int *runs)
 {
-    (void)stream;
-    return ++*(int *)user > 1 ? BG_ERROR_IO : BG_OK;
+    return ++*runs > 1 ? BG_ERROR_IO : BG_OK;
 }
 
 FIXTURE_TEST(test_forward_fails)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    OWNED_GRAPH(graph);
+    const bg_capture_options *options = OPTIONS(.debug = BG_DEBUG_FORWARD);
     int runs = 0;
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_STATUS(bg_capture_forward(&graph, fails, f, f->stream, &options), BG_ERROR_IO);
-    assert_null(graph);
-    EXPECT_OK(bg_capture_forward(&graph, fails_at_replay, &runs, f->stream, &options));
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_IO);
-    EXPECT_ERROR("the forward pass");
+    EXPECT_NO_CAPTURE(fails, f, f->stream, options, BG_ERROR_IO);
+    CAPTURED_GRAPH(graph, fails_at_replay, &runs, f->stream, options);
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_IO, "the forward pass");
 }
 
 BG_OP(fragile, BG_VALUE(bool *, fails))
@@ -143,15 +106,10 @@ BG_OP(counts)
     return BG_OK;
 }
 
-typedef struct careless {
-    bool fails;
-} careless;
-
 /* Looks at no result, as one may in a capture. */
-static bg_status careless_pass(void *user, cudaStream_t stream)
+PASS(careless_pass, bool *fails)
 {
-    careless *c = user;
-    BG_CALL(fragile, stream, .fails = &c->fails);
+    BG_CALL(fragile, stream, .fails = fails);
     BG_CALL(counts, stream);
     bg_break(stream);
     bg_stream_wait_stream(stream, stream);
@@ -160,21 +118,17 @@ static bg_status careless_pass(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_errors_stick_under_forward)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    careless c = {true};
-    OWNED_GRAPH(graph);
-    options.debug = BG_DEBUG_FORWARD;
+    const bg_capture_options *options = OPTIONS(.debug = BG_DEBUG_FORWARD);
+    bool fail = true;
     after = 0;
-    EXPECT_STATUS(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    EXPECT_NO_CAPTURE(careless_pass, &fail, f->stream, options, BG_ERROR_TIMEOUT, "op fragile, call fragile#0 at ");
     assert_int_equal(after, 0); /* nothing ran after it */
-    c.fails = false;
-    EXPECT_OK(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options));
-    c.fails = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("fragile#0");
+    fail = false;
+    CAPTURED_GRAPH(graph, careless_pass, &fail, f->stream, options);
+    fail = true;
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT, "fragile#0");
     assert_int_equal(after, 1);
-    c.fails = false;
+    fail = false;
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(after, 2);
 }

@@ -2,15 +2,9 @@
 #include "tests/support/test.h"
 #include "tests/support/fragile_pass.h"
 
-#include <hostcuda/hostcuda.h>
-
 #include <stdlib.h>
 
 TEST_VARIABLE(HOSTCUDA_DEVICES, "2");
-
-/* There on the host device only. */
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
 
 BG_OP(allocates)
 {
@@ -27,9 +21,7 @@ BG_OP(fails_captured, BG_INOUT(x))
     return status != BG_OK ? status : BG_ERROR_NOT_FOUND;
 }
 
-#define ERRORS_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
-
-ERRORS_TEST(test_body_fails_at_capture)
+FRAGILE_TEST(test_body_fails_at_capture)
 {
     bg_capture *capture;
     bg_graph *graph = (bg_graph *)f;
@@ -50,83 +42,69 @@ ERRORS_TEST(test_body_fails_at_capture)
     EXPECT_ERROR("op fragile, call fragile#0 at ");
     EXPECT_ERROR("test_errors.c");
     EXPECT_ERROR("BG_ERROR_TIMEOUT");
-    assert_true(get(&f->y) == 3);
+    EXPECT_VALUE(&f->y, 3);
     expect_usable(f, f->stream);
     expect_works(f);
 }
 
-ERRORS_TEST(test_body_fails_at_replay)
+FRAGILE_TEST(test_body_fails_at_replay)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, fragile_pass, f, f->stream, NULL);
     fragile_fails = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT, "op fragile, call fragile#0 at ");
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     fragile_fails = false;
     EXPECT_OK(bg_replay(graph, f->stream)); /* the graph is reusable */
-    assert_true(get(&f->y) == 30);
+    EXPECT_VALUE(&f->y, 30);
 }
 
-static bg_status captured_op_fails(void *user, cudaStream_t stream)
+FIXTURE_PASS(captured_op_fails)
 {
-    fixture *f = user;
     BG_CALL(fails_captured, stream, .x = f->y);
     return BG_OK; /* the error sticks, though nobody looked */
 }
 
-ERRORS_TEST(test_captured_body_fails)
+FRAGILE_TEST(test_captured_body_fails)
 {
-    bg_graph *graph;
     put(&f->y, 4);
-    EXPECT_STATUS(bg_capture_forward(&graph, captured_op_fails, f, f->stream, NULL), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("fails_captured#0");
-    assert_null(graph);
-    assert_true(get(&f->y) == 4);
+    EXPECT_NO_CAPTURE(captured_op_fails, f, f->stream, NULL, BG_ERROR_NOT_FOUND, "fails_captured#0");
+    EXPECT_VALUE(&f->y, 4);
     expect_works(f);
 }
 
-static bg_status forward_fails(void *user, cudaStream_t stream)
+FIXTURE_PASS(forward_fails)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return BG_ERROR_IO;
 }
 
-ERRORS_TEST(test_forward_fails)
+FRAGILE_TEST(test_forward_fails)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward_fails, f, f->stream, NULL), BG_ERROR_IO);
-    EXPECT_ERROR("the forward pass returned BG_ERROR_IO");
+    EXPECT_NO_CAPTURE(forward_fails, f, f->stream, NULL, BG_ERROR_IO, "the forward pass returned BG_ERROR_IO");
     expect_works(f);
 }
 
-static bg_status forbidden_call(void *user, cudaStream_t stream)
+FIXTURE_PASS(forbidden_call)
 {
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     BG_CALL(allocates, stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
-ERRORS_TEST(test_capture_invalidated)
+FRAGILE_TEST(test_capture_invalidated)
 {
-    bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_STATUS(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL), BG_ERROR_CUDA);
-    EXPECT_ERROR("allocates#0");
+    EXPECT_NO_CAPTURE(forbidden_call, f, f->stream, NULL, BG_ERROR_CUDA, "allocates#0");
     (void)cudaGetLastError(); /* the body's own, which it did not take */
     expect_usable(f, f->stream);
     EXPECT_OK(bg_override_eager("allocates"));
-    EXPECT_OK(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL));
-    bg_graph_destroy(graph);
+    bg_graph_destroy(CAPTURED_BY(forbidden_call, f, f->stream, NULL));
     expect_works(f);
 }
 
-static bg_status invalidates(void *user, cudaStream_t stream)
+FIXTURE_PASS(invalidates)
 {
-    fixture *f = user;
     void *memory = NULL;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     (void)cudaMalloc(&memory, 256); /* outside any op, and unseen */
@@ -134,48 +112,43 @@ static bg_status invalidates(void *user, cudaStream_t stream)
     return BG_CALL(fragile, stream, .x = f->y);
 }
 
-ERRORS_TEST(test_capture_invalidated_outside_ops)
+FRAGILE_TEST(test_capture_invalidated_outside_ops)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID);
-    EXPECT_ERROR("cudaErrorStreamCaptureInvalidated");
-    EXPECT_ERROR("make the op that made it eager");
+    EXPECT_NO_CAPTURE(invalidates, f, f->stream, NULL, BG_ERROR_CAPTURE_INVALID, "cudaErrorStreamCaptureInvalidated",
+                      "make the op that made it eager");
     expect_usable(f, f->stream);
     expect_works(f);
 }
 
-ERRORS_TEST(test_begin_twice)
+FRAGILE_TEST(test_begin_twice)
 {
     bg_capture *first, *second = (bg_capture *)f;
     OWNED_GRAPH(graph);
-    put(&f->x, 2);
     EXPECT_OK(bg_capture_begin(&first, f->stream, NULL));
     EXPECT_STATUS(bg_capture_begin(&second, f->stream, NULL), BG_ERROR_ALREADY_CAPTURING);
     assert_null(second);
     EXPECT_STATUS(bg_capture_begin(&second, f->other, NULL), BG_ERROR_ALREADY_CAPTURING);
     EXPECT_OK(fragile_pass(f, f->stream));
     EXPECT_OK(bg_capture_end(first, &graph)); /* unharmed */
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 60);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 2, &f->y, 60);
 }
 
-ERRORS_TEST(test_end_without_begin)
+FRAGILE_TEST(test_end_without_begin)
 {
     bg_graph *graph = (bg_graph *)f;
-    EXPECT_STATUS(bg_capture_end(NULL, &graph), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_FAILS(bg_capture_end(NULL, &graph), BG_ERROR_INVALID_ARGUMENT, "capture is NULL");
     assert_null(graph);
-    EXPECT_ERROR("capture is NULL");
     bg_capture_abort(NULL);
 }
 
-ERRORS_TEST(test_abort)
+FRAGILE_TEST(test_abort)
 {
     bg_capture *capture;
     put(&f->x, 1);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
     bg_capture_abort(capture);
-    assert_true(get(&f->y) == 0);
+    EXPECT_VALUE(&f->y, 0);
     expect_works(f);
 }
 
@@ -207,8 +180,8 @@ BG_EAGER_OP(ends_its_capture)
 
 BG_OP(ends_its_capture_captured, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = end_capture();
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+    NEXT(end_capture());
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 
 BG_OP(calls_what_ends, BG_INOUT(x))
@@ -218,18 +191,16 @@ BG_OP(calls_what_ends, BG_INOUT(x))
     return BG_OK;
 }
 
-ERRORS_TEST(test_end_and_abort_inside)
+FRAGILE_TEST(test_end_and_abort_inside)
 {
     for (int i = 0; i < 8; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_status status = BG_OK;
-        options.state = &f->y;
-        options.state_count = 1;
-        options.barrier = i / 2 == 3 ? end_in_barrier : NULL;
         ends_in_body = i % 2 == 1;
         put(&f->x, 1);
         put(&f->y, 7);
-        EXPECT_OK(bg_capture_begin(&in_body, f->stream, &options));
+        EXPECT_OK(
+            bg_capture_begin(&in_body, f->stream,
+                             OPTIONS(.state = &f->y, .state_count = 1, .barrier = i / 2 == 3 ? end_in_barrier : NULL)));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
         switch (i / 2) {
         case 0: status = BG_CALL(ends_its_capture, f->stream); break;
@@ -239,7 +210,7 @@ ERRORS_TEST(test_end_and_abort_inside)
         }
         EXPECT_STATUS(status, BG_ERROR_NOT_CAPTURING);
         assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
-        assert_true(get(&f->y) == 7); /* options.state is back */
+        EXPECT_VALUE(&f->y, 7); /* options.state is back */
         expect_works(f);
     }
 }
@@ -250,20 +221,16 @@ static bg_status call_in_barrier(void *user)
     return BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3) == BG_ERROR_BUSY ? BG_ERROR_IO : BG_OK;
 }
 
-ERRORS_TEST(test_ops_in_a_barrier)
+FRAGILE_TEST(test_ops_in_a_barrier)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.barrier = call_in_barrier;
-    options.barrier_user = f;
-    EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, f->stream, &options), BG_ERROR_BUSY);
-    EXPECT_ERROR("options.barrier");
+    EXPECT_NO_CAPTURE(fragile_pass, f, f->stream, OPTIONS(.barrier = call_in_barrier, .barrier_user = f), BG_ERROR_BUSY,
+                      "options.barrier");
     expect_works(f);
 }
 
 /* ---- arguments ---- */
 
-ERRORS_TEST(test_bad_calls_stick)
+FRAGILE_TEST(test_bad_calls_stick)
 {
     for (int i = 0; i < 3; i++) {
         bg_capture *capture;
@@ -275,51 +242,40 @@ ERRORS_TEST(test_bad_calls_stick)
             bg_break(NULL);
         else
             bg_stream_wait_stream(f->other, NULL);
-        EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is NULL");
-        EXPECT_ERROR("test_errors.c");
+        EXPECT_FAILS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT, "is NULL", "test_errors.c");
     }
     expect_works(f);
 }
 
-ERRORS_TEST(test_null_arguments)
+FRAGILE_TEST(test_null_arguments)
 {
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     bg_call_info call = BG_CALL_INFO_INIT;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
-    EXPECT_STATUS(bg_capture_begin(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("capture is NULL");
-    EXPECT_STATUS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
-    EXPECT_STATUS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("legacy stream");
+    EXPECT_FAILS(bg_capture_begin(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT, "capture is NULL");
+    EXPECT_FAILS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
+    EXPECT_FAILS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT, "legacy stream");
     EXPECT_STATUS(bg_capture_forward(NULL, fragile_pass, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_capture_forward(&graph, NULL, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("forward is NULL");
-    EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("graph is NULL");
+    EXPECT_NO_CAPTURE(NULL, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "forward is NULL");
+    EXPECT_NO_CAPTURE(fragile_pass, f, NULL, NULL, BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_FAILS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT, "graph is NULL");
     EXPECT_STATUS(bg_graph_get_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_graph_get_call(NULL, 0, &call), BG_ERROR_INVALID_ARGUMENT);
     assert_null(bg_graph_segment(NULL, 0));
     EXPECT_STATUS(bg_break(NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_stream_wait_stream(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("waiter is NULL");
+    EXPECT_FAILS(bg_stream_wait_stream(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT, "waiter is NULL");
     EXPECT_STATUS(bg_stream_wait_stream(f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(BG_CALL(scale, NULL, .x = f->x, .y = f->y), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(BG_CALL(scale, NULL, .x = f->x, .y = f->y), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_STATUS(bg_op_call(bg_op_find("scale"), f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_op_call(NULL, f->stream, f, NULL), BG_ERROR_INVALID_ARGUMENT);
 
     EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_STATUS(bg_graph_get_info(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_graph_get_call(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
     info.struct_size = 0;
-    EXPECT_STATUS(bg_graph_get_info(graph, &info), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("struct_size");
+    EXPECT_FAILS(bg_graph_get_info(graph, &info), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     bg_graph_destroy(graph);
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL)); /* the end consumes the capture, whatever it returns */
@@ -327,36 +283,35 @@ ERRORS_TEST(test_null_arguments)
     expect_works(f);
 }
 
-ERRORS_TEST(test_bad_options)
+/* Tests go by both. At file scope, where what is between the members is 0. */
+static const bg_capture_options defaults = BG_CAPTURE_OPTIONS_INIT;
+static const bg_capture_options *const support_defaults = OPTIONS(.name = NULL);
+
+FRAGILE_TEST(test_bad_options)
 {
     bg_capture *capture;
-#define REFUSED(field, value, status, text)                                                                            \
+#define REFUSED(field, value, text)                                                                                    \
     do {                                                                                                               \
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;                                                          \
         options.field = value;                                                                                         \
-        EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), status);                                        \
-        EXPECT_ERROR(text);                                                                                            \
+        EXPECT_FAILS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_INVALID_ARGUMENT, text);                \
         assert_null(capture);                                                                                          \
     } while (0)
-    REFUSED(struct_size, 0, BG_ERROR_INVALID_ARGUMENT, "BG_CAPTURE_OPTIONS_INIT");
-    REFUSED(mode, (enum cudaStreamCaptureMode)9, BG_ERROR_INVALID_ARGUMENT, "options.mode is 9");
-    REFUSED(debug, (bg_debug)77, BG_ERROR_INVALID_ARGUMENT, "options.debug is 77");
-    REFUSED(worker_threads, -1, BG_ERROR_INVALID_ARGUMENT, "worker_threads");
-    REFUSED(state_count, 1, BG_ERROR_INVALID_ARGUMENT, "options.state is NULL");
+    REFUSED(struct_size, 0, "BG_CAPTURE_OPTIONS_INIT");
+    REFUSED(mode, (enum cudaStreamCaptureMode)9, "options.mode is 9");
+    REFUSED(debug, (bg_debug)77, "options.debug is 77");
+    REFUSED(worker_threads, -1, "worker_threads");
+    REFUSED(state_count, 1, "options.state is NULL");
+    assert_memory_equal(support_defaults, &defaults, sizeof defaults);
     bg_tensor bad = f->x;
     bad.rank = 99;
-    bg_capture_options with_state = BG_CAPTURE_OPTIONS_INIT;
-    with_state.state = &bad;
-    with_state.state_count = 1;
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &with_state), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("options.state[0] is not a valid tensor");
+    EXPECT_FAILS(bg_capture_begin(&capture, f->stream, OPTIONS(.state = &bad, .state_count = 1)),
+                 BG_ERROR_INVALID_ARGUMENT, "options.state[0] is not a valid tensor");
     expect_works(f);
 }
 
-ERRORS_TEST(test_stream_of_another_device)
+FRAGILE_TEST(test_stream_of_another_device)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
     OWNED_STREAM(stream);
     bg_capture *capture;
     int devices = 0;
@@ -368,80 +323,61 @@ ERRORS_TEST(test_stream_of_another_device)
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     EXPECT_CUDA(cudaSetDevice(0));
-    EXPECT_STATUS(bg_capture_begin(&capture, stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream belongs to device 1, the current device is 0");
-    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream belongs to device 1");
+    EXPECT_FAILS(bg_capture_begin(&capture, stream, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "stream belongs to device 1, the current device is 0");
+    CAPTURED_GRAPH(graph, fragile_pass, f, f->stream, NULL);
+    EXPECT_FAILS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT, "stream belongs to device 1");
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("captured on device 0, the current device is 1");
+    EXPECT_FAILS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT, "captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
-    bg_graph_destroy(graph);
-    options.check = BG_REPLAY_CHECK_ON; /* then also on the stream of the last replay */
-    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, &options));
-    EXPECT_OK(bg_replay(graph, f->stream));
+    /* With a check, also on the stream of the last replay. */
+    CAPTURED_GRAPH(checked, fragile_pass, f, f->stream, OPTIONS(.check = BG_REPLAY_CHECK_ON));
+    EXPECT_OK(bg_replay(checked, f->stream));
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("captured on device 0, the current device is 1");
+    EXPECT_FAILS(bg_replay(checked, f->stream), BG_ERROR_INVALID_ARGUMENT,
+                 "captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
-    EXPECT_OK(bg_replay(graph, f->stream));
-    bg_graph_destroy(graph);
+    EXPECT_OK(bg_replay(checked, f->stream));
 }
 
 /* ---- calls of CUDA that fail ---- */
 
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+
 /* Where the very last call of the end fails, the pass does not count. */
-ERRORS_TEST(test_the_end_fails)
+FRAGILE_TEST(test_the_end_fails)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
     bg_graph *graph;
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
     put(&f->x, 1);
     put(&f->y, 5);
-    options.state = &f->y;
-    options.state_count = 1;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.state = &f->y, .state_count = 1)));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 9));
-    assert_int_equal(hostcuda_fail("cudaEventRecord@1=cudaErrorNotPermitted"), 0);
+    begin_fault("cudaEventRecord@1=cudaErrorNotPermitted");
     EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_CUDA);
-    assert_int_equal(hostcuda_faults(), 1);
-    assert_int_equal(hostcuda_fail(NULL), 0);
-    assert_true(get(&f->y) == 5);
+    end_fault();
+    EXPECT_VALUE(&f->y, 5);
     expect_works(f);
 }
 
-static bg_status two_segments(void *user, cudaStream_t stream)
+FIXTURE_PASS(two_segments)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     bg_break(stream);
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
 }
 
 /* A segment is counted before it is launched: the sentence names that one, not the next. */
-ERRORS_TEST(test_segment_that_fails_is_named)
+FRAGILE_TEST(test_segment_that_fails_is_named)
 {
     static const char *const cases[][2] = {{"cudaGraphLaunch@1=cudaErrorNotPermitted", "segment 0 of graph: "},
                                            {"cudaGraphLaunch@2=cudaErrorNotPermitted", "segment 1 of graph: "},
                                            {"cudaGraphInstantiate@2=cudaErrorNotPermitted", "segment 1 of graph: "}};
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bg_graph *graph;
-        assert_int_equal(hostcuda_fail(cases[i][0]), 0);
-        EXPECT_STATUS(bg_capture_forward(&graph, two_segments, f, f->stream, NULL), BG_ERROR_CUDA);
-        assert_int_equal(hostcuda_faults(), 1);
-        assert_int_equal(hostcuda_fail(NULL), 0);
-        EXPECT_ERROR("cudaErrorNotPermitted");
-        EXPECT_ERROR(cases[i][1]);
+        begin_fault(cases[i][0]);
+        EXPECT_NO_CAPTURE(two_segments, f, f->stream, NULL, BG_ERROR_CUDA, "cudaErrorNotPermitted", cases[i][1]);
+        end_fault();
         expect_works(f);
     }
 }

@@ -11,24 +11,28 @@
 
 static void expect_failure(fixture *t, bg_forward forward, bg_status status, const char *text)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, t, t->stream, NULL), status);
-    assert_null(graph);
-    EXPECT_ERROR(text);
-    EXPECT_ERROR("test_event_errors.c:");
+    EXPECT_NO_CAPTURE(forward, t, t->stream, NULL, status, text, "test_event_errors.c:");
     expect_usable(t, t->stream);
     expect_usable(t, t->other);
 }
 
-static bg_status waits_for_e(void *user, cudaStream_t stream)
+/* A test that is a pass which fails. */
+#define FAILING_TEST(name, status, text)                                                                               \
+    static bg_status pass_of_##name(void *user, cudaStream_t stream);                                                  \
+    EVENT_TEST(name)                                                                                                   \
+    {                                                                                                                  \
+        expect_failure(t, pass_of_##name, status, text);                                                               \
+    }                                                                                                                  \
+    EVENT_PASS(pass_of_##name)
+
+EVENT_PASS(waits_for_e)
 {
-    fixture *t = user;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_stream_wait_event(stream, e);
     return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
 }
 
-TEST_F(test_recorded_before_the_capture, event_setup, event_teardown, fixture *t)
+EVENT_TEST(test_recorded_before_the_capture)
 {
     EXPECT_OK(bg_event_record(e, side));
     EXPECT_OK(bg_stream_wait_event(t->stream, e)); /* before the capture: fine */
@@ -38,53 +42,37 @@ TEST_F(test_recorded_before_the_capture, event_setup, event_teardown, fixture *t
     expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside the capture");
 }
 
-static bg_status recorded_outside_meanwhile(void *user, cudaStream_t stream)
+FAILING_TEST(test_recorded_outside_during_the_capture, BG_ERROR_ISOLATION, "recorded outside the capture")
 {
     bg_event_record(e, stream);
     bg_event_record(e, side); /* not a stream of the capture */
-    return waits_for_e(user, stream);
+    return waits_for_e(t, stream);
 }
 
-#define EVENT_ERRORS_TEST(name) TEST_F(name, event_setup, event_teardown, fixture *f)
-
-EVENT_ERRORS_TEST(test_recorded_outside_during_the_capture)
+FAILING_TEST(test_bare_record_before_a_break, BG_ERROR_CUDA, "record it with bg_event_record")
 {
-    expect_failure(f, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside the capture");
-}
-
-static bg_status stale_bare_record(void *user, cudaStream_t stream)
-{
-    if (cudaEventRecord(e, stream) != cudaSuccess)
-        return BG_ERROR_CUDA;
+    NEXT(from_cuda(cudaEventRecord(e, stream)));
     bg_break(stream);
-    return waits_for_e(user, stream);
+    return waits_for_e(t, stream);
 }
 
-EVENT_ERRORS_TEST(test_bare_record_before_a_break)
+PASS(no_event, void *user)
 {
-    expect_failure(f, stale_bare_record, BG_ERROR_CUDA, "record it with bg_event_record");
-}
-
-static bg_status no_event(void *user, cudaStream_t stream)
-{
-    (void)user;
     return bg_event_record(NULL, stream);
 }
 
-static bg_status bad_flags(void *user, cudaStream_t stream)
+PASS(bad_flags, void *user)
 {
-    (void)user;
     return bg_stream_wait_event_at(stream, e, 64, BG_SITE);
 }
 
-static bg_status legacy_stream(void *user, cudaStream_t stream)
+PASS(legacy_stream, void *user)
 {
-    (void)user;
     bg_event_record(e, stream);
     return bg_stream_wait_event(NULL, e);
 }
 
-TEST_F(test_arguments, event_setup, event_teardown, fixture *t)
+EVENT_TEST(test_arguments)
 {
     expect_failure(t, no_event, BG_ERROR_INVALID_ARGUMENT, "event is NULL");
     expect_failure(t, bad_flags, BG_ERROR_INVALID_ARGUMENT, "0x40");
@@ -103,17 +91,16 @@ BG_EAGER_OP(bare_wait, BG_INOUT(x))
     return cudaStreamWaitEvent(side, e, 0) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-static bg_status bare_wait_in_a_body(void *user, cudaStream_t stream)
+EVENT_PASS(bare_wait_in_a_body)
 {
-    fixture *t = user;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_event_record(e, stream);
     return BG_CALL(bare_wait, stream, .x = t->z);
 }
 
-EVENT_ERRORS_TEST(test_a_bare_wait_in_a_body)
+EVENT_TEST(test_a_bare_wait_in_a_body)
 {
-    expect_failure(f, bare_wait_in_a_body, BG_ERROR_CUDA, "bare_wait#0");
+    expect_failure(t, bare_wait_in_a_body, BG_ERROR_CUDA, "bare_wait#0");
     EXPECT_CUDA(cudaGetLastError() == cudaErrorInvalidValue ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -137,31 +124,27 @@ static cudaError_t unseen_work(fixture *t, cudaStream_t stream)
     }
 }
 
-static bg_status forks_unseen(void *user, cudaStream_t stream)
+EVENT_PASS(forks_unseen)
 {
-    fixture *t = user;
-    bg_status status = from_cuda(cudaEventRecord(e, stream));
+    NEXT(from_cuda(cudaEventRecord(e, stream)));
     BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamWaitEvent(t->other, e, 0));
-    if (status == BG_OK)
-        status = from_cuda(unseen_work(t, t->other));
-    return status == BG_OK ? bg_break(stream) : status;
+    NEXT(from_cuda(cudaStreamWaitEvent(t->other, e, 0)));
+    NEXT(from_cuda(unseen_work(t, t->other)));
+    return bg_break(stream);
 }
 
-EVENT_ERRORS_TEST(test_unseen_forks_are_named)
+EVENT_TEST(test_unseen_forks_are_named)
 {
     static const char *const names[WORKS] = {"product>(float4*", "a memcpy", "a memset", "a host function"};
     for (chosen = KERNEL; chosen < WORKS; chosen++) {
-        expect_failure(f, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
+        expect_failure(t, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
         EXPECT_ERROR("with CUDA calls, without breakgraph's hooks");
         EXPECT_ERROR("hooks.h");
     }
 }
 
-static bg_status leaves_work(void *user, cudaStream_t stream)
+EVENT_PASS(leaves_work)
 {
-    fixture *t = user;
     bg_event_record(e, stream);
     bg_stream_wait_event(t->other, e);
     bg_stream_wait_event(third, e);
@@ -172,36 +155,27 @@ static bg_status leaves_work(void *user, cudaStream_t stream)
     return BG_CALL(scale, t->other, .x = t->z, .y = t->z, .factor = 3);
 }
 
-TEST_F(test_unjoined_work_is_named, event_setup, event_teardown, fixture *t)
+EVENT_TEST(test_unjoined_work_is_named)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    OWNED_GRAPH(graph);
     char stream[40];
     snprintf(stream, sizeof stream, "stream %p", (void *)t->other);
     expect_failure(t, leaves_work, BG_ERROR_UNJOINED_STREAM, stream);
     EXPECT_ERROR("the last op on it is scale#2 at");
     EXPECT_ERROR("options.join_at_end");
     put(&t->x, 5);
-    options.join_at_end = true;
-    EXPECT_OK(bg_capture_forward(&graph, leaves_work, t, t->stream, &options));
-    assert_true(get(&t->z) == 30);
+    CAPTURED_GRAPH(graph, leaves_work, t, t->stream, OPTIONS(.join_at_end = true));
+    EXPECT_VALUE(&t->z, 30);
 }
 
 /* An event joins what came before its record. */
-static bg_status works_after_its_join(void *user, cudaStream_t stream)
+FAILING_TEST(test_work_after_the_joined_event, BG_ERROR_UNJOINED_STREAM, "scale#1")
 {
-    fixture *t = user;
     bg_event_record(e, stream);
     bg_stream_wait_event(t->other, e);
     BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
     bg_event_record(f, t->other);
     BG_CALL(scale, t->other, .x = t->x, .y = t->z, .factor = 2);
     return bg_stream_wait_event(stream, f);
-}
-
-EVENT_ERRORS_TEST(test_work_after_the_joined_event)
-{
-    expect_failure(f, works_after_its_join, BG_ERROR_UNJOINED_STREAM, "scale#1");
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------- */
@@ -218,9 +192,8 @@ static void *use_elsewhere(void *user)
     return NULL;
 }
 
-static bg_status with_another_thread(void *user, cudaStream_t stream)
+EVENT_PASS(with_another_thread)
 {
-    fixture *t = user;
     pthread_t thread;
     BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
     bg_event_record(e, stream);
@@ -230,14 +203,13 @@ static bg_status with_another_thread(void *user, cudaStream_t stream)
 }
 
 /* Refused there; the capture goes on. */
-TEST_F(test_an_event_used_by_another_thread, event_setup, event_teardown, fixture *t)
+EVENT_TEST(test_an_event_used_by_another_thread)
 {
-    OWNED_GRAPH(graph);
     put(&t->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, with_another_thread, t, t->stream, NULL));
+    CAPTURED_GRAPH(graph, with_another_thread, t, t->stream, NULL);
     assert_int_equal(waited, BG_ERROR_WRONG_THREAD);
     assert_non_null(strstr(said, "another thread's capture"));
     assert_non_null(strstr(said, "test_event_errors.c:"));
     assert_int_equal(recorded, BG_ERROR_WRONG_THREAD);
-    assert_true(get(&t->z) == 6);
+    EXPECT_VALUE(&t->z, 6);
 }

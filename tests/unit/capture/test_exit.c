@@ -43,9 +43,8 @@ BG_OP(square, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, blas))
                : BG_ERROR_CUDA;
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+PASS(pass, const worker *w)
 {
-    const worker *w = user;
     BG_CALL(scale, stream, .x = w->x, .y = w->y, .factor = 3);
     BG_CALL(twice, stream, .x = w->y);
     if (w->multiplies)
@@ -58,32 +57,26 @@ static bg_status open_worker(worker *w)
     const int64_t count = (int64_t)SIDE * SIDE;
     const size_t bytes = 2 * (size_t)(count + N) * sizeof(float);
     float *memory = NULL;
-    bg_status status = from_cuda(cudaMalloc((void **)&memory, bytes));
-    if (status == BG_OK)
-        status = from_cuda(cudaMemset(memory, 0, bytes));
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
-    if (status == BG_OK && (cublasCreate(&w->blas) != CUBLAS_STATUS_SUCCESS ||
-                            cublasSetStream(w->blas, w->stream) != CUBLAS_STATUS_SUCCESS))
-        status = BG_ERROR_CUDA;
+    NEXT(from_cuda(cudaMalloc((void **)&memory, bytes)));
+    NEXT(from_cuda(cudaMemset(memory, 0, bytes)));
+    NEXT(from_cuda(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking)));
+    if (cublasCreate(&w->blas) != CUBLAS_STATUS_SUCCESS || cublasSetStream(w->blas, w->stream) != CUBLAS_STATUS_SUCCESS)
+        return BG_ERROR_CUDA;
     w->x = bg_tensor_1d(memory, BG_F32, N);
     w->y = bg_tensor_1d(memory + N, BG_F32, N);
     w->matrix = bg_tensor_1d(memory + 2 * N, BG_F32, count);
     w->product = bg_tensor_1d(memory + 2 * N + count, BG_F32, count);
-    return status;
+    return BG_OK;
 }
 
 static bg_status one_round(worker *w)
 {
     OWNED_GRAPH(graph);
-    bg_status status = pass(w, w->stream); /* plain calls */
-    if (status == BG_OK)
-        status = bg_capture_forward(&graph, pass, w, w->stream, NULL);
-    for (int i = 0; i < 3 && status == BG_OK; i++)
-        status = bg_replay(graph, w->stream);
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamSynchronize(w->stream));
-    return status;
+    NEXT(pass(w, w->stream)); /* plain calls */
+    NEXT(bg_capture_forward(&graph, pass, w, w->stream, NULL));
+    for (int i = 0; i < 3; i++)
+        NEXT(bg_replay(graph, w->stream));
+    return from_cuda(cudaStreamSynchronize(w->stream));
 }
 
 /* To the end of the process. */
@@ -104,16 +97,22 @@ static void *work(void *user)
     return NULL;
 }
 
+/* How a child ends. */
+static int exit_status_of(pid_t child)
+{
+    int status = 0;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
 static int fork_some(void)
 {
     for (int i = 0; i < THREADS; i++) {
-        int status = 0;
         pid_t child = fork();
         if (child == 0) {
             alarm(FORK_LIMIT_S);
             exit(ENDED);
         }
-        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != ENDED)
+        if (exit_status_of(child) != ENDED)
             return FAILED;
     }
     return ENDED;
@@ -123,13 +122,12 @@ static int fork_some(void)
 static int work_in_child(void)
 {
     static worker w;
-    int status = 0;
     pid_t child = fork();
     if (child == 0) {
         alarm(FORK_LIMIT_S);
         exit(open_worker(&w) == BG_OK && one_round(&w) == BG_OK ? ENDED : FAILED);
     }
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+    return exit_status_of(child);
 }
 
 /* Returns after so many microseconds, so that each round ends at another moment of the work. */

@@ -13,59 +13,37 @@ static void break_here(void *user, cudaStream_t stream)
     BG_CALL(eager_scale, stream, .x = f->y, .factor = 5);
 }
 
-static hooked_scene scene_of(fixture *f)
+FIXTURE_PASS(in_c)
 {
-    return (hooked_scene){f->other, f->x.data, f->y.data, f->z.data, N, break_here, f};
-}
-
-static cudaError_t hooked_pass_in_c(const hooked_scene *scene, cudaStream_t stream)
-{
-    cudaEvent_t fork = NULL, join = NULL;
-    cudaError_t error = cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
-    if (error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(fork, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(scene->other, fork, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(scene->y, scene->x, 2, scene->count, scene->other);
-    if (error == cudaSuccess)
-        error = cudaEventRecordWithFlags(join, scene->other, 0);
-    scene->at_break(scene->user, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(stream, join, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(scene->z, scene->y, 3, scene->count, stream);
+    cudaEvent_t fork = NULL, join = NULL; /* destroyed by the hook's name, too */
+    bg_status status;
+    NEXT(from_cuda(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventCreateWithFlags(&join, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventRecord(fork, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(f->other, fork, 0)));
+    NEXT(from_cuda(bgk_scale(f->y.data, f->x.data, 2, N, f->other)));
+    NEXT(from_cuda(cudaEventRecordWithFlags(join, f->other, 0)));
+    break_here(f, stream);
+    NEXT(from_cuda(cudaStreamWaitEvent(stream, join, 0)));
+    status = from_cuda(bgk_scale(f->z.data, f->y.data, 3, N, stream));
     EXPECT_CUDA(cudaEventDestroy(fork));
     EXPECT_CUDA(cudaEventDestroy(join));
-    return error;
+    return status;
 }
 
-static bg_status in_c(void *user, cudaStream_t stream)
+FIXTURE_PASS(in_cpp)
 {
-    hooked_scene scene = scene_of(user);
-    return from_cuda(hooked_pass_in_c(&scene, stream));
-}
-
-static bg_status in_cpp(void *user, cudaStream_t stream)
-{
-    hooked_scene scene = scene_of(user);
+    hooked_scene scene = {f->other, f->x.data, f->y.data, f->z.data, N, break_here, f};
     return from_cuda(hooked_pass_in_cpp(&scene, stream));
 }
 
 static void expect_pass(fixture *f, bg_forward forward)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
-    assert_true(get(&f->z) == 30);
+    CAPTURED_GRAPH(graph, forward, f, f->stream, NULL);
+    EXPECT_VALUE(&f->z, 30);
     assert_int_equal(info_of(graph).segments, 2);
-    for (int i = 2; i < 5; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 30 * (float)i);
-    }
+    EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 30);
 }
 
 FIXTURE_TEST(test_in_c)
@@ -88,7 +66,7 @@ FIXTURE_TEST(test_outside_captures)
     EXPECT_CUDA(cudaEventRecord(event, f->other));
     EXPECT_CUDA(cudaStreamWaitEvent(f->stream, event, 0));
     EXPECT_CUDA(bgk_scale(f->z.data, f->y.data, 5, N, f->stream));
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
     EXPECT_CUDA(cudaEventRecord(event, NULL));
     EXPECT_CUDA(cudaStreamWaitEvent(NULL, event, 0));
     assert_int_equal(cudaEventRecordWithFlags(event, f->stream, cudaEventRecordExternal), cudaErrorIllegalState);
@@ -100,9 +78,8 @@ static cudaEvent_t outside;
 static cudaError_t answer[3];
 static int line;
 
-static bg_status waits_outside(void *user, cudaStream_t stream)
+PASS(waits_outside, void *user)
 {
-    (void)user;
     line = __LINE__ + 1;
     answer[0] = cudaStreamWaitEvent(stream, outside, 0);
     answer[1] = cudaStreamWaitEvent(stream, outside, 0);
@@ -110,18 +87,16 @@ static bg_status waits_outside(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static bg_status waits_outside_in_cpp(void *user, cudaStream_t stream)
+PASS(waits_outside_in_cpp, void *user)
 {
-    (void)user;
     answer[0] = hooked_wait_in_cpp(stream, outside, &line);
     return BG_OK;
 }
 
 static void expect_isolation(fixture *f, bg_forward forward, const char *file)
 {
-    bg_graph *graph;
     char site[80];
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, NULL), BG_ERROR_ISOLATION);
+    EXPECT_NO_CAPTURE(forward, f, f->stream, NULL, BG_ERROR_ISOLATION);
     snprintf(site, sizeof site, "%s:%d", file, line);
     EXPECT_ERROR(site);
     assert_int_equal(answer[0], cudaErrorStreamCaptureIsolation);
@@ -139,16 +114,14 @@ FIXTURE_TEST(test_errors)
     EXPECT_CUDA(cudaEventDestroy(outside));
 }
 
-static bg_status bad_arguments(void *user, cudaStream_t stream)
+PASS(bad_arguments, void *user)
 {
-    (void)user;
     answer[0] = cudaEventRecord(NULL, stream);
     return BG_OK;
 }
 
 FIXTURE_TEST(test_errors_of_breakgraphs_own)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, bad_arguments, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_NO_CAPTURE(bad_arguments, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT);
     assert_int_equal(answer[0], cudaErrorInvalidValue);
 }

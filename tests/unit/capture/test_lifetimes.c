@@ -2,7 +2,6 @@
  * calls that failed, and what a replay leaves of the capture or thread beside it. */
 #include "tests/support/support.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +14,7 @@ BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_EAGER_OP(doubled, BG_IN(x), BG_OUT(y))
 {
     void *memory;
-    bg_status status = bg_scratch(args, bg_tensor_bytes(&args->x), &memory);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_scratch(args, bg_tensor_bytes(&args->x), &memory));
     args->y = bg_tensor_1d(memory, BG_F32, args->x.dim[0]);
     return from_cuda(bgk_scale(memory, args->x.data, 2, (size_t)args->x.dim[0], stream));
 }
@@ -36,27 +33,18 @@ typedef struct sized {
     int64_t count;
 } sized;
 
-static bg_status bridged(void *user, cudaStream_t stream)
+PASS(bridged, const sized *s)
 {
-    const sized *s = user;
     bg_tensor x = bg_tensor_1d(s->f->x.data, BG_F32, s->count), y = bg_tensor_1d(s->f->y.data, BG_F32, s->count);
     scale_args before = {.x = x, .y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 3};
-    doubled_args at_break = {0};
-    bg_status status = BG_CALL_ARGS(scale, stream, &before);
-    if (status != BG_OK)
-        return status;
-    at_break.x = before.y;
-    status = BG_CALL_ARGS(doubled, stream, &at_break);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = at_break.y, .y = y, .factor = 1);
+    NEXT(BG_CALL_ARGS(scale, stream, &before));
+    doubled_args at_break = {.x = before.y};
+    NEXT(BG_CALL_ARGS(doubled, stream, &at_break));
+    return BG_CALL(scale, stream, .x = at_break.y, .y = y, .factor = 1);
 }
 
-static bg_graph *capture_bridged(fixture *f, int64_t count)
-{
-    sized s = {f, count};
-    bg_graph *graph;
-    EXPECT_OK(bg_capture_forward(&graph, bridged, &s, f->stream, NULL));
-    return graph;
-}
+#define BRIDGED(count)             CAPTURED_BY(bridged, (&(sized){f, count}), f->stream, NULL)
+#define BRIDGED_GRAPH(name, count) CAPTURED_GRAPH(name, bridged, (&(sized){f, count}), f->stream, NULL)
 
 /* Allocates and frees blocks of the sizes that bridge buffers have, and writes over all that it is given. */
 static void churn(unsigned *state)
@@ -94,7 +82,7 @@ FIXTURE_TEST(test_bridges_are_not_reused)
 
     for (int i = 0; i < GRAPHS; i++) {
         churn(&random);
-        graphs[i] = capture_bridged(f, sizes[i]);
+        graphs[i] = BRIDGED(sizes[i]);
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < GRAPHS; i++) {
@@ -106,7 +94,7 @@ FIXTURE_TEST(test_bridges_are_not_reused)
         }
         bg_graph_destroy(graphs[round % GRAPHS]);
         churn(&random);
-        graphs[round % GRAPHS] = capture_bridged(f, sizes[round % GRAPHS]);
+        graphs[round % GRAPHS] = BRIDGED(sizes[round % GRAPHS]);
     }
     for (int i = 0; i < GRAPHS; i++)
         bg_graph_destroy(graphs[i]);
@@ -117,7 +105,7 @@ FIXTURE_TEST(test_destroy_with_bridges_in_flight)
 {
     unsigned random = 7;
     for (int i = 1; i <= 4; i++) {
-        bg_graph *graph = capture_bridged(f, N);
+        bg_graph *graph = BRIDGED(N);
         put(&f->x, (float)i);
         EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : f->other));
         bg_graph_destroy(graph);
@@ -153,9 +141,7 @@ static void *replay_and_destroy_in_thread(void *user)
 static void expect_replay_by(void *(*run)(void *), fixture *f, bg_graph *graph, cudaStream_t stream, float result)
 {
     replays r = {.graph = graph, .stream = stream, .status = BG_ERROR_CUDA};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, &r), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_new_thread(run, &r);
     assert_int_equal(r.status, BG_OK);
     assert_int_equal(r.phase, BG_PHASE_PLAIN);
     expect_first(f, N, result);
@@ -163,7 +149,7 @@ static void expect_replay_by(void *(*run)(void *), fixture *f, bg_graph *graph, 
 
 FIXTURE_TEST(test_replay_in_other_threads)
 {
-    bg_graph *graph = capture_bridged(f, N);
+    bg_graph *graph = BRIDGED(N);
     const cudaStream_t streams[] = {f->stream, f->other, cudaStreamPerThread, f->other};
     put(&f->x, 2);
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
@@ -187,18 +173,16 @@ BG_OP(add, BG_INOUT(x), BG_IN(y))
     return from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, N, stream));
 }
 
-static bg_status triple_and_add(void *user, cudaStream_t stream)
+FIXTURE_PASS(triple_and_add)
 {
-    fixture *f = user;
-    bg_status status = BG_CALL(triple, stream, .x = f->y);
-    return status != BG_OK ? status : BG_CALL(add, stream, .x = f->y, .y = f->x);
+    NEXT(BG_CALL(triple, stream, .x = f->y));
+    return BG_CALL(add, stream, .x = f->y, .y = f->x);
 }
 
 FIXTURE_TEST(test_per_thread_stream_after_a_failure)
 {
-    OWNED_GRAPH(graph);
     fails = false;
-    EXPECT_OK(bg_capture_forward(&graph, triple_and_add, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, triple_and_add, f, f->stream, NULL);
     put(&f->x, 1);
     put(&f->y, 1);
     fails = true;
@@ -242,21 +226,19 @@ BG_EAGER_OP(trying, BG_INOUT(x))
     return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
 }
 
-static bg_status tried(void *user, cudaStream_t stream)
+FIXTURE_PASS(tried)
 {
-    fixture *f = user;
     return BG_CALL(trying, stream, .x = f->y);
 }
 
 FIXTURE_TEST(test_a_body_fails_beside_a_capture)
 {
     OWNED_GRAPH(second);
-    OWNED_GRAPH(graph);
     bg_capture *capture;
     tries = false;
     aborted_by_body = NULL;
     answer_of_body = BG_ERROR_TIMEOUT;
-    EXPECT_OK(bg_capture_forward(&graph, tried, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, tried, f, f->stream, NULL);
     put(&f->x, 1);
     put(&f->y, 3);
     tries = true;
@@ -265,52 +247,45 @@ FIXTURE_TEST(test_a_body_fails_beside_a_capture)
     EXPECT_OK(bg_replay(graph, f->other));
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     EXPECT_OK(bg_capture_end(capture, &second));
-    assert_true(get(&f->y) == 6);
-    assert_true(get(&f->z) == 9);
+    EXPECT_VALUE(&f->y, 6);
+    EXPECT_VALUE(&f->z, 9);
 }
 
 /* No stream is none, while captures run too. */
 FIXTURE_TEST(test_no_stream_during_a_capture)
 {
-    bg_graph *graph = capture_bridged(f, N), *second;
+    OWNED_GRAPH(second);
+    BRIDGED_GRAPH(graph, N);
     bg_capture *capture;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
-    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
     EXPECT_OK(bg_capture_end(capture, &second));
-    bg_graph_destroy(graph);
-    bg_graph_destroy(second);
 }
 
 /* Arguments whose output has lost its memory. */
 FIXTURE_TEST(test_output_without_memory_in_a_replay)
 {
-    bg_graph *graph = capture_bridged(f, N);
+    BRIDGED_GRAPH(graph, N);
     doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
-    void *bridge;
     assert_non_null(args);
-    bridge = args->y.data;
+    void *bridge = args->y.data;
     args->y.data = NULL;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("doubled#0");
-    EXPECT_ERROR("bg_graph_args");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "doubled#0", "bg_graph_args");
     args->y.data = bridge;
     put(&f->x, 1);
     EXPECT_OK(bg_replay(graph, f->stream));
     expect_first(f, N, 6);
-    bg_graph_destroy(graph);
 }
 
 /* The segments after the call rely on what its outputs were. */
 FIXTURE_TEST(test_output_of_another_shape_in_a_replay)
 {
-    bg_graph *graph = capture_bridged(f, N / 4);
+    BRIDGED_GRAPH(graph, N / 4);
     doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
     assert_non_null(args);
     args->y.dim[0] = N;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("call doubled#0");
-    EXPECT_ERROR("output y is f32 [64] where f32 [16] is expected");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "call doubled#0",
+                 "output y is f32 [64] where f32 [16] is expected");
     args->y.dim[0] = N / 4;
     args->y.dtype = BG_I32;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_DTYPE);
@@ -319,7 +294,6 @@ FIXTURE_TEST(test_output_of_another_shape_in_a_replay)
     put(&f->y, -1);
     EXPECT_OK(bg_replay(graph, f->stream));
     expect_first(f, N / 4, 6);
-    bg_graph_destroy(graph);
 }
 
 /* Leaves b behind the rows that a still has, which are to be zeroed. */
@@ -334,33 +308,27 @@ BG_EAGER_OP(crowd, BG_OUT(a), BG_OUT(b))
     return from_cuda(bgk_fill(args->b.data, 2, (size_t)args->b.dim[0], stream));
 }
 
-static bg_status crowd_and_scale(void *user, cudaStream_t stream)
+FIXTURE_PASS(crowd_and_scale)
 {
-    fixture *f = user;
     bg_tensor b = bg_tensor_1d(f->z.data, BG_F32, N / 4);
-    bg_status status = BG_CALL(crowd, stream, .a = f->x, .b = b);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
+    NEXT(BG_CALL(crowd, stream, .a = f->x, .b = b));
+    return BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
 }
 
 FIXTURE_TEST(test_an_output_where_another_one_is_zeroed)
 {
     EXPECT_OK(bg_op_set_attributes("crowd", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int zeroed = 0; zeroed < 2; zeroed++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        bg_graph *graph;
-        options.zero_tail = zeroed;
         crowded = false;
-        EXPECT_OK(bg_capture_forward(&graph, crowd_and_scale, f, f->stream, &options));
+        CAPTURED_GRAPH(graph, crowd_and_scale, f, f->stream, OPTIONS(.zero_tail = zeroed));
         crowded = true;
         put(&f->y, -1);
         if (zeroed) {
-            EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-            EXPECT_ERROR("output b in the memory of output a");
+            EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "output b in the memory of output a");
         } else {
             EXPECT_OK(bg_replay(graph, f->stream));
             expect_first(f, N / 4, 2);
         }
-        bg_graph_destroy(graph);
     }
 }
 

@@ -5,8 +5,8 @@ static float *temporary; /* of the pass that is captured; a graph's allocation k
 
 BG_OP(allocate, BG_IN(x))
 {
-    bg_status status = from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
+    NEXT(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
+    return from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
 }
 
 BG_OP(use, BG_OUT(y))
@@ -24,14 +24,12 @@ BG_OP(release)
 BG_EAGER_OP(change, BG_INOUT(x))
 {
     float host[N];
-    bg_status status = from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamSynchronize(stream));
+    NEXT(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
+    NEXT(from_cuda(cudaStreamSynchronize(stream)));
     for (int i = 0; i < N; i++)
         host[i] += 1;
-    if (status == BG_OK)
-        status = from_cuda(cudaMemcpyAsync(args->x.data, host, sizeof host, cudaMemcpyHostToDevice, stream));
-    return status != BG_OK ? status : from_cuda(cudaStreamSynchronize(stream)); /* host goes */
+    NEXT(from_cuda(cudaMemcpyAsync(args->x.data, host, sizeof host, cudaMemcpyHostToDevice, stream)));
+    return from_cuda(cudaStreamSynchronize(stream)); /* host goes */
 }
 
 BG_EAGER_OP(release_eagerly, BG_IN(x))
@@ -42,41 +40,39 @@ BG_EAGER_OP(release_eagerly, BG_IN(x))
 /* left: the last replay leaves its allocation, which is the program's to free. */
 static void expect_replays(fixture *f, bg_forward pass, int segments, float added, bool left)
 {
-    bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == (3 + added) * 2);
+    bg_graph *graph = CAPTURED_BY(pass, f, f->stream, NULL);
+    EXPECT_VALUE(&f->y, (3 + added) * 2);
     assert_int_equal(info_of(graph).segments, segments);
-    for (int i = 0; i < 20; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == ((float)i * 3 + added) * 2);
-    }
+    for (int i = 0; i < 20; i++)
+        EXPECT_REPLAY(graph, f->stream, &f->x, (float)i, &f->y, ((float)i * 3 + added) * 2);
     for (int i = 0; i < 5; i++) /* with no wait between */
         EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == (19 * 3 + added) * 2);
+    EXPECT_VALUE(&f->y, (19 * 3 + added) * 2);
     if (left)
         EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
     bg_graph_destroy(graph);
     expect_usable(f, f->stream);
 }
 
-static bg_status within(void *user, cudaStream_t stream)
+/* A test that is a pass which leaves nothing. */
+#define PASS_TEST(name, segments, added)                                                                               \
+    static bg_status pass_of_##name(void *user, cudaStream_t stream);                                                  \
+    FIXTURE_TEST(name)                                                                                                 \
+    {                                                                                                                  \
+        expect_replays(f, pass_of_##name, segments, added, false);                                                     \
+    }                                                                                                                  \
+    FIXTURE_PASS(pass_of_##name)
+
+PASS_TEST(test_within_a_segment, 1, 0)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(use, stream, .y = f->y);
     return BG_CALL(release, stream);
 }
 
-FIXTURE_TEST(test_within_a_segment)
+PASS_TEST(test_across_segments, 3, 1)
 {
-    expect_replays(f, within, 1, 0, false);
-}
-
-static bg_status across(void *user, cudaStream_t stream)
-{
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
     BG_CALL(use, stream, .y = f->y);
@@ -84,14 +80,8 @@ static bg_status across(void *user, cudaStream_t stream)
     return BG_CALL(release, stream);
 }
 
-FIXTURE_TEST(test_across_segments)
+FIXTURE_PASS(never)
 {
-    expect_replays(f, across, 3, 1, false);
-}
-
-static bg_status never(void *user, cudaStream_t stream)
-{
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
     return BG_CALL(use, stream, .y = f->y);
@@ -101,9 +91,8 @@ static bg_status never(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_never_freed)
 {
     size_t before, after, total;
-    OWNED_GRAPH(graph);
     expect_replays(f, never, 2, 1, true);
-    EXPECT_OK(bg_capture_forward(&graph, never, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, never, f, f->stream, NULL);
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_CUDA(cudaDeviceSynchronize());
     EXPECT_CUDA(cudaMemGetInfo(&before, &total));
@@ -115,15 +104,9 @@ FIXTURE_TEST(test_never_freed)
     EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
 }
 
-static bg_status by_body(void *user, cudaStream_t stream)
+PASS_TEST(test_freed_by_a_body, 1, 0)
 {
-    fixture *f = user;
     BG_CALL(allocate, stream, .x = f->x);
     BG_CALL(use, stream, .y = f->y);
     return BG_CALL(release_eagerly, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
-}
-
-FIXTURE_TEST(test_freed_by_a_body)
-{
-    expect_replays(f, by_body, 1, 0, false);
 }

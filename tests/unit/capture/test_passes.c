@@ -28,10 +28,9 @@ BG_EAGER_OP(scale_eagerly, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_OP(dawdle, BG_IN(x), BG_OUT(y))
 {
     size_t count = (size_t)args->x.dim[0];
-    bg_status status = BG_OK;
-    for (int i = 0; i < LONG && status == BG_OK; i++)
-        status = from_cuda(bgk_fill(args->y.data, -1, count, stream));
-    return status == BG_OK ? from_cuda(bgk_scale(args->y.data, args->x.data, 1, count, stream)) : status;
+    for (int i = 0; i < LONG; i++)
+        NEXT(from_cuda(bgk_fill(args->y.data, -1, count, stream)));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 1, count, stream));
 }
 
 BG_OP(sum, BG_IN(a), BG_IN(b), BG_OUT(y))
@@ -64,9 +63,8 @@ typedef struct subject {
     bool copies;      /* z = y comes right behind the pass */
 } subject;
 
-static bg_status forward(void *user, cudaStream_t stream)
+PASS(forward, subject *s)
 {
-    subject *s = user;
     return s->pass(s, stream);
 }
 
@@ -75,13 +73,6 @@ static bg_status forward_of_runner(void *user, const bg_forward_context *context
     (void)context;
     return forward(user, stream);
 }
-
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 /* ---- the ways ---- */
 
@@ -102,14 +93,8 @@ static void follow(const subject *s, cudaStream_t stream)
 
 static bg_capture_options options_of(const way *way, const subject *s)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.debug = way->debug;
-    options.inline_eager = way->inline_eager;
-    options.launch_segments = !way->unlaunched;
-    options.eager_ops = way->eager_ops;
-    options.pool = s->pool;
-    options.join_at_end = true;
-    return options;
+    return *LAUNCH_OPTIONS(!way->unlaunched, .debug = way->debug, .inline_eager = way->inline_eager,
+                           .eager_ops = way->eager_ops, .pool = s->pool, .join_at_end = true);
 }
 
 static bg_status capture(const way *way, subject *s, cudaStream_t stream)
@@ -124,15 +109,13 @@ static bg_status capture(const way *way, subject *s, cudaStream_t stream)
 static bg_status replay(const way *way, subject *s, cudaStream_t stream)
 {
     const bg_capture_options options = options_of(way, s);
-    OWNED_GRAPH(graph);
     bool fails = failing;
-    bg_status status;
 
     failing = false;
-    EXPECT_OK(bg_capture_forward(&graph, forward, s, stream, &options));
+    CAPTURED_GRAPH(graph, forward, s, stream, &options);
     failing = fails;
     put(&s->y, -7);
-    status = bg_replay(graph, stream);
+    bg_status status = bg_replay(graph, stream);
     for (int i = 1; i < RUNS && status == BG_OK; i++)
         status = bg_replay(graph, stream);
     follow(s, stream);
@@ -222,43 +205,64 @@ static void expect_all(const way *way, const char *what, const bg_tensor *tensor
     free(found);
 }
 
-static void open_subject(subject *s, fixture *f, bg_status (*pass)(subject *, cudaStream_t))
+static subject open_subject(fixture *f, bg_status (*pass)(subject *, cudaStream_t))
 {
-    *s = (subject){.other = f->other, .pass = pass};
-    for (bg_tensor **t = (bg_tensor *[]){&s->x, &s->y, &s->z, NULL}; *t != NULL; t++) {
+    subject s = {.other = f->other, .pass = pass};
+    for (bg_tensor **t = (bg_tensor *[]){&s.x, &s.y, &s.z, NULL}; *t != NULL; t++) {
         void *memory;
         EXPECT_CUDA(cudaMalloc(&memory, COUNT * sizeof(float)));
         **t = bg_tensor_1d(memory, BG_F32, COUNT);
         EXPECT_CUDA(bgk_fill(memory, 1, COUNT, f->stream));
     }
     EXPECT_CUDA(cudaDeviceSynchronize());
+    return s;
 }
 
-static void close_subject(const subject *s)
+static void close_subject(subject *s)
 {
+    bg_pool_destroy(s->pool);
     EXPECT_CUDA(cudaFree(s->x.data));
     EXPECT_CUDA(cudaFree(s->y.data));
     EXPECT_CUDA(cudaFree(s->z.data));
 }
 
+/* Declares one that goes with its scope. */
+#define SUBJECT(name, pass) __attribute__((cleanup(close_subject))) subject name = open_subject(f, pass)
+
+static void set_seed(int seed)
+{
+    if (hostcuda_seed != NULL)
+        hostcuda_seed((unsigned)seed);
+}
+
+/* y of the pass, or z, in every schedule. */
+static void expect_way(const way *way, subject *s, cudaStream_t stream, const char *what, float value)
+{
+    for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
+        set_seed(seed);
+        EXPECT_CUDA(bgk_fill(s->y.data, -7, COUNT, stream));
+        EXPECT_STATUS(run_way(way, s, stream), BG_OK);
+        expect_all(way, what, what[0] == 'y' ? &s->y : &s->z, value);
+    }
+    set_seed(0);
+}
+
 /* y of the pass, which is made from x = 1, in every way and schedule. */
 static void expect_everywhere(fixture *f, bg_status (*pass)(subject *, cudaStream_t), float value)
 {
-    subject s;
-    open_subject(&s, f, pass);
-    for (int w = 0; w < WAYS; w++) {
-        for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
-            if (hostcuda_seed != NULL)
-                hostcuda_seed((unsigned)seed);
-            EXPECT_CUDA(bgk_fill(s.y.data, -7, COUNT, f->stream));
-            EXPECT_STATUS(run_way(&ways[w], &s, f->stream), BG_OK);
-            expect_all(&ways[w], "y", &s.y, value);
-        }
-    }
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(0);
-    close_subject(&s);
+    SUBJECT(s, pass);
+    for (int w = 0; w < WAYS; w++)
+        expect_way(&ways[w], &s, f->stream, "y", value);
 }
+
+/* A test that is a pass. */
+#define PASS_TEST(name, value)                                                                                         \
+    static bg_status pass_of_##name(subject *s, cudaStream_t stream);                                                  \
+    FIXTURE_TEST(name)                                                                                                 \
+    {                                                                                                                  \
+        expect_everywhere(f, pass_of_##name, value);                                                                   \
+    }                                                                                                                  \
+    static bg_status pass_of_##name(subject *s, cudaStream_t stream)
 
 /* ---- errors stick ---- */
 
@@ -271,13 +275,11 @@ static bg_status ignores_a_failure(subject *s, cudaStream_t stream)
 
 FIXTURE_TEST(test_errors_stick)
 {
-    subject s;
-    open_subject(&s, f, ignores_a_failure);
+    SUBJECT(s, ignores_a_failure);
     for (int w = 0; w < WAYS; w++) {
-        bg_status status;
         failing = true;
         s.nested = BG_ERROR_OP;
-        status = run_way(&ways[w], &s, ((fixture *)f)->stream);
+        bg_status status = run_way(&ways[w], &s, f->stream);
         failing = false;
         if (strstr(ways[w].name, "captured by a pattern") || strstr(ways[w].name, "inline") ||
             (strstr(ways[w].name, "without breaks") && ways[w].run == replay)) {
@@ -289,9 +291,8 @@ FIXTURE_TEST(test_errors_stick)
                      bg_status_name(s.nested));
         EXPECT_ERROR("may_fail#0");
         EXPECT_ERROR("it was told to fail");
-        EXPECT_STATUS(run_way(&ways[w], &s, ((fixture *)f)->stream), BG_OK);
+        EXPECT_STATUS(run_way(&ways[w], &s, f->stream), BG_OK);
     }
-    close_subject(&s);
 }
 
 static bg_status handles_a_failure(subject *s, cudaStream_t stream)
@@ -302,8 +303,7 @@ static bg_status handles_a_failure(subject *s, cudaStream_t stream)
 /* Where the op is captured, what fails in it fails its capture. */
 FIXTURE_TEST(test_eager_bodies_handle_their_failures)
 {
-    subject s;
-    open_subject(&s, f, handles_a_failure);
+    SUBJECT(s, handles_a_failure);
     failing = true;
     EXPECT_OK(bg_forward_run(forward, &s, f->stream, NULL));
     expect_all(&ways[3], "y", &s.y, 2);
@@ -311,7 +311,6 @@ FIXTURE_TEST(test_eager_bodies_handle_their_failures)
     EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, NULL), BG_ERROR_OP);
     assert_int_equal(unsetenv("BG_BREAKABLE"), 0);
     failing = false;
-    close_subject(&s);
 }
 
 /* ---- bridge buffers ---- */
@@ -342,7 +341,7 @@ FIXTURE_TEST(test_bridge_buffers_of_one_line)
 /* ---- joins ---- */
 
 /* y = 2 z, z = x by another stream that nothing waits for but the break. */
-static bg_status joined_by_an_eager_op(subject *s, cudaStream_t stream)
+PASS_TEST(test_joins_at_eager_ops, 2)
 {
     NEXT(bg_stream_wait_stream(s->other, stream));
     NEXT(from_cuda(cudaMemsetAsync(s->z.data, 0, COUNT * sizeof(float), s->other)));
@@ -352,13 +351,8 @@ static bg_status joined_by_an_eager_op(subject *s, cudaStream_t stream)
     return BG_OK;
 }
 
-FIXTURE_TEST(test_joins_at_eager_ops)
-{
-    expect_everywhere(f, joined_by_an_eager_op, 2);
-}
-
 /* The same by a bare break; and what the other stream goes on with comes after it. */
-static bg_status joined_by_a_break(subject *s, cudaStream_t stream)
+PASS_TEST(test_joins_at_bare_breaks, 5)
 {
     NEXT(bg_stream_wait_stream(s->other, stream));
     NEXT(BG_CALL(dawdle, s->other, .x = s->x, .y = s->z));
@@ -370,11 +364,6 @@ static bg_status joined_by_a_break(subject *s, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = s->z, .y = s->y, .factor = 1);
 }
 
-FIXTURE_TEST(test_joins_at_bare_breaks)
-{
-    expect_everywhere(f, joined_by_a_break, 5);
-}
-
 /* options.join_at_end; the runner's captures want their streams joined, its eager runs join them. */
 static bg_status joined_at_the_end(subject *s, cudaStream_t stream)
 {
@@ -384,26 +373,15 @@ static bg_status joined_at_the_end(subject *s, cudaStream_t stream)
 
 FIXTURE_TEST(test_joins_at_the_end)
 {
-    subject s;
-    open_subject(&s, f, joined_at_the_end);
+    SUBJECT(s, joined_at_the_end);
     s.copies = true;
-    for (int w = 0; w < WAYS; w++) {
-        if (ways[w].run == run_by_runner && ways[w].warmups > 0)
-            continue;
-        for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
-            if (hostcuda_seed != NULL)
-                hostcuda_seed((unsigned)seed);
-            EXPECT_STATUS(run_way(&ways[w], &s, f->stream), BG_OK);
-            expect_all(&ways[w], "z", &s.z, 1);
-        }
-    }
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(0);
-    close_subject(&s);
+    for (int w = 0; w < WAYS; w++)
+        if (ways[w].run != run_by_runner || ways[w].warmups == 0)
+            expect_way(&ways[w], &s, f->stream, "z", 1);
 }
 
 /* An event from before a break, waited on by a stream that was idle so far: it forks from the break. */
-static bg_status forks_from_a_break(subject *s, cudaStream_t stream)
+PASS_TEST(test_streams_that_fork_from_a_break, 6)
 {
     cudaEvent_t event;
     NEXT(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
@@ -414,11 +392,6 @@ static bg_status forks_from_a_break(subject *s, cudaStream_t stream)
     NEXT(BG_CALL(scale, s->other, .x = s->z, .y = s->y, .factor = 3));
     NEXT(bg_stream_wait_stream(stream, s->other));
     return bg_event_destroy(event);
-}
-
-FIXTURE_TEST(test_streams_that_fork_from_a_break)
-{
-    expect_everywhere(f, forks_from_a_break, 6);
 }
 
 /* ---- the pool ---- */
@@ -440,27 +413,16 @@ static bg_status releases_what_is_read(subject *s, cudaStream_t stream)
 
 FIXTURE_TEST(test_blocks_that_a_fork_uses)
 {
-    subject s;
-
-    open_subject(&s, f, releases_what_is_read);
+    SUBJECT(s, releases_what_is_read);
     s.pool = pool_make(RESERVE, 0);
     for (int w = 0; w < WAYS; w++) {
         bg_pool_stats before = pool_stats(s.pool), after;
-        for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
-            if (hostcuda_seed != NULL)
-                hostcuda_seed((unsigned)seed);
-            EXPECT_STATUS(run_way(&ways[w], &s, f->stream), BG_OK);
-            expect_all(&ways[w], "y", &s.y, 3);
-        }
+        expect_way(&ways[w], &s, f->stream, "y", 3);
         after = pool_stats(s.pool);
         if (after.in_use != before.in_use || (w > 0 && after.mapped != before.mapped))
             fail_msg("%s: %zu bytes of the pool are in use, %zu before; %zu are mapped, %zu before", ways[w].name,
                      after.in_use, before.in_use, after.mapped, before.mapped);
     }
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(0);
-    bg_pool_destroy(s.pool);
-    close_subject(&s);
 }
 
 /* What forward takes and never gives back goes with the pass. */
@@ -476,19 +438,14 @@ static bg_status keeps_what_it_takes(subject *s, cudaStream_t stream)
 FIXTURE_TEST(test_replays_leak_nothing)
 {
     static const char *const settings[][2] = {{"BG_DEBUG", "forward"}, {"BG_SHADOW", "1"}, {"BG_SHADOW", "calls"}};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    subject s;
-
-    open_subject(&s, f, keeps_what_it_takes);
-    s.pool = options.pool = pool_make(RESERVE, 0);
+    SUBJECT(s, keeps_what_it_takes);
+    s.pool = pool_make(RESERVE, 0);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        bg_graph *graph = NULL;
-        bg_pool_stats stats;
         assert_int_equal(setenv(settings[i][0], settings[i][1], 1), 0);
-        EXPECT_OK(bg_capture_forward(&graph, forward, &s, f->stream, &options));
+        bg_graph *graph = CAPTURED_BY(forward, &s, f->stream, OPTIONS(.pool = s.pool));
         assert_int_equal(unsetenv(settings[i][0]), 0);
         EXPECT_OK(bg_replay(graph, f->stream));
-        stats = pool_stats(s.pool);
+        bg_pool_stats stats = pool_stats(s.pool);
         for (int n = 0; n < 40; n++)
             EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_CUDA(cudaDeviceSynchronize());
@@ -498,24 +455,18 @@ FIXTURE_TEST(test_replays_leak_nothing)
         bg_graph_destroy(graph);
         assert_int_equal(pool_stats(s.pool).in_use, 0);
     }
-    bg_pool_destroy(s.pool);
-    close_subject(&s);
 }
 
 /* ---- bg_forward_run ---- */
 
 FIXTURE_TEST(test_memory_is_given_back)
 {
-    subject s;
-    size_t before;
-
-    open_subject(&s, f, calls_a_helper_twice);
+    SUBJECT(s, calls_a_helper_twice);
     EXPECT_OK(bg_forward_run(forward, &s, f->stream, NULL));
-    before = free_device_memory();
+    size_t before = free_device_memory();
     for (int i = 0; i < 20; i++)
         EXPECT_OK(bg_forward_run(forward, &s, f->stream, NULL));
     expect_given_back(before);
-    close_subject(&s);
 }
 
 static bg_status spoils_the_state(subject *s, cudaStream_t stream)
@@ -526,21 +477,15 @@ static bg_status spoils_the_state(subject *s, cudaStream_t stream)
 
 FIXTURE_TEST(test_state_is_put_back_after_a_failure)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    subject s;
-
-    open_subject(&s, f, spoils_the_state);
-    options.state = &s.y;
-    options.state_count = 1;
+    SUBJECT(s, spoils_the_state);
+    const bg_capture_options *options = OPTIONS(.state = &s.y, .state_count = 1);
     failing = true;
-    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, &options), BG_ERROR_OP);
-    EXPECT_ERROR("may_fail#0");
+    EXPECT_FAILS(bg_forward_run(forward, &s, f->stream, options), BG_ERROR_OP, "may_fail#0");
     failing = false;
     expect_all(&ways[3], "y", &s.y, 1);
-    EXPECT_OK(bg_forward_run(forward, &s, f->stream, &options));
+    EXPECT_OK(bg_forward_run(forward, &s, f->stream, options));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     expect_all(&ways[3], "y", &s.y, 9);
-    close_subject(&s);
 }
 
 static bg_status runs_another(subject *s, cudaStream_t stream)
@@ -551,16 +496,12 @@ static bg_status runs_another(subject *s, cudaStream_t stream)
 
 FIXTURE_TEST(test_wrong_arguments)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    cudaGraph_t graph = NULL;
+    OWNED_CUDA_GRAPH(graph);
     bg_capture *capture;
-    subject s;
-
-    open_subject(&s, f, runs_another);
+    SUBJECT(s, runs_another);
     EXPECT_STATUS(bg_forward_run(NULL, &s, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_forward_run(forward, &s, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    options.worker_threads = -1;
-    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, OPTIONS(.worker_threads = -1)), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_OK(bg_forward_run(forward, &s, f->stream, NULL));
     assert_int_equal(s.nested, BG_ERROR_BUSY);
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -571,21 +512,17 @@ FIXTURE_TEST(test_wrong_arguments)
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeRelaxed));
     EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, NULL), BG_ERROR_FOREIGN_CAPTURE);
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &graph));
-    EXPECT_CUDA(cudaGraphDestroy(graph));
     EXPECT_CUDA(cudaDeviceSynchronize());
     expect_all(&ways[3], "y", &s.y, 12);
     expect_usable(f, f->stream);
-    close_subject(&s);
 }
 
 /* What fails in a pass beside a capture of the thread is none of the capture's. */
 FIXTURE_TEST(test_a_failure_beside_a_capture)
 {
     bg_capture *capture;
-    bg_graph *graph = NULL;
-    subject s;
-
-    open_subject(&s, f, ignores_a_failure);
+    SUBJECT(s, ignores_a_failure);
+    OWNED_GRAPH(graph);
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
     failing = true;
     EXPECT_STATUS(bg_forward_run(forward, &s, f->stream, NULL), BG_ERROR_OP);
@@ -596,6 +533,4 @@ FIXTURE_TEST(test_a_failure_beside_a_capture)
     EXPECT_OK(bg_replay(graph, f->other));
     EXPECT_CUDA(cudaDeviceSynchronize());
     expect_all(&ways[3], "y", &s.y, 4);
-    bg_graph_destroy(graph);
-    close_subject(&s);
 }

@@ -3,7 +3,6 @@
 #include "tests/support/runner/pool_support.h"
 #include "tests/support/ops.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* Only the host device has it. */
@@ -11,13 +10,6 @@ void hostcuda_seed(unsigned long long seed);
 #pragma weak hostcuda_seed
 
 enum { SEEDS = 12, SLOW = 24 };
-
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 typedef struct subject {
     fixture *f;
@@ -29,11 +21,20 @@ typedef struct subject {
 } subject;
 
 static subject *current;
+static const bg_batch one_token = {.tokens = 1, .requests = 1, .max_query_len = 1};
+
+static void close_subject(subject *s)
+{
+    bg_graph_destroy(s->graph);
+    bg_runner_destroy(s->runner);
+    destroy_owned_event(&s->in);
+    destroy_owned_event(&s->out);
+}
+#define SUBJECT(name) __attribute__((cleanup(close_subject))) subject name = {.f = f}
 
 /* z = 5 x, after `in`; `out` tells of it. */
-static bg_status inner(void *user, cudaStream_t stream)
+PASS(inner, subject *s)
 {
-    subject *s = user;
     if (s->in != NULL)
         NEXT(bg_stream_wait_event(stream, s->in));
     for (int i = 0; i < SLOW; i++)
@@ -50,17 +51,14 @@ static bg_status inner_of_runner(void *user, const bg_forward_context *context, 
 
 BG_EAGER_OP(runs_a_pass, BG_INOUT(z))
 {
-    bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     (void)args;
-    if (current->runner != NULL)
-        return bg_runner_run(current->runner, &batch, NULL, NULL, NULL);
-    return bg_forward_run(inner, current, stream, NULL);
+    return current->runner != NULL ? bg_runner_run(current->runner, &one_token, NULL, NULL, NULL)
+                                   : bg_forward_run(inner, current, stream, NULL);
 }
 
 /* y = 15 x: 3 z, z by the pass in the body. */
-static bg_status around(void *user, cudaStream_t stream)
+PASS(around, subject *s)
 {
-    subject *s = user;
     NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->y, .factor = 2));
     if (s->in != NULL)
         NEXT(bg_event_record(s->in, stream));
@@ -83,21 +81,17 @@ static void expect_replays(subject *s, const char *shadow)
     put(&s->f->y, 0);
     if (shadow != NULL)
         assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
-    EXPECT_OK(bg_capture_forward(&s->graph, around, s, s->f->stream, NULL));
+    s->graph = CAPTURED_BY(around, s, s->f->stream, NULL);
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
-    for (int i = 0; i < 3; i++) {
-        put(&s->f->y, 0);
-        EXPECT_OK(bg_replay(s->graph, s->f->stream));
-        assert_true(get(&s->f->y) == 15);
-    }
-    bg_graph_destroy(s->graph);
+    for (int i = 0; i < 3; i++)
+        EXPECT_REPLAY(s->graph, s->f->stream, &s->f->y, 0, &s->f->y, 15);
 }
 
 /* An event of a segment is waited for in the pass of a body, one of that pass in the next segment. */
 FIXTURE_TEST(test_events_of_a_pass_in_a_body)
 {
     for (int how = 0; how < 8; how++) {
-        subject s = {.f = f};
+        SUBJECT(s);
         current = &s;
         if (how & 1)
             EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming));
@@ -106,11 +100,6 @@ FIXTURE_TEST(test_events_of_a_pass_in_a_body)
         if (how & 4)
             make_runner(&s);
         expect_replays(&s, NULL);
-        bg_runner_destroy(s.runner);
-        if (s.in != NULL)
-            EXPECT_CUDA(cudaEventDestroy(s.in));
-        if (s.out != NULL)
-            EXPECT_CUDA(cudaEventDestroy(s.out));
     }
 }
 
@@ -118,24 +107,21 @@ FIXTURE_TEST(test_events_of_a_pass_in_a_body)
 FIXTURE_TEST(test_passes_in_a_shadowed_pass)
 {
     for (int how = 0; how < 4; how++) {
-        subject s = {.f = f};
-        bg_report *report = NULL;
+        SUBJECT(s);
+        OWNED_REPORT(report);
         current = &s;
         if (how & 1)
             make_runner(&s);
         expect_replays(&s, how & 2 ? "calls" : "1");
-        EXPECT_OK(bg_shadow(around, &s, s.f->stream, NULL, &report));
+        EXPECT_OK(bg_shadow(around, &s, f->stream, NULL, &report));
         assert_int_equal(bg_report_count(report), 0);
-        bg_report_destroy(report);
-        bg_runner_destroy(s.runner);
     }
 }
 
 /* ---- captures in a pass ---- */
 
-static bg_status captures(void *user, cudaStream_t stream)
+PASS(captures, subject *s)
 {
-    subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
     bg_capture *capture;
     NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 7));
@@ -149,49 +135,40 @@ static bg_status captures(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_a_capture_in_a_pass)
 {
-    subject s = {.f = f};
-    put(&s.f->x, 1);
-    EXPECT_OK(bg_forward_run(captures, &s, s.f->stream, NULL));
+    SUBJECT(s);
+    put(&f->x, 1);
+    EXPECT_OK(bg_forward_run(captures, &s, f->stream, NULL));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
-    assert_true(get(&s.f->z) == 14);
+    EXPECT_VALUE(&f->z, 14);
     assert_int_equal(info_of(s.graph).calls, 2);
     assert_int_equal(info_of(s.graph).bridge_bytes, N * sizeof(float));
-    put(&s.f->y, 0);
-    EXPECT_OK(bg_replay(s.graph, s.f->other));
-    assert_true(get(&s.f->y) == 6);
-    bg_graph_destroy(s.graph);
+    EXPECT_REPLAY(s.graph, f->other, &f->y, 0, &f->y, 6);
 }
 
 /* A lazy runner that captures its bucket in the pass. */
-static bg_status runs_a_lazy_runner(void *user, cudaStream_t stream)
+PASS(runs_a_lazy_runner, subject *s)
 {
-    subject *s = user;
-    bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     (void)stream;
-    return bg_runner_run(s->runner, &batch, NULL, NULL, NULL);
+    return bg_runner_run(s->runner, &one_token, NULL, NULL, NULL);
 }
 
 FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
 {
-    subject s = {.f = f};
+    SUBJECT(s);
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-
     config.lazy = true;
     config.schedule = "1";
-    put(&s.f->x, 1);
-    EXPECT_OK(bg_runner_create(&s.runner, &config, inner_of_runner, &s, s.f->other));
+    put(&f->x, 1);
+    EXPECT_OK(bg_runner_create(&s.runner, &config, inner_of_runner, &s, f->other));
     for (int i = 0; i < 3; i++) {
-        put(&s.f->z, 0);
-        EXPECT_OK(i == 0 ? bg_forward_run(runs_a_lazy_runner, &s, s.f->stream, NULL)
-                         : runs_a_lazy_runner(&s, s.f->stream));
-        assert_true(get(&s.f->z) == 5);
+        put(&f->z, 0);
+        EXPECT_OK(i == 0 ? bg_forward_run(runs_a_lazy_runner, &s, f->stream, NULL) : runs_a_lazy_runner(&s, f->stream));
+        EXPECT_VALUE(&f->z, 5);
     }
-    bg_runner_destroy(s.runner);
 }
 
-static bg_status leaves_a_capture(void *user, cudaStream_t stream)
+PASS(leaves_a_capture, subject *s)
 {
-    subject *s = user;
     NEXT(bg_stream_wait_stream(s->f->other, stream));
     NEXT(from_cuda(cudaStreamBeginCapture(s->f->other, cudaStreamCaptureModeRelaxed)));
     return s->nested == BG_OK ? BG_OK : bg_break(stream);
@@ -203,30 +180,27 @@ FIXTURE_TEST(test_a_capture_left_on_a_fork)
     subject s = {.f = f};
     for (int breaks = 0; breaks < 2; breaks++) {
         enum cudaStreamCaptureStatus capturing;
-        cudaGraph_t left = NULL;
+        OWNED_CUDA_GRAPH(left);
         s.nested = breaks ? BG_ERROR_BUSY : BG_OK;
-        EXPECT_STATUS(bg_forward_run(leaves_a_capture, &s, s.f->stream, NULL),
+        EXPECT_STATUS(bg_forward_run(leaves_a_capture, &s, f->stream, NULL),
                       breaks ? BG_ERROR_FOREIGN_CAPTURE : BG_ERROR_BUSY);
-        EXPECT_CUDA(cudaStreamIsCapturing(s.f->stream, &capturing));
+        EXPECT_CUDA(cudaStreamIsCapturing(f->stream, &capturing));
         assert_int_equal(capturing, cudaStreamCaptureStatusNone);
-        EXPECT_CUDA(cudaStreamEndCapture(s.f->other, &left));
-        EXPECT_CUDA(cudaGraphDestroy(left));
-        expect_usable(s.f, s.f->stream);
+        EXPECT_CUDA(cudaStreamEndCapture(f->other, &left));
+        expect_usable(s.f, f->stream);
     }
 }
 
 /* ---- beside a capture ---- */
 
-static bg_status destroys_an_event(void *user, cudaStream_t stream)
+PASS(destroys_an_event, subject *s)
 {
-    subject *s = user;
     (void)stream;
     return bg_event_destroy(s->in);
 }
 
-static bg_status waits_for_the_capture(void *user, cudaStream_t stream)
+PASS(waits_for_the_capture, const subject *s)
 {
-    const subject *s = user;
     return bg_stream_wait_event(stream, s->in);
 }
 
@@ -238,26 +212,21 @@ BG_EAGER_OP(waits, BG_INOUT(z))
 
 FIXTURE_TEST(test_events_beside_a_capture)
 {
-    subject s = {.f = f};
-
+    SUBJECT(s);
     current = &s;
-    put(&s.f->x, 1);
+    put(&f->x, 1);
     EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming));
-    EXPECT_OK(bg_capture_begin(&s.capture, s.f->other, NULL));
-    EXPECT_OK(BG_CALL(scale, s.f->other, .x = s.f->x, .y = s.f->y, .factor = 4));
-    EXPECT_OK(bg_event_record(s.in, s.f->other));
-    EXPECT_STATUS(bg_forward_run(waits_for_the_capture, &s, s.f->stream, NULL), BG_ERROR_ISOLATION);
+    EXPECT_OK(bg_capture_begin(&s.capture, f->other, NULL));
+    EXPECT_OK(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 4));
+    EXPECT_OK(bg_event_record(s.in, f->other));
+    EXPECT_STATUS(bg_forward_run(waits_for_the_capture, &s, f->stream, NULL), BG_ERROR_ISOLATION);
     EXPECT_ERROR("another capture of this thread");
-    EXPECT_OK(BG_CALL(waits, s.f->other, .z = s.f->z));
-    EXPECT_OK(bg_forward_run(destroys_an_event, &s, s.f->stream, NULL));
+    EXPECT_OK(BG_CALL(waits, f->other, .z = f->z));
+    EXPECT_OK(bg_forward_run(destroys_an_event, &s, f->stream, NULL));
     EXPECT_OK(bg_capture_end(s.capture, &s.graph));
-    put(&s.f->y, 0);
     s.in = NULL;
     EXPECT_CUDA(cudaEventCreateWithFlags(&s.in, cudaEventDisableTiming)); /* of which the body now hears */
-    EXPECT_OK(bg_replay(s.graph, s.f->other));
-    assert_true(get(&s.f->y) == 4);
-    bg_graph_destroy(s.graph);
-    EXPECT_CUDA(cudaEventDestroy(s.in));
+    EXPECT_REPLAY(s.graph, f->other, &f->y, 0, &f->y, 4);
 }
 
 /* ---- threads ---- */
@@ -273,9 +242,8 @@ static bg_status reads_a_bridge(void *user, const bg_forward_context *context, c
     return BG_CALL(scale, stream, .x = bridged.y, .y = s->f->y, .factor = 3);
 }
 
-static bg_status writes_a_bridge(void *user, cudaStream_t stream)
+PASS(writes_a_bridge, const subject *s)
 {
-    const subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 99};
     return BG_CALL_ARGS(scale, stream, &bridged);
 }
@@ -283,9 +251,7 @@ static bg_status writes_a_bridge(void *user, cudaStream_t stream)
 static void *run_in_thread(void *user)
 {
     subject *s = user;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.pool = bg_runner_pool(s->runner);
-    s->nested = bg_forward_run(writes_a_bridge, s, cudaStreamPerThread, &options);
+    s->nested = bg_forward_run(writes_a_bridge, s, cudaStreamPerThread, OPTIONS(.pool = bg_runner_pool(s->runner)));
     if (s->nested == BG_OK)
         s->nested = from_cuda(cudaStreamSynchronize(cudaStreamPerThread));
     return NULL;
@@ -294,23 +260,19 @@ static void *run_in_thread(void *user)
 /* cudaStreamPerThread is another stream there, under the same name. */
 FIXTURE_TEST(test_a_pool_goes_to_another_thread)
 {
-    subject s = {.f = f};
-    put(&s.f->x, 1);
+    put(&f->x, 1);
     for (int seed = 1; seed <= (hostcuda_seed != NULL ? SEEDS : 1); seed++) {
+        SUBJECT(s);
         bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-        bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
-        pthread_t thread;
         if (hostcuda_seed != NULL)
             hostcuda_seed((unsigned)seed);
         config.mode = BG_MODE_NONE;
-        put(&s.f->y, 0);
+        put(&f->y, 0);
         EXPECT_OK(bg_runner_create(&s.runner, &config, reads_a_bridge, &s, cudaStreamPerThread));
-        EXPECT_OK(bg_runner_run(s.runner, &batch, NULL, NULL, NULL));
-        assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &s), 0);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        EXPECT_OK(bg_runner_run(s.runner, &one_token, NULL, NULL, NULL));
+        in_new_thread(run_in_thread, &s);
         assert_int_equal(s.nested, BG_OK);
-        assert_true(get(&s.f->y) == 6);
-        bg_runner_destroy(s.runner);
+        EXPECT_VALUE(&f->y, 6);
     }
     if (hostcuda_seed != NULL)
         hostcuda_seed(0);

@@ -2,27 +2,17 @@
 #include "tests/support/test.h"
 #include "tests/support/fragile_pass.h"
 
-#include <hostcuda/hostcuda.h>
-
-/* There on the host device only. */
-#pragma weak hostcuda_fail
-#pragma weak hostcuda_faults
-
-#define PENDING_ERRORS_TEST(name) TEST_F(name, fragile_setup, fixture_teardown, fixture *f)
-
 /* A CUDA error that was pending before a call is the caller's, and stays. */
-PENDING_ERRORS_TEST(test_pending_error_stays)
+FRAGILE_TEST(test_pending_error_stays)
 {
-    bg_graph *graph;
     (void)cudaSetDevice(-1);
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
+    bg_graph *graph = CAPTURED_BY(fragile_pass, f, f->stream, NULL);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     bg_graph_destroy(graph);
     fragile_fails = true;
-    EXPECT_STATUS(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL), BG_ERROR_TIMEOUT);
+    EXPECT_NO_CAPTURE(fragile_pass, f, f->stream, NULL, BG_ERROR_TIMEOUT);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
@@ -41,11 +31,11 @@ BG_EAGER_OP(greedy_later)
 
 /* Memory that a body asks for fails, where nothing has looked at the caller's error before: at capture and in a replay
  * beside a graph's last stream. It stays where there is one; where there is none, no other takes its place. */
-PENDING_ERRORS_TEST(test_pending_error_beside_scratch)
+FRAGILE_TEST(test_pending_error_beside_scratch)
 {
     for (int pending = 0; pending < 2; pending++) {
         bg_capture *capture;
-        bg_graph *graph;
+        OWNED_GRAPH(graph);
         if (!pending)
             (void)cudaSetDevice(-1);
         EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -69,7 +59,6 @@ PENDING_ERRORS_TEST(test_pending_error_beside_scratch)
             (void)cudaSetDevice(-1);
         EXPECT_STATUS(bg_replay(graph, f->other), BG_ERROR_OUT_OF_MEMORY);
         assert_int_equal(cudaGetLastError() != cudaSuccess, pending);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -89,40 +78,37 @@ static bg_status leave_an_error(void *user)
     return BG_OK;
 }
 
-static bg_status untidy_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(untidy_pass)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return BG_CALL(untidy, stream);
 }
 
-static bg_status bare_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_pass)
 {
-    const fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
     return bg_break(stream);
 }
 
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+
 /* What the program leaves in its own functions stays, too, where a call of the library fails next. */
-PENDING_ERRORS_TEST(test_errors_left_in_bodies_stay)
+FRAGILE_TEST(test_errors_left_in_bodies_stay)
 {
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
+    const struct {
+        bg_forward pass;
+        const char *fault;
+        const bg_capture_options *options;
+    } rows[] = {
+        {untidy_pass, "cudaStreamBeginCapture@2=cudaErrorNotPermitted", OPTIONS(.debug = BG_DEBUG_OFF)},
+        {bare_pass, "cudaStreamBeginCapture@2=cudaErrorNotPermitted",
+         OPTIONS(.debug = BG_DEBUG_OFF, .barrier = leave_an_error)},
+        {untidy_pass, "cudaEventRecord@1=cudaErrorNotPermitted", OPTIONS(.debug = BG_DEBUG_FORWARD)},
+    };
     for (int i = 0; i < 3; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        bg_graph *graph;
-        options.barrier = i == 1 ? leave_an_error : NULL;
-        options.debug = i == 2 ? BG_DEBUG_FORWARD : BG_DEBUG_OFF;
-        assert_int_equal(hostcuda_fail(i < 2 ? "cudaStreamBeginCapture@2=cudaErrorNotPermitted"
-                                             : "cudaEventRecord@1=cudaErrorNotPermitted"),
-                         0);
-        EXPECT_STATUS(bg_capture_forward(&graph, i == 1 ? bare_pass : untidy_pass, f, f->stream, &options),
-                      BG_ERROR_CUDA);
-        assert_int_equal(hostcuda_faults(), 1);
-        assert_int_equal(hostcuda_fail(NULL), 0);
-        EXPECT_ERROR("cudaErrorNotPermitted");
+        begin_fault(rows[i].fault);
+        EXPECT_NO_CAPTURE(rows[i].pass, f, f->stream, rows[i].options, BG_ERROR_CUDA, "cudaErrorNotPermitted");
+        end_fault();
         assert_int_not_equal(cudaGetLastError(), cudaSuccess);
         expect_works(f);
     }

@@ -67,29 +67,24 @@ static bg_status call_all(bg_tensor x, cudaStream_t stream)
 {
     rm_open_args open = {.x = x};
     rm_bulky_args large = {.x = x};
-    bg_status status = BG_CALL_ARGS(rm_open, stream, &open);
-    if (status == BG_OK)
-        status = BG_CALL_ARGS(rm_bulky, stream, &large);
-    if (status == BG_OK && (open.y.data == NULL || large.y.data == NULL))
-        status = BG_ERROR_MISMATCH;
-    return status;
+    NEXT(BG_CALL_ARGS(rm_open, stream, &open));
+    NEXT(BG_CALL_ARGS(rm_bulky, stream, &large));
+    return open.y.data != NULL && large.y.data != NULL ? BG_OK : BG_ERROR_MISMATCH;
 }
 
 BG_EAGER_OP(rm_outer, BG_IN(x), BG_OUT(y))
 {
     void *scratch;
-    bg_status status = bg_scratch(args, 1000, &scratch);
-    return status != BG_OK ? status : call_all(args->x, stream);
+    NEXT(bg_scratch(args, 1000, &scratch));
+    return call_all(args->x, stream);
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    const fixture *f = user;
     rm_outer_args bridged = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N)};
-    bg_status status = BG_CALL_ARGS(rm_outer, stream, &bridged);
-    if (status == BG_OK)
-        status = BG_CALL(rm_outer, stream, .x = bridged.y, .y = f->y);
-    return status == BG_OK ? call_all(f->x, stream) : status;
+    NEXT(BG_CALL_ARGS(rm_outer, stream, &bridged));
+    NEXT(BG_CALL(rm_outer, stream, .x = bridged.y, .y = f->y));
+    return call_all(f->x, stream);
 }
 
 FIXTURE_TEST(test_replays_allocate_nothing)
@@ -102,18 +97,13 @@ FIXTURE_TEST(test_replays_allocate_nothing)
     EXPECT_OK(bg_op_set_attributes("rm_open", ATTRIBUTES(.shape = shape_of_open)));
     EXPECT_OK(bg_op_set_attributes("rm_bulky", ATTRIBUTES(.shape = shape_of_bulky)));
     for (int i = 0; i < 2; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        unsigned long before;
-        bg_graph *graph;
-        options.debug = modes[i];
-        before = counted;
-        EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+        unsigned long before = counted;
+        CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.debug = modes[i]));
         assert_true(counted > before); /* it does count */
         EXPECT_OK(bg_replay(graph, f->stream));
         before = counted;
         for (int k = 0; k < 10; k++)
             EXPECT_OK(bg_replay(graph, f->stream));
         assert_int_equal(counted - before, 0);
-        bg_graph_destroy(graph);
     }
 }

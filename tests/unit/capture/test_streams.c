@@ -13,21 +13,25 @@ BG_EAGER_OP(recorded_scale, BG_INOUT(x), BG_VALUE(float, factor))
 
 static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result, float factor, int segments)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
-    assert_true(get(result) == factor);
-    for (int i = 2; i < 5; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : cudaStreamPerThread));
-        assert_true(get(result) == factor * (float)i);
-    }
+    CAPTURED_GRAPH(graph, forward, f, f->stream, NULL);
+    EXPECT_VALUE(result, factor);
+    for (int i = 2; i < 5; i++)
+        EXPECT_REPLAY(graph, i % 2 ? f->stream : cudaStreamPerThread, &f->x, (float)i, result, factor * (float)i);
     assert_int_equal(info_of(graph).segments, segments);
 }
 
-static bg_status fork_and_join(void *user, cudaStream_t stream)
+/* A test that is a pass, which makes z. */
+#define PASS_TEST(name, factor, segments)                                                                              \
+    static bg_status pass_of_##name(void *user, cudaStream_t stream);                                                  \
+    FIXTURE_TEST(name)                                                                                                 \
+    {                                                                                                                  \
+        expect_pass(f, pass_of_##name, &f->z, factor, segments);                                                       \
+    }                                                                                                                  \
+    FIXTURE_PASS(pass_of_##name)
+
+FIXTURE_PASS(fork_and_join)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
@@ -40,13 +44,12 @@ FIXTURE_TEST(test_fork_and_join)
     expect_pass(f, fork_and_join, &f->z, 5, 1);
     put(&f->x, 1);
     EXPECT_OK(fork_and_join(f, f->stream)); /* and outside a capture */
-    assert_true(get(&f->z) == 5);
+    EXPECT_VALUE(&f->z, 5);
 }
 
 /* A stream that is used again after a break, without a new fork: the break forked it. */
-static bg_status used_after_a_break(void *user, cudaStream_t stream)
+PASS_TEST(test_used_after_a_break, 210, 3)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
     BG_CALL(recorded_scale, stream, .x = f->y, .factor = 5); /* the break joins it */
@@ -57,15 +60,9 @@ static bg_status used_after_a_break(void *user, cudaStream_t stream)
     return bg_stream_wait_stream(stream, f->other);
 }
 
-FIXTURE_TEST(test_used_after_a_break)
-{
-    expect_pass(f, used_after_a_break, &f->z, 210, 3);
-}
-
 /* A fork of a fork, joined through the first. */
-static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
+FIXTURE_PASS(fork_of_a_fork)
 {
-    fixture *f = user;
     cudaStream_t third = cudaStreamPerThread;
     bg_stream_wait_stream(f->other, stream);
     bg_stream_wait_stream(third, f->other);
@@ -77,19 +74,15 @@ static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_fork_of_a_fork)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 3);
-    EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
-    assert_true(get(&f->z) == 24);
-    put(&f->x, 5);
-    EXPECT_OK(bg_replay(graph, f->other));
-    assert_true(get(&f->z) == 40);
+    CAPTURED_GRAPH(graph, fork_of_a_fork, f, f->stream, NULL);
+    EXPECT_VALUE(&f->z, 24);
+    EXPECT_REPLAY(graph, f->other, &f->x, 5, &f->z, 40);
 }
 
 /* An eager op called on a forked stream: its body gets the capture's stream, since a break joins all. */
-static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
+FIXTURE_PASS(eager_on_a_fork)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
     BG_CALL(recorded_scale, f->other, .x = f->z, .factor = 3);
@@ -98,35 +91,29 @@ static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_eager_on_a_fork)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, eager_on_a_fork, f, f->stream, NULL);
     assert_ptr_equal(body_stream, f->stream);
-    assert_true(get(&f->z) == 24);
+    EXPECT_VALUE(&f->z, 24);
     EXPECT_OK(bg_replay(graph, f->other));
     assert_ptr_equal(body_stream, f->other);
-    assert_true(get(&f->z) == 24);
+    EXPECT_VALUE(&f->z, 24);
 }
 
-static bg_status unjoined(void *user, cudaStream_t stream)
+FIXTURE_PASS(unjoined)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     return BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
 }
 
 FIXTURE_TEST(test_unjoined_at_the_end)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    OWNED_GRAPH(graph);
-    EXPECT_STATUS(bg_capture_forward(&graph, unjoined, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
-    EXPECT_ERROR("bg_stream_wait_stream");
+    EXPECT_NO_CAPTURE(unjoined, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM, "bg_stream_wait_stream");
     expect_usable(f, f->stream);
     expect_usable(f, f->other);
-    options.join_at_end = true;
     put(&f->x, 4);
-    EXPECT_OK(bg_capture_forward(&graph, unjoined, f, f->stream, &options));
-    assert_true(get(&f->z) == 8);
+    CAPTURED_GRAPH(graph, unjoined, f, f->stream, OPTIONS(.join_at_end = true));
+    EXPECT_VALUE(&f->z, 8);
 }
 
 /* The edges of so many nodes are listed otherwise (src/capture/edges.c). */
@@ -136,15 +123,12 @@ static enum { UNJOINED, JOINED, RACING } ending;
 static int count_findings(bg_graph *graph)
 {
     OWNED_REPORT(report);
-    int count;
     EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    count = bg_report_count(report);
-    return count;
+    return bg_report_count(report);
 }
 
-static bg_status long_segment(void *user, cudaStream_t stream)
+FIXTURE_PASS(long_segment)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     for (int i = 0; i < LONG; i += 2) {
         BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
@@ -158,118 +142,89 @@ static bg_status long_segment(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_a_long_segment)
 {
-    bg_graph *graph;
-
     ending = UNJOINED;
-    EXPECT_STATUS(bg_capture_forward(&graph, long_segment, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
-    EXPECT_ERROR("scale#5999"); /* the last on the other stream */
+    EXPECT_NO_CAPTURE(long_segment, f, f->stream, NULL, BG_ERROR_UNJOINED_STREAM,
+                      "scale#5999"); /* the last on the other stream */
     for (ending = JOINED; ending <= RACING; ending++) {
         put(&f->x, 1);
-        EXPECT_OK(bg_capture_forward(&graph, long_segment, f, f->stream, NULL));
+        CAPTURED_GRAPH(graph, long_segment, f, f->stream, NULL);
         assert_int_equal(count_findings(graph) > 0, ending == RACING);
         if (ending == JOINED)
-            assert_true(get(&f->z) == 15);
-        bg_graph_destroy(graph);
+            EXPECT_VALUE(&f->z, 15);
     }
 }
 
-static bg_status idle_fork(void *user, cudaStream_t stream)
+PASS_TEST(test_an_idle_fork_need_not_be_joined, 2, 1)
 {
-    fixture *f = user;
     bg_stream_wait_stream(f->other, stream);
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
 }
 
-FIXTURE_TEST(test_an_idle_fork_need_not_be_joined)
+FIXTURE_PASS(wait_for_outside)
 {
-    expect_pass(f, idle_fork, &f->z, 2, 1);
-}
-
-static bg_status wait_for_outside(void *user, cudaStream_t stream)
-{
-    fixture *f = user;
     BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
     return bg_stream_wait_stream(stream, f->other);
 }
 
 FIXTURE_TEST(test_wait_for_work_outside)
 {
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, wait_for_outside, f, f->stream, NULL), BG_ERROR_ISOLATION);
-    EXPECT_ERROR("test_streams.c");
-    EXPECT_ERROR("outside it");
+    EXPECT_NO_CAPTURE(wait_for_outside, f, f->stream, NULL, BG_ERROR_ISOLATION, "test_streams.c", "outside it");
     expect_usable(f, f->stream);
 }
 
 /* Forked by bare CUDA calls: an op on it makes it known; without one, the break finds it. */
-static bg_status bare_fork(void *user, cudaStream_t stream, bool with_op)
+static bg_status bare_fork(fixture *f, cudaStream_t stream, bool with_op)
 {
-    fixture *f = user;
-    cudaEvent_t event;
-    bg_status status = from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    if (status == BG_OK)
-        status = from_cuda(cudaEventRecord(event, stream));
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamWaitEvent(f->other, event, 0));
-    if (status == BG_OK)
-        status = with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
-                         : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other));
-    if (status == BG_OK)
-        status = bg_break(stream);
-    (void)cudaEventDestroy(event);
-    return status;
+    OWNED_EVENT(event);
+    NEXT(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    NEXT(from_cuda(cudaEventRecord(event, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(f->other, event, 0)));
+    NEXT(with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
+                 : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other)));
+    return bg_break(stream);
 }
 
-static bg_status bare_fork_with_op(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_fork_with_op)
 {
-    return bare_fork(user, stream, true);
+    return bare_fork(f, stream, true);
 }
 
-static bg_status bare_fork_without_op(void *user, cudaStream_t stream)
+FIXTURE_PASS(bare_fork_without_op)
 {
-    return bare_fork(user, stream, false);
+    return bare_fork(f, stream, false);
 }
 
 FIXTURE_TEST(test_bare_forks)
 {
-    bg_graph *graph;
     expect_pass(f, bare_fork_with_op, &f->z, 2, 1);
-    EXPECT_STATUS(bg_capture_forward(&graph, bare_fork_without_op, f, f->stream, NULL), BG_ERROR_UNTRACKED_STREAM);
-    EXPECT_ERROR("test_streams.c");
+    EXPECT_NO_CAPTURE(bare_fork_without_op, f, f->stream, NULL, BG_ERROR_UNTRACKED_STREAM, "test_streams.c");
     expect_usable(f, f->stream);
     expect_usable(f, f->other);
 }
 
-static bg_status op_outside(void *user, cudaStream_t stream)
+FIXTURE_PASS(op_outside)
 {
-    fixture *f = user;
     BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2); /* not captured: a plain call */
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
 }
 
 FIXTURE_TEST(test_an_op_on_a_stream_outside)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, op_outside, f, f->stream, NULL);
     assert_int_equal(info_of(graph).calls, 1);
-    assert_true(get(&f->y) == 2);
+    EXPECT_VALUE(&f->y, 2);
 }
 
 /* What a library does that cannot be seen: it forks a stream of its own and joins it before it returns. Doubles x. */
 static cudaEvent_t library_event;
 static bg_status library(cudaStream_t own, const bg_tensor *x, cudaStream_t stream)
 {
-    cudaError_t error = cudaEventRecord(library_event, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(own, library_event, 0);
-    if (error == cudaSuccess)
-        error = bgk_scale(x->data, x->data, 2, N, own);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(library_event, own);
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(stream, library_event, 0);
-    return from_cuda(error);
+    NEXT(from_cuda(cudaEventRecord(library_event, stream)));
+    NEXT(from_cuda(cudaStreamWaitEvent(own, library_event, 0)));
+    NEXT(from_cuda(bgk_scale(x->data, x->data, 2, N, own)));
+    NEXT(from_cuda(cudaEventRecord(library_event, own)));
+    return from_cuda(cudaStreamWaitEvent(stream, library_event, 0));
 }
 
 static cudaStream_t library_stream;
@@ -283,20 +238,16 @@ BG_EAGER_OP(library_eager, BG_INOUT(x))
     return library(library_stream, &args->x, stream);
 }
 
-static bg_status libraries(void *user, cudaStream_t stream)
+FIXTURE_PASS(libraries)
 {
-    fixture *f = user;
-    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
-    for (int i = 0; i < 3 && status == BG_OK; i++) {
-        status = BG_CALL(library_op, stream, .x = f->y);
-        if (status == BG_OK)
-            status = BG_CALL(library_eager, stream, .x = f->y);
-        if (status == BG_OK)
-            status = library(library_stream, &f->y, stream);
-        if (status == BG_OK)
-            status = bg_break(stream);
+    NEXT(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1));
+    for (int i = 0; i < 3; i++) {
+        NEXT(BG_CALL(library_op, stream, .x = f->y));
+        NEXT(BG_CALL(library_eager, stream, .x = f->y));
+        NEXT(library(library_stream, &f->y, stream));
+        NEXT(bg_break(stream));
     }
-    return status;
+    return BG_OK;
 }
 
 FIXTURE_TEST(test_libraries_that_fork)
@@ -318,9 +269,8 @@ typedef struct crowd {
 } crowd;
 
 /* Forks and joins that many streams, across a break. */
-static bg_status fork_many(void *user, cudaStream_t stream)
+PASS(fork_many, const crowd *c)
 {
-    const crowd *c = user;
     for (int i = 0; i < c->forks; i++) {
         bg_stream_wait_stream(c->streams[i], stream);
         BG_CALL(scale, c->streams[i], .x = c->f->x, .y = c->f->y, .factor = 2);
@@ -333,24 +283,18 @@ static bg_status fork_many(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_too_many_streams)
 {
     crowd c = {.f = f};
-    bg_graph *graph = NULL;
 
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamCreateWithFlags(&c.streams[i], cudaStreamNonBlocking));
     c.forks = MOST_STREAMS;
-    EXPECT_STATUS(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL), BG_ERROR_UNSUPPORTED);
-    EXPECT_ERROR("the captures of this process already have 256 streams");
-    EXPECT_ERROR("fork fewer streams");
-    EXPECT_ERROR("test_streams.c");
-    assert_null(graph);
-    expect_usable(c.f, c.f->stream);
+    EXPECT_NO_CAPTURE(fork_many, &c, f->stream, NULL, BG_ERROR_UNSUPPORTED,
+                      "the captures of this process already have 256 streams", "fork fewer streams", "test_streams.c");
+    expect_usable(f, f->stream);
     for (int i = 0; i < MOST_STREAMS; i++)
-        expect_usable(c.f, c.streams[i]);
+        expect_usable(f, c.streams[i]);
     c.forks = MOST_STREAMS - 1;
-    put(&c.f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL));
-    EXPECT_OK(bg_replay(graph, c.f->other));
-    assert_true(get(&c.f->z) == 6);
+    bg_graph *graph = CAPTURED_BY(fork_many, &c, f->stream, NULL);
+    EXPECT_REPLAY(graph, f->other, &f->x, 1, &f->z, 6);
     bg_graph_destroy(graph);
     for (int i = 0; i < MOST_STREAMS; i++)
         EXPECT_CUDA(cudaStreamDestroy(c.streams[i]));

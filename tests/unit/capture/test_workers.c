@@ -4,7 +4,6 @@
 #include <hostcuda/hostcuda.h>
 
 /* There on the host device only. */
-#pragma weak hostcuda_fail
 #pragma weak hostcuda_count_live
 
 enum { SEGMENTS = 12 };
@@ -18,9 +17,8 @@ BG_EAGER_OP(unknown, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(elsewhere, args->x.data, 5, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     for (int i = 0; i < SEGMENTS; i++) {
         if (i > 0)
             BG_CALL(twice, stream, .x = f->y);
@@ -29,22 +27,12 @@ static bg_status pass(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-static bg_capture_options options_for(int threads)
-{
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.launch_segments = false;
-    options.worker_threads = threads;
-    return options;
-}
-
 static void expect_result(fixture *f, bg_graph *graph)
 {
     float expected = 3;
     for (int i = 0; i < SEGMENTS; i++)
         expected *= (i ? 2.0f : 1.0f) * (i % 2 ? 2 : 0.25f);
-    put(&f->x, 3);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == expected);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 3, &f->y, expected);
 }
 
 FIXTURE_TEST(test_threads)
@@ -52,15 +40,12 @@ FIXTURE_TEST(test_threads)
     static const int counts[] = {0, 1, 2, 5, 64};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int upload = 0; upload < 2; upload++) {
-            bg_capture_options options = options_for(counts[i]);
-            bg_graph *graph;
-            options.upload = upload;
-            EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-            assert_true(get(&f->y) == 0); /* nothing ran */
+            CAPTURED_GRAPH(graph, pass, f, f->stream,
+                           UNLAUNCHED_OPTIONS(.worker_threads = counts[i], .upload = upload));
+            EXPECT_VALUE(&f->y, 0); /* nothing ran */
             assert_int_equal(info_of(graph).segments, SEGMENTS);
             assert_true(info_of(graph).instantiate_ms > 0);
             expect_result(f, graph);
-            bg_graph_destroy(graph);
             put(&f->y, 0);
         }
     }
@@ -71,57 +56,44 @@ FIXTURE_TEST(test_modes_of_capture)
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                                        cudaStreamCaptureModeRelaxed};
     for (int i = 0; i < 3; i++) {
-        bg_capture_options options = options_for(3);
-        bg_graph *graph;
+        bg_capture_options options = *UNLAUNCHED_OPTIONS(.worker_threads = 3);
         options.mode = modes[i];
-        EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+        CAPTURED_GRAPH(graph, pass, f, f->stream, &options);
         expect_result(f, graph);
-        bg_graph_destroy(graph);
     }
 }
 
 /* Each segment is launched at once, so that the threads are not wanted. */
 FIXTURE_TEST(test_launching)
 {
-    bg_capture_options options = options_for(3);
-    OWNED_GRAPH(graph);
-    options.launch_segments = true;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    CAPTURED_GRAPH(graph, pass, f, f->stream, OPTIONS(.worker_threads = 3));
     assert_true(get(&f->y) != 0);
     expect_result(f, graph);
 }
 
-static bg_status with_unknown(void *user, cudaStream_t stream)
+FIXTURE_PASS(with_unknown)
 {
-    fixture *f = user;
     unknown_args args = {.x = f->x};
-    bg_status status = BG_CALL_ARGS(unknown, stream, &args);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = args.y, .y = f->z, .factor = 2);
+    NEXT(BG_CALL_ARGS(unknown, stream, &args));
+    return BG_CALL(scale, stream, .x = args.y, .y = f->z, .factor = 2);
 }
 
 FIXTURE_TEST(test_write_back)
 {
-    bg_capture_options options = options_for(2);
-    bg_graph *graph;
     EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
-    EXPECT_OK(bg_capture_forward(&graph, with_unknown, f, f->stream, &options));
+    bg_graph *graph = CAPTURED_BY(with_unknown, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = 2));
     assert_int_equal(info_of(graph).nodes, 2);
-    for (int i = 1; i < 4; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 10 * (float)i);
-    }
+    EXPECT_REPLAYS(graph, f->stream, &f->x, &f->z, 10);
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(elsewhere));
 }
 
 FIXTURE_TEST(test_abort)
 {
-    bg_capture_options options = options_for(2);
     for (int segments = 0; segments < 6; segments++) {
         bg_capture *capture;
-        EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = 2)));
         for (int i = 0; i < segments; i++) {
             EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
             EXPECT_OK(BG_CALL(twice, f->stream, .x = f->y));
@@ -134,36 +106,31 @@ FIXTURE_TEST(test_abort)
 FIXTURE_TEST(test_bad_counts)
 {
     static const int counts[] = {-1, 65};
-    for (int i = 0; i < 2; i++) {
-        bg_capture_options options = options_for(counts[i]);
-        bg_graph *graph;
-        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("options.worker_threads");
-        EXPECT_ERROR("allowed are 0 to 64");
-    }
+    for (int i = 0; i < 2; i++)
+        EXPECT_NO_CAPTURE(pass, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = counts[i]),
+                          BG_ERROR_INVALID_ARGUMENT, "options.worker_threads", "allowed are 0 to 64");
 }
+
+TESTS_ON_HOST_DEVICE("that calls fail on request");
 
 FIXTURE_TEST(test_failures)
 {
-    static const char *const faults[] = {
-        "cudaGraphInstantiate@1=cudaErrorMemoryAllocation", "cudaGraphInstantiate@7=cudaErrorMemoryAllocation",
-        "cudaGraphInstantiate@12=cudaErrorMemoryAllocation", "cudaSetDevice@1=cudaErrorMemoryAllocation",
-        "cudaGraphUpload@3=cudaErrorMemoryAllocation"};
-    if (!hostcuda_fail) {
-        print_message("skipped: calls fail on request on the host device only\n");
-        skip();
-    }
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        bg_capture_options options = options_for(i == 3 ? 1 : 3); /* of several, the others would do its work */
+    static const struct {
+        const char *fault, *told;
+        int threads;
+    } rows[] = {
+        {"cudaGraphInstantiate@1=cudaErrorMemoryAllocation", "in a worker thread", 3},
+        {"cudaGraphInstantiate@7=cudaErrorMemoryAllocation", "in a worker thread", 3},
+        {"cudaGraphInstantiate@12=cudaErrorMemoryAllocation", "in a worker thread", 3},
+        {"cudaSetDevice@1=cudaErrorMemoryAllocation", "in a worker thread", 1}, /* of 3, others would do its work */
+        {"cudaGraphUpload@3=cudaErrorMemoryAllocation", "cudaGraphUpload", 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct hostcuda_live before = hostcuda_count_live(), after;
-        bg_graph *graph = NULL;
-        options.upload = true;
-        assert_int_equal(hostcuda_fail(faults[i]), 0);
-        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_OUT_OF_MEMORY);
-        assert_int_equal(hostcuda_fail(NULL), 0);
-        assert_null(graph);
-        EXPECT_ERROR(i == 4 ? "cudaGraphUpload" : "in a worker thread");
-        EXPECT_ERROR("cudaErrorMemoryAllocation");
+        begin_fault(rows[i].fault);
+        EXPECT_NO_CAPTURE(pass, f, f->stream, UNLAUNCHED_OPTIONS(.worker_threads = rows[i].threads, .upload = true),
+                          BG_ERROR_OUT_OF_MEMORY, rows[i].told, "cudaErrorMemoryAllocation");
+        end_fault();
         EXPECT_CUDA(cudaGetLastError());
         after = hostcuda_count_live();
         assert_int_equal(after.graphs, before.graphs);

@@ -17,6 +17,8 @@ static cudaGraph_t capture(cudaStream_t stream, int *x)
     return graph;
 }
 
+#define CAPTURED_SOURCE(name, value) OWN(cudaGraph_t, name, destroy_owned_cuda_graph, value)
+
 static int value_of(const int *x)
 {
     int value = 0;
@@ -28,9 +30,9 @@ static int value_of(const int *x)
 FIXTURE_TEST(test_own_exec)
 {
     int *x = (int *)f->memory;
-    cudaGraph_t source = capture(f->stream, x);
-    cudaGraphExec_t exec;
-    bg_graph *graph = NULL;
+    CAPTURED_SOURCE(source, capture(f->stream, x));
+    OWNED_EXEC(exec);
+    bg_graph *graph;
 
     EXPECT_CUDA(cudaGraphInstantiate(&exec, source, 0));
     EXPECT_OK(bg_graph_wrap(&graph, source, exec, "theirs"));
@@ -40,15 +42,13 @@ FIXTURE_TEST(test_own_exec)
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaGraphLaunch(exec, f->stream)); /* both are the program's still */
     assert_int_equal(value_of(x), 15);
-    EXPECT_CUDA(cudaGraphExecDestroy(exec));
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 FIXTURE_TEST(test_no_exec)
 {
     int *x = (int *)f->memory;
-    cudaGraph_t source = capture(f->stream, x);
-    bg_graph *graph = NULL;
+    CAPTURED_SOURCE(source, capture(f->stream, x));
+    OWNED_GRAPH(graph);
 
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, NULL));
     assert_true(info_of(graph).instantiate_ms == 0);
@@ -57,25 +57,20 @@ FIXTURE_TEST(test_no_exec)
     EXPECT_OK(bg_replay(graph, f->other));
     assert_int_equal(value_of(x), 15);
     assert_true(info_of(graph).instantiate_ms > 0);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 FIXTURE_TEST(test_figures)
 {
     int *x = (int *)f->memory;
-    cudaGraph_t source = capture(f->stream, x);
+    CAPTURED_SOURCE(source, capture(f->stream, x));
     bg_call_info call = BG_CALL_INFO_INIT;
-    bg_graph *graph = NULL;
-    bg_graph_info info;
+    OWNED_GRAPH(graph);
     cudaGraphNode_t node;
 
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "theirs"));
-    info = info_of(graph);
+    bg_graph_info info = info_of(graph);
     assert_string_equal(info.name, "theirs");
-    assert_int_equal(info.segments, 1);
-    assert_int_equal(info.steps, 1);
-    assert_int_equal(info.breaks, 0);
+    EXPECT_COUNTS(graph, 1, 0, 1);
     assert_int_equal(info.calls, 0);
     assert_int_equal(info.nodes, 1);
     assert_int_equal(info.kernel_nodes, 1);
@@ -84,8 +79,6 @@ FIXTURE_TEST(test_figures)
     assert_null(bg_graph_args(graph, "x#0", 4));
     EXPECT_CUDA(cudaGraphAddEmptyNode(&node, source, NULL, 0)); /* the program goes on with its graph */
     assert_int_equal(info_of(graph).nodes, 2);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 __attribute__((noinline)) static cudaGraph_t capture_from_stack(cudaStream_t stream, int *x)
@@ -99,29 +92,28 @@ __attribute__((noinline)) static cudaGraph_t capture_from_stack(cudaStream_t str
     return graph;
 }
 
-FIXTURE_TEST(test_check)
+/* The report of a graph that is wrapped. */
+static bg_report *check_source(cudaGraph_t source)
 {
-    cudaGraph_t source = capture_from_stack(f->stream, (int *)f->memory);
-    cudaGraph_t clean = capture(f->stream, (int *)f->memory);
+    OWNED_GRAPH(graph);
     bg_report *report = NULL;
-    bg_graph *graph = NULL;
-
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "theirs"));
     EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
-    EXPECT_FINDING(report, "stack-copy", "", 0, "each replay reads 16 bytes");
-    bg_graph_destroy(graph);
-    EXPECT_OK(bg_graph_wrap(&graph, clean, NULL, "theirs"));
-    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
-    EXPECT_NO_FINDING(report);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
-    EXPECT_CUDA(cudaGraphDestroy(clean));
+    return report;
+}
+
+FIXTURE_TEST(test_check)
+{
+    CAPTURED_SOURCE(source, capture_from_stack(f->stream, (int *)f->memory));
+    CAPTURED_SOURCE(clean, capture(f->stream, (int *)f->memory));
+    EXPECT_FINDING(check_source(source), "stack-copy", "", 0, "each replay reads 16 bytes");
+    EXPECT_NO_FINDING(check_source(clean));
 }
 
 /* Step and replay do the same, whichever of three nodes the executable graph has disabled. */
 FIXTURE_TEST(test_disabled_nodes)
 {
-    int *x = (int *)f->memory, replayed;
+    int *x = (int *)f->memory;
     OWNED_CUDA_GRAPH(source);
     OWNED_EXEC(exec);
     OWNED_GRAPH(graph);
@@ -142,7 +134,7 @@ FIXTURE_TEST(test_disabled_nodes)
             EXPECT_CUDA(cudaGraphNodeSetEnabled(exec, nodes[n], (off >> n & 1) == 0));
         EXPECT_CUDA(cudaMemsetAsync(x, 1, 2 * sizeof *x, f->stream));
         EXPECT_OK(bg_replay(graph, f->stream));
-        replayed = value_of(x);
+        int replayed = value_of(x);
         assert_int_equal(replayed, (off & 1 ? 0x01010101 : 0) + (off & 2 ? 0 : 5));
         assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
         EXPECT_CUDA(cudaMemsetAsync(x, 1, 2 * sizeof *x, f->stream));
@@ -157,9 +149,9 @@ FIXTURE_TEST(test_disabled_nodes)
 FIXTURE_TEST(test_step_of_own_exec)
 {
     int *x = (int *)f->memory;
-    cudaGraph_t source = capture(f->stream, x);
+    CAPTURED_SOURCE(source, capture(f->stream, x));
     bg_report *report = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "ours"));
     for (int i = 1; i <= 2; i++) {
@@ -167,18 +159,14 @@ FIXTURE_TEST(test_step_of_own_exec)
         EXPECT_NO_FINDING(report);
         assert_int_equal(value_of(x), 5 * i);
     }
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
 FIXTURE_TEST(test_arguments)
 {
-    cudaGraph_t source = capture(f->stream, (int *)f->memory);
-    bg_graph *graph = NULL;
+    CAPTURED_SOURCE(source, capture(f->stream, (int *)f->memory));
+    OWNED_GRAPH(graph);
 
     EXPECT_STATUS(bg_graph_wrap(NULL, source, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_graph_wrap(&graph, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("bg_graph_wrap: source is NULL");
+    EXPECT_FAILS(bg_graph_wrap(&graph, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT, "bg_graph_wrap: source is NULL");
     assert_null(graph);
-    EXPECT_CUDA(cudaGraphDestroy(source));
 }

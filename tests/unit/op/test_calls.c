@@ -32,9 +32,8 @@ BG_EAGER_OP(sample_top_k, BG_IN(x), BG_OUT(y), BG_VALUE(float, k))
     return from_cuda(bgk_scale(args->y.data, args->x.data, k, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass)
 {
-    fixture *f = user;
     BG_CALL(rope, stream, .x = f->x);
     BG_CALL(layer, stream, .x = f->x);
     BG_CALL(attention, stream, .x = f->x);
@@ -52,22 +51,20 @@ typedef struct accepted {
 BG_EAGER_OP(count_above, BG_IN(x), BG_VALUE(float, limit), BG_RESULT(accepted, found), BG_RESULT(int, runs))
 {
     float host[N];
-    bg_status status = from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
-    if (status == BG_OK)
-        status = from_cuda(cudaStreamSynchronize(stream));
+    NEXT(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
+    NEXT(from_cuda(cudaStreamSynchronize(stream)));
     args->found = (accepted){0, host[0]};
     for (int i = 0; i < N; i++)
         args->found.count += host[i] > args->limit;
     args->runs++;
     args->limit = -1; /* does not come back */
-    return host[0] == 13 ? BG_ERROR_TIMEOUT : status;
+    return host[0] == 13 ? BG_ERROR_TIMEOUT : BG_OK;
 }
 
 static count_above_args counted;
 
-static bg_status count_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(count_pass)
 {
-    fixture *f = user;
     counted = (count_above_args){.x = f->x, .limit = 5};
     BG_CALL(rope, stream, .x = f->x);
     return BG_CALL_ARGS(count_above, stream, &counted);
@@ -83,19 +80,15 @@ static void expect_counted(const count_above_args *args, int count, float first,
 /* What a body computes on the host comes back: from a plain call, an eager pass, a capture and each replay. */
 FIXTURE_TEST(test_results)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    count_above_args *args;
-    bg_graph *graph;
-
     put(&f->x, 3);
     EXPECT_OK(count_pass(f, f->stream));
     expect_counted(&counted, N, 6, 1);
     EXPECT_OK(bg_forward_run(count_pass, f, f->stream, NULL));
     expect_counted(&counted, N, 12, 1);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, count_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, count_pass, f, f->stream, NULL);
     expect_counted(&counted, 0, 2, 1);
-    args = bg_graph_args(graph, "count_above#0", sizeof *args);
+    count_above_args *args = bg_graph_args(graph, "count_above#0", sizeof *args);
     assert_non_null(args);
     expect_counted(args, 0, 2, 1);
     for (int i = 2; i < 5; i++) { /* a body also finds what it left the last time */
@@ -106,15 +99,12 @@ FIXTURE_TEST(test_results)
     put(&f->x, 6.5f);
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
     expect_counted(args, N, 8, 4); /* of the last replay that did not fail */
-    bg_graph_destroy(graph);
 
-    options.launch_segments = false; /* the body does not run at capture */
-    EXPECT_OK(bg_capture_forward(&graph, count_pass, f, f->stream, &options));
-    expect_counted(&counted, 0, 0, 0);
+    CAPTURED_GRAPH(unlaunched, count_pass, f, f->stream, UNLAUNCHED_OPTIONS());
+    expect_counted(&counted, 0, 0, 0); /* the body does not run at capture */
     put(&f->x, 3);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    expect_counted(bg_graph_args(graph, "count_above#0", sizeof *args), N, 6, 1);
-    bg_graph_destroy(graph);
+    EXPECT_OK(bg_replay(unlaunched, f->stream));
+    expect_counted(bg_graph_args(unlaunched, "count_above#0", sizeof *args), N, 6, 1);
     put(&f->x, 6.5f);
     counted.runs = 0;
     EXPECT_STATUS(count_pass(f, f->stream), BG_ERROR_TIMEOUT); /* nothing comes back */
@@ -131,40 +121,34 @@ static bool wrong_shape;
 /* Leaves its outputs in memory of its own. */
 BG_EAGER_OP(in_structs, BG_IN(x), BG_FIELDS(both, all), BG_RESULT(float, sum))
 {
+    halves *first = &args->all.first;
     void *own;
-    bg_status status = bg_scratch(args, 2 * N * sizeof(float), &own);
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale(own, args->x.data, 2 * args->all.first.factor, N, stream));
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale((float *)own + N, args->x.data, 3 * args->all.first.factor, N, stream));
-    args->all.first.twice.data = own;
-    args->all.first.thrice.data = (float *)own + N;
+    NEXT(bg_scratch(args, 2 * N * sizeof(float), &own));
+    first->twice.data = own;
+    first->thrice.data = (float *)own + N;
+    NEXT(from_cuda(bgk_scale(first->twice.data, args->x.data, 2 * first->factor, N, stream)));
+    NEXT(from_cuda(bgk_scale(first->thrice.data, args->x.data, 3 * first->factor, N, stream)));
     if (wrong_shape)
-        args->all.first.thrice.dim[0] = N + 1;
-    args->sum = 5 * args->all.first.factor;
-    return status == BG_OK ? from_cuda(bgk_scale(args->all.x.data, args->all.x.data, 10, N, stream)) : status;
+        first->thrice.dim[0] = N + 1;
+    args->sum = 5 * first->factor;
+    return from_cuda(bgk_scale(args->all.x.data, args->all.x.data, 10, N, stream));
 }
 
 static in_structs_args structs;
 
-static bg_status pass_in_structs(void *user, cudaStream_t stream)
+FIXTURE_PASS(pass_in_structs)
 {
-    fixture *f = user;
-    bg_status status;
     structs = (in_structs_args){.x = f->x, .all.first.factor = 7, .all.x = f->y};
     structs.all.first.twice = structs.all.first.thrice = bg_tensor_1d(NULL, BG_F32, N); /* which get bridge buffers */
-    status = BG_CALL_ARGS(in_structs, stream, &structs);
-    if (status == BG_OK)
-        status = from_cuda(bgk_add(f->z.data, structs.all.first.twice.data, structs.all.first.thrice.data, N, stream));
-    return status == BG_OK ? from_cuda(bgk_add(f->z.data, f->z.data, f->y.data, N, stream)) : status;
+    NEXT(BG_CALL_ARGS(in_structs, stream, &structs));
+    NEXT(from_cuda(bgk_add(f->z.data, structs.all.first.twice.data, structs.all.first.thrice.data, N, stream)));
+    return from_cuda(bgk_add(f->z.data, f->z.data, f->y.data, N, stream));
 }
 
 FIXTURE_TEST(test_structs_of_fields)
 {
     static const char *const names[] = {"x", "all.first.twice", "all.first.thrice", "all.first.factor", "all.x", "sum"};
     const bg_op *op = bg_op_find("in_structs");
-    in_structs_args *args;
-    bg_graph *graph;
 
     assert_int_equal(op->field_count, 6);
     for (int i = 0; i < 6; i++)
@@ -173,26 +157,22 @@ FIXTURE_TEST(test_structs_of_fields)
     assert_string_equal(op->fields[3].type, "float");
     put(&f->x, 1);
     put(&f->y, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass_in_structs, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, pass_in_structs, f, f->stream, NULL);
     assert_true(get(&f->z) == 45 && structs.sum == 35);
-    args = bg_graph_args(graph, "in_structs#0", sizeof *args);
+    in_structs_args *args = bg_graph_args(graph, "in_structs#0", sizeof *args);
     for (int i = 2; i < 5; i++) {
-        put(&f->x, (float)i);
         put(&f->y, (float)i);
         args->all.first.factor = (float)i;
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == (float)(5 * i * i + 10 * i));
+        EXPECT_REPLAY(graph, f->stream, &f->x, (float)i, &f->z, (float)(5 * i * i + 10 * i));
         assert_true(args->sum == 5 * (float)i);
     }
     wrong_shape = true;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output all.first.thrice is f32 [");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "output all.first.thrice is f32 [");
     wrong_shape = false;
-    bg_graph_destroy(graph);
     EXPECT_OK(bg_forward_run(pass_in_structs, f, f->stream, NULL));
     structs.all.x.data = NULL;
-    EXPECT_STATUS(BG_CALL_ARGS(in_structs, f->stream, &structs), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("all.x has no memory, but the op reads it");
+    EXPECT_FAILS(BG_CALL_ARGS(in_structs, f->stream, &structs), BG_ERROR_INVALID_ARGUMENT,
+                 "all.x has no memory, but the op reads it");
 }
 
 /* An op that is gone and comes again, as of a library that is loaded anew; calls while the process ends find it whole.
@@ -217,14 +197,17 @@ TEST(test_structs_come_and_go)
     free((void *)flat);
 }
 
-static void expect_calls(const bg_graph *graph, const char *const *expected)
+/* The names of all calls, with a ! where one is eager. */
+static void expect_calls(const bg_graph *graph, const char *expected)
 {
     bg_call_info info = BG_CALL_INFO_INIT;
+    char names[400];
     int i = 0;
-    for (; expected[i] != NULL; i++) {
-        bool eager = expected[i][0] == '!';
-        EXPECT_OK(bg_graph_get_call(graph, i, &info));
-        assert_string_equal(info.name, expected[i] + eager);
+    assert_true(strlen(expected) < sizeof names);
+    for (char *name = strtok(strcpy(names, expected), " "); name != NULL; name = strtok(NULL, " "), i++) {
+        bool eager = name[0] == '!';
+        info = call_info_of(graph, i);
+        assert_string_equal(info.name, name + eager);
         assert_int_equal(info.eager, eager);
         assert_non_null(strstr(info.file, "test_calls.c"));
         assert_true(info.line > 0);
@@ -238,24 +221,18 @@ static void expect_calls(const bg_graph *graph, const char *const *expected)
 
 static bg_graph *capture(fixture *f)
 {
-    bg_graph *graph;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == FACTOR);
-    for (int i = 1; i < 3; i++) {
-        put(&f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == FACTOR * (float)i);
-    }
+    bg_graph *graph = CAPTURED_BY(pass, f, f->stream, NULL);
+    EXPECT_VALUE(&f->y, FACTOR);
+    EXPECT_REPLAYS(graph, f->stream, &f->x, &f->y, FACTOR);
     return graph;
 }
 
 /* Captures with a pattern, and expects breaks and segments. */
 static void expect_breaks(fixture *f, const char *pattern, int breaks, int segments)
 {
-    OWNED_GRAPH(graph);
     EXPECT_OK(bg_override_eager(pattern));
-    graph = capture(f);
+    OWN_GRAPH(graph, capture(f));
     if (info_of(graph).breaks != breaks || info_of(graph).segments != segments)
         fail_msg("%s: %d breaks and %d segments, expected %d and %d", pattern ? pattern : "NULL", info_of(graph).breaks,
                  info_of(graph).segments, breaks, segments);
@@ -263,23 +240,12 @@ static void expect_breaks(fixture *f, const char *pattern, int breaks, int segme
 
 FIXTURE_TEST(test_names)
 {
-    static const char *const names[] = {"rope#0",
-                                        "layer#0",
-                                        "layer#0/rope#0",
-                                        "!layer#0/attention#0",
-                                        "!layer#0/attention#0/rope#0",
-                                        "!layer#0/attention#0/rope#1",
-                                        "!attention#0",
-                                        "!attention#0/rope#0",
-                                        "!attention#0/rope#1",
-                                        "rope#1",
-                                        "!sample_top_k#0",
-                                        NULL};
-    bg_graph *graph = capture(f);
-    expect_calls(graph, names);
-    assert_int_equal(info_of(graph).breaks, 3);
-    assert_int_equal(info_of(graph).segments, 2);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture(f));
+    expect_calls(
+        graph,
+        "rope#0 layer#0 layer#0/rope#0 !layer#0/attention#0 !layer#0/attention#0/rope#0 "
+        "!layer#0/attention#0/rope#1 !attention#0 !attention#0/rope#0 !attention#0/rope#1 rope#1 !sample_top_k#0");
+    EXPECT_COUNTS(graph, 2, 3, -1);
 }
 
 /* In a replay, the body of an eager op may reach a call at another place than in the capture. */
@@ -301,30 +267,25 @@ BG_EAGER_OP(turns, BG_INOUT(x))
     return BG_CALL(reached, stream, .x = args->x);
 }
 
-static bg_status turning_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(turning_pass)
 {
-    const fixture *f = user;
     return BG_CALL(turns, stream, .x = f->x);
 }
 
 /* The graph's calls keep the place of the capture; an error names that of the replay. */
 FIXTURE_TEST(test_place_in_replay)
 {
-    bg_call_info info = BG_CALL_INFO_INIT;
-    OWNED_GRAPH(graph);
     char where[128];
 
     turned = false;
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, turning_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, turning_pass, f, f->stream, NULL);
     EXPECT_OK(bg_replay(graph, f->stream));
     turned = true;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
     snprintf(where, sizeof where, "turns#0/reached#0 at %s:%d", __FILE__, turned_line);
     EXPECT_ERROR(where);
-    EXPECT_OK(bg_graph_get_call(graph, 1, &info));
-    assert_string_equal(info.name, "turns#0/reached#0");
-    assert_int_equal(info.line, straight_line);
+    assert_string_equal(call_info_of(graph, 1).name, "turns#0/reached#0");
+    assert_int_equal(call_info_of(graph, 1).line, straight_line);
     turned = false;
     EXPECT_OK(bg_replay(graph, f->stream));
 }
@@ -332,27 +293,16 @@ FIXTURE_TEST(test_place_in_replay)
 /* Making one op eager, or captured, renumbers no other. */
 FIXTURE_TEST(test_names_are_stable)
 {
-    static const char *const names[] = {"!rope#0",
-                                        "layer#0",
-                                        "!layer#0/rope#0",
-                                        "layer#0/attention#0",
-                                        "!layer#0/attention#0/rope#0",
-                                        "!layer#0/attention#0/rope#1",
-                                        "attention#0",
-                                        "!attention#0/rope#0",
-                                        "!attention#0/rope#1",
-                                        "!rope#1",
-                                        "!sample_top_k#0",
-                                        NULL};
     EXPECT_OK(bg_override_eager("rope,!attention"));
-    bg_graph *graph = capture(f);
-    expect_calls(graph, names);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture(f));
+    expect_calls(
+        graph,
+        "!rope#0 layer#0 !layer#0/rope#0 layer#0/attention#0 !layer#0/attention#0/rope#0 "
+        "!layer#0/attention#0/rope#1 attention#0 !attention#0/rope#0 !attention#0/rope#1 !rope#1 !sample_top_k#0");
 }
 
-static bg_status many_calls(void *user, cudaStream_t stream)
+FIXTURE_PASS(many_calls)
 {
-    fixture *f = user;
     for (int i = 0; i < 101; i++)
         BG_CALL(rope, stream, .x = f->x);
     return BG_CALL(layer, stream, .x = f->x);
@@ -365,14 +315,9 @@ FIXTURE_TEST(test_many_calls)
         const char *name;
     } expected[] = {{9, "rope#9"},   {10, "rope#10"},   {19, "rope#19"},        {20, "rope#20"},
                     {99, "rope#99"}, {100, "rope#100"}, {102, "layer#0/rope#0"}};
-    bg_call_info info = BG_CALL_INFO_INIT;
-    OWNED_GRAPH(graph);
-
-    EXPECT_OK(bg_capture_forward(&graph, many_calls, f, f->stream, NULL));
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        EXPECT_OK(bg_graph_get_call(graph, expected[i].index, &info));
-        assert_string_equal(info.name, expected[i].name);
-    }
+    CAPTURED_GRAPH(graph, many_calls, f, f->stream, NULL);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_string_equal(call_info_of(graph, expected[i].index).name, expected[i].name);
 }
 
 /* In a replay, the body of an eager op may make more calls than in the capture: they are numbered on. */
@@ -389,24 +334,19 @@ BG_EAGER_OP(grows, BG_INOUT(x))
     return status;
 }
 
-static bg_status growing_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(growing_pass)
 {
-    const fixture *f = user;
     return BG_CALL(grows, stream, .x = f->x);
 }
 
 FIXTURE_TEST(test_more_calls_in_replay)
 {
-    OWNED_GRAPH(graph);
-
     calls_to_make = 2;
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, growing_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, growing_pass, f, f->stream, NULL);
     calls_to_make = 11;
     EXPECT_OK(bg_replay(graph, f->stream));
     calls_to_make = 12;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("call grows#0/reached#11 at");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_OP, "call grows#0/reached#11 at");
 }
 
 FIXTURE_TEST(test_overrides)
@@ -443,13 +383,11 @@ FIXTURE_TEST(test_bad_patterns)
     static const char *const bad[] = {"!",  ", ! ,", "rope#", "rope#x", "rope#03", "a//b",
                                       "/a", "a/",    "a b",   "a;b",    "#1",      "!!a"};
     bg_capture *capture;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        EXPECT_STATUS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is not a pattern");
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        EXPECT_FAILS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT, "is not a pattern");
     setenv("BG_EAGER_OPS", "rope#", 1);
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_EAGER_OPS: \"rope#\" is not a pattern");
+    EXPECT_FAILS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "BG_EAGER_OPS: \"rope#\" is not a pattern");
     assert_null(capture);
 }
 
@@ -510,21 +448,16 @@ FIXTURE_TEST(test_list_of_a_file)
 
 FIXTURE_TEST(test_args)
 {
-    bg_graph *graph = capture(f);
+    OWN_GRAPH(graph, capture(f));
     sample_top_k_args *a = bg_graph_args(graph, "sample_top_k#0", sizeof *a);
     assert_non_null(a);
     assert_true(a->k == 3);
     assert_ptr_equal(a->y.data, f->y.data);
     a->k = 5;
-    for (int i = 0; i < 2; i++) {
-        put(&f->x, 1);
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->y) == 5 * 128);
-    }
+    for (int i = 0; i < 2; i++)
+        EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->y, 5 * 128);
     a->y = f->z; /* another place for the output */
-    put(&f->x, 1);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->z) == 5 * 128);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->z, 5 * 128);
 
     assert_null(bg_graph_args(graph, "sample_top_k#1", sizeof *a));
     EXPECT_ERROR("no eager call \"sample_top_k#1\" at a break (did you mean sample_top_k#0?); bg_graph_get_call");
@@ -534,14 +467,13 @@ FIXTURE_TEST(test_args)
     EXPECT_ERROR("pass sizeof(sample_top_k_args)");
     assert_null(bg_graph_args(NULL, "sample_top_k#0", sizeof *a));
     assert_null(bg_graph_args(graph, NULL, sizeof *a));
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_plain_calls)
 {
     put(&f->x, 1);
     EXPECT_OK(pass(f, f->stream));
-    assert_true(get(&f->y) == FACTOR);
+    EXPECT_VALUE(&f->y, FACTOR);
     EXPECT_OK(bg_break(f->stream));
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
 }
@@ -565,9 +497,7 @@ FIXTURE_TEST(test_two_ops_of_one_name)
         if (i < 2)
             bg_op_register(&twins[i]);
     }
-    EXPECT_STATUS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("a.c:1");
-    EXPECT_ERROR("b.c:2");
+    EXPECT_FAILS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT, "a.c:1", "b.c:2");
     bg_op_unregister(&twins[1]);
     EXPECT_OK(bg_op_call(&twins[0], f->stream, &args, NULL));
     bg_op_register(&twins[1]);

@@ -31,12 +31,19 @@ struct counted {
 };
 int counted::alive;
 
-fixture *fixture_of(void **state)
-{
-    EXPECT_OK(bg_override_eager(nullptr));
-    assert_int_equal(counted::alive, 0);
-    return static_cast<fixture *>(*state);
-}
+/* A test with the fixture, which finds no copy of another test's. */
+#define CPP_TEST(name)                                                                                                 \
+    void name(fixture *f);                                                                                             \
+    void run_##name(void **state)                                                                                      \
+    {                                                                                                                  \
+        assert_int_equal(counted::alive, 0);                                                                           \
+        name(static_cast<fixture *>(*state));                                                                          \
+    }                                                                                                                  \
+    __attribute__((constructor)) void register_##name()                                                                \
+    {                                                                                                                  \
+        register_test(#name, run_##name, fixture_setup, fixture_teardown, __LINE__);                                   \
+    }                                                                                                                  \
+    void name([[maybe_unused]] fixture *f)
 
 cudaError_t scale(const bg_tensor &y, const bg_tensor &x, float factor, cudaStream_t stream)
 {
@@ -75,9 +82,8 @@ __attribute__((noinline)) void overwrite_stack()
         c = 0x55;
 }
 
-void test_frame_is_gone(void **state)
+CPP_TEST(test_frame_is_gone)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     bg::report report;
 
@@ -88,7 +94,7 @@ void test_frame_is_gone(void **state)
     for (int i = 1; i < 4; i++) {
         put(&f->x, static_cast<float>(i));
         EXPECT_OK(graph.replay(f->stream));
-        assert_true(get(&f->z) == 6 * static_cast<float>(i));
+        EXPECT_VALUE(&f->z, 6 * static_cast<float>(i));
     }
     EXPECT_OK(graph.check(BG_CHECK_ALL, report));
     assert_int_equal(report.count(), 0);
@@ -105,9 +111,8 @@ __attribute__((noinline)) void capture_reference(fixture *f, bg::graph &graph)
     }));
 }
 
-void test_reference_dangles(void **state)
+CPP_TEST(test_reference_dangles)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     bg::report report;
 
@@ -125,9 +130,8 @@ cudaError_t double_nothing(cudaStream_t)
     return cudaSuccess;
 }
 
-void test_kinds_of_bodies(void **state)
+CPP_TEST(test_kinds_of_bodies)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     int runs = 0;
     auto unique = std::make_unique<counted>();
@@ -152,9 +156,8 @@ void test_kinds_of_bodies(void **state)
 }
 
 /* A closure that changes is one object, in all replays. */
-void test_mutable(void **state)
+CPP_TEST(test_mutable)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     int seen = 0;
     auto body = [count = 0, &seen](cudaStream_t) mutable { seen = ++count; };
@@ -171,9 +174,8 @@ void test_mutable(void **state)
 /* ---- tensors ---- */
 
 /* Each output without memory gets some, which the next call reads. */
-void test_bridges(void **state)
+CPP_TEST(test_bridges)
 {
-    fixture *f = fixture_of(state);
     std::vector<bg::operand> operands;
     bg::graph graph;
 
@@ -187,27 +189,25 @@ void test_bridges(void **state)
     };
     put(&f->x, 1);
     forward(f->stream); /* plain calls */
-    assert_true(get(&f->z) == 10);
+    EXPECT_VALUE(&f->z, 10);
     put(&f->x, 2);
     EXPECT_OK(bg::forward_run(f->stream, forward));
-    assert_true(get(&f->z) == 20);
+    EXPECT_VALUE(&f->z, 20);
     EXPECT_OK(graph.capture(f->stream, forward));
     put(&f->x, 3);
     EXPECT_OK(graph.replay(f->stream));
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
     EXPECT_OK(bg_override_eager("cpp_second,!cpp_first"));
     EXPECT_OK(graph.capture(f->stream, forward));
     assert_int_equal(info_of(graph).breaks, 1);
-    assert_true(get(&f->z) == 30);
+    EXPECT_VALUE(&f->z, 30);
 }
 
-void test_too_many_operands(void **state)
+CPP_TEST(test_too_many_operands)
 {
-    fixture *f = fixture_of(state);
     std::vector<bg::operand> operands(BG_OPERANDS_MAX + 1, f->x);
     auto body = [](cudaStream_t) {};
-    EXPECT_STATUS(bg::eager(f->stream, "cpp_many", operands, body), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("0 to 32 are allowed");
+    EXPECT_FAILS(bg::eager(f->stream, "cpp_many", operands, body), BG_ERROR_INVALID_ARGUMENT, "0 to 32 are allowed");
     operands.pop_back();
     EXPECT_OK(bg::eager(f->stream, "cpp_many", operands, body));
 }
@@ -241,9 +241,8 @@ const struct {
 };
 
 /* In a capture, captured and eager; in a replay; in an eager pass; outside. */
-void test_body_throws(void **state)
+CPP_TEST(test_body_throws)
 {
-    fixture *f = fixture_of(state);
     for (const auto &row : throws) {
         thrown now = row.which;
         bg::graph graph;
@@ -253,31 +252,24 @@ void test_body_throws(void **state)
         auto captured = [&](cudaStream_t stream) {
             bg::op(stream, "cpp_throws_inline", {f->x}, [&](cudaStream_t) { return throw_it(now); });
         };
-        EXPECT_STATUS(graph.capture(f->stream, eager), row.status);
-        EXPECT_ERROR(row.text);
-        EXPECT_ERROR("op cpp_throws, call cpp_throws#0 at ");
-        EXPECT_ERROR("test_cpp.cpp:");
+        EXPECT_FAILS(graph.capture(f->stream, eager), row.status, row.text, "op cpp_throws, call cpp_throws#0 at ",
+                     "test_cpp.cpp:");
         assert_false(static_cast<bool>(graph));
         expect_usable(f, f->stream);
-        EXPECT_STATUS(graph.capture(f->stream, captured), row.status);
-        EXPECT_ERROR(row.text);
+        EXPECT_FAILS(graph.capture(f->stream, captured), row.status, row.text);
         expect_usable(f, f->stream);
-        EXPECT_STATUS(bg::forward_run(f->stream, eager), row.status);
-        EXPECT_ERROR(row.text);
+        EXPECT_FAILS(bg::forward_run(f->stream, eager), row.status, row.text);
         now = NOTHING;
         EXPECT_OK(graph.capture(f->stream, eager));
         now = row.which;
-        EXPECT_STATUS(graph.replay(f->stream), row.status);
-        EXPECT_ERROR(row.text);
-        EXPECT_ERROR("call cpp_throws#0");
+        EXPECT_FAILS(graph.replay(f->stream), row.status, row.text, "call cpp_throws#0");
         now = NOTHING;
         EXPECT_OK(graph.replay(f->stream));
     }
 }
 
-void test_forward_throws(void **state)
+CPP_TEST(test_forward_throws)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
 
     EXPECT_STATUS(graph.capture(f->stream, [](cudaStream_t) { throw_it(EXCEPTION); }), BG_ERROR_OP);
@@ -298,9 +290,8 @@ void test_forward_throws(void **state)
     expect_usable(f, f->stream);
 }
 
-void test_check_throws(void **state)
+CPP_TEST(test_check_throws)
 {
-    fixture *f = fixture_of(state);
     int caught = 0;
     bg::check(BG_OK);
     try {
@@ -325,9 +316,8 @@ struct uncopyable_once : counted {
     }
 };
 
-void test_copy_throws(void **state)
+CPP_TEST(test_copy_throws)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     uncopyable_once body;
 
@@ -336,8 +326,7 @@ void test_copy_throws(void **state)
                   BG_ERROR_OP);
     EXPECT_ERROR("op cpp_uncopyable, call cpp_uncopyable#0 at ");
     EXPECT_ERROR("the copy of the closure failed: cannot be copied now");
-    EXPECT_STATUS(graph.capture(f->stream, body), BG_ERROR_OP);
-    EXPECT_ERROR("the copy of the forward function failed");
+    EXPECT_FAILS(graph.capture(f->stream, body), BG_ERROR_OP, "the copy of the forward function failed");
     assert_int_equal(counted::alive, 1);
     expect_usable(f, f->stream);
 }
@@ -348,26 +337,22 @@ BG_EAGER_OP(cpp_macro, BG_INOUT(x), BG_VALUE(thrown, which))
     return throw_it(args->which) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-void test_macro_throws(void **state)
+CPP_TEST(test_macro_throws)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     thrown which = EXCEPTION;
     auto forward = [&](cudaStream_t stream) { return BG_CALL(cpp_macro, stream, .x = f->x, .which = which); };
 
-    EXPECT_STATUS(graph.capture(f->stream, forward), BG_ERROR_OP);
-    EXPECT_ERROR("op cpp_macro, call cpp_macro#0 at ");
-    EXPECT_ERROR("the body failed: no tokens left");
+    EXPECT_FAILS(graph.capture(f->stream, forward), BG_ERROR_OP, "op cpp_macro, call cpp_macro#0 at ",
+                 "the body failed: no tokens left");
     which = NUMBER;
-    EXPECT_STATUS(forward(f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("it threw what is no std::exception");
+    EXPECT_FAILS(forward(f->stream), BG_ERROR_OP, "it threw what is no std::exception");
     expect_usable(f, f->stream);
 }
 
 /* Functions given to bg_eager, as in C, too. */
-void test_function_throws(void **state)
+CPP_TEST(test_function_throws)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     thrown which = EXCEPTION;
     auto function = [](void *user, cudaStream_t) {
@@ -376,14 +361,12 @@ void test_function_throws(void **state)
     auto forward = [&](cudaStream_t stream) { return bg_eager(stream, "cpp_function", function, &which); };
 
     EXPECT_STATUS(forward(f->stream), BG_ERROR_OP);
-    EXPECT_STATUS(graph.capture(f->stream, forward), BG_ERROR_OP);
-    EXPECT_ERROR("op cpp_function, call cpp_function#0 at ");
-    EXPECT_ERROR("the body failed: no tokens left");
+    EXPECT_FAILS(graph.capture(f->stream, forward), BG_ERROR_OP, "op cpp_function, call cpp_function#0 at ",
+                 "the body failed: no tokens left");
     which = NOTHING;
     EXPECT_OK(graph.capture(f->stream, forward));
     which = NUMBER;
-    EXPECT_STATUS(graph.replay(f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("it threw what is no std::exception");
+    EXPECT_FAILS(graph.replay(f->stream), BG_ERROR_OP, "it threw what is no std::exception");
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     which = NOTHING;
     EXPECT_OK(graph.replay(f->stream));
@@ -393,9 +376,8 @@ void test_function_throws(void **state)
 }
 
 /* No throw is a success. */
-void test_throws_ok(void **state)
+CPP_TEST(test_throws_ok)
 {
-    fixture *f = fixture_of(state);
     auto body = [](cudaStream_t) { throw bg::error(BG_OK, "all is well"); };
     EXPECT_STATUS(bg::eager(f->stream, "cpp_throws_ok", {}, body), BG_ERROR_OP);
     EXPECT_ERROR("the body failed: all is well");
@@ -407,9 +389,8 @@ void run_plainly(cudaStream_t)
     ran_plainly = true;
 }
 
-void test_function_pointers(void **state)
+CPP_TEST(test_function_pointers)
 {
-    fixture *f = fixture_of(state);
     void (*none)(cudaStream_t) = nullptr;
     bg::graph graph;
 
@@ -433,9 +414,8 @@ static_assert(!std::is_copy_constructible_v<bg::graph> && std::is_nothrow_move_c
 static_assert(!std::is_copy_assignable_v<bg::runner> && std::is_nothrow_move_assignable_v<bg::runner>, "runner");
 static_assert(sizeof(bg::capture) == sizeof(bg_capture *), "capture");
 
-void test_objects(void **state)
+CPP_TEST(test_objects)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph, other, &same = graph;
     bg::report report;
 
@@ -462,9 +442,8 @@ void test_objects(void **state)
     EXPECT_STATUS(graph.replay(f->stream), BG_ERROR_INVALID_ARGUMENT);
 }
 
-void test_capture(void **state)
+CPP_TEST(test_capture)
 {
-    fixture *f = fixture_of(state);
     bg::graph graph;
     bg_graph_info info = BG_GRAPH_INFO_INIT;
 
@@ -505,9 +484,8 @@ struct phase_noter {
 };
 
 /* end() destroys the old graph, which may free memory, outside the capture. */
-void test_end_in_place(void **state)
+CPP_TEST(test_end_in_place)
 {
-    fixture *f = fixture_of(state);
     bg_phase noted = BG_PHASE_CAPTURE;
     bg::graph graph;
     bg::capture capture;
@@ -522,9 +500,8 @@ void test_end_in_place(void **state)
 }
 
 /* What forward puts into the object is destroyed, as the graph that was there before is. */
-void test_capture_uses_graph(void **state)
+CPP_TEST(test_capture_uses_graph)
 {
-    fixture *f = fixture_of(state);
     cudaGraph_t source = nullptr;
     bg::graph graph;
     auto forward = [&](cudaStream_t) {
@@ -551,9 +528,8 @@ void test_capture_uses_graph(void **state)
 }
 
 /* A const tensor without memory: the buffer is the body's. */
-void test_out_of_const(void **state)
+CPP_TEST(test_out_of_const)
 {
-    fixture *f = fixture_of(state);
     const bg_tensor none = bg_tensor_1d(nullptr, BG_F32, N);
     bool had_memory = false;
     EXPECT_OK(bg::eager(f->stream, "cpp_const_out", {bg::out(none)},
@@ -562,9 +538,8 @@ void test_out_of_const(void **state)
     assert_null(none.data);
 }
 
-void test_wrap(void **state)
+CPP_TEST(test_wrap)
 {
-    fixture *f = fixture_of(state);
     cudaGraph_t source = nullptr;
     bg::graph graph;
 
@@ -574,14 +549,13 @@ void test_wrap(void **state)
     EXPECT_OK(graph.wrap(source));
     put(&f->x, 3);
     EXPECT_OK(graph.replay(f->stream));
-    assert_true(get(&f->y) == 6);
+    EXPECT_VALUE(&f->y, 6);
     graph.reset();
     EXPECT_CUDA(cudaGraphDestroy(source));
 }
 
-void test_runner(void **state)
+CPP_TEST(test_runner)
 {
-    fixture *f = fixture_of(state);
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_batch batch = {};
     bool throws_now = false;
@@ -608,8 +582,7 @@ void test_runner(void **state)
         batch.tokens = 5; /* eagerly */
         EXPECT_OK(runner.run(batch));
         throws_now = true;
-        EXPECT_STATUS(runner.run(batch), BG_ERROR_OP);
-        EXPECT_ERROR("the forward function failed: not this batch");
+        EXPECT_FAILS(runner.run(batch), BG_ERROR_OP, "the forward function failed: not this batch");
         batch.tokens = 3;
         EXPECT_OK(runner.run(batch)); /* a graph, which does not call it */
         bg::runner moved = std::move(runner);
@@ -621,9 +594,8 @@ void test_runner(void **state)
 }
 
 /* BG_DEBUG=forward: each replay runs what capture() was given, which the graph owns. */
-void test_forward_mode(void **state)
+CPP_TEST(test_forward_mode)
 {
-    fixture *f = fixture_of(state);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg::graph graph;
 
@@ -644,14 +616,13 @@ void test_forward_mode(void **state)
     assert_int_equal(counted::alive, 1);
     put(&f->x, 2);
     EXPECT_OK(graph.replay(f->stream));
-    assert_true(get(&f->z) == 14);
+    EXPECT_VALUE(&f->z, 14);
     graph.reset();
     assert_int_equal(counted::alive, 0);
 }
 
-void test_in_threads(void **state)
+CPP_TEST(test_in_threads)
 {
-    fixture *f = fixture_of(state);
     std::vector<std::thread> threads;
     cudaStream_t streams[] = {f->stream, f->other};
 
@@ -672,35 +643,3 @@ void test_in_threads(void **state)
 }
 
 } /* namespace */
-
-#define CPP_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        CPP_TEST(test_frame_is_gone),
-        CPP_TEST(test_reference_dangles),
-        CPP_TEST(test_kinds_of_bodies),
-        CPP_TEST(test_mutable),
-        CPP_TEST(test_bridges),
-        CPP_TEST(test_too_many_operands),
-        CPP_TEST(test_body_throws),
-        CPP_TEST(test_forward_throws),
-        CPP_TEST(test_check_throws),
-        CPP_TEST(test_copy_throws),
-        CPP_TEST(test_macro_throws),
-        CPP_TEST(test_objects),
-        CPP_TEST(test_capture),
-        CPP_TEST(test_wrap),
-        CPP_TEST(test_runner),
-        CPP_TEST(test_forward_mode),
-        CPP_TEST(test_function_throws),
-        CPP_TEST(test_throws_ok),
-        CPP_TEST(test_function_pointers),
-        CPP_TEST(test_end_in_place),
-        CPP_TEST(test_out_of_const),
-        CPP_TEST(test_capture_uses_graph),
-        CPP_TEST(test_in_threads),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

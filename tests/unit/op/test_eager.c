@@ -11,6 +11,8 @@
 
 #include "op/op.h"
 
+#define REGION(...) (&(const bg_region){.struct_size = sizeof(bg_region), __VA_ARGS__})
+
 /* ---- functions ---- */
 
 typedef struct scaled {
@@ -21,9 +23,8 @@ typedef struct scaled {
 } scaled;
 
 /* Waits, as no captured op may, then y = factor * y. */
-static bg_status scale_y(void *user, cudaStream_t stream)
+PASS(scale_y, scaled *s)
 {
-    scaled *s = user;
     s->runs++;
     if (s->status != BG_OK)
         return s->status;
@@ -36,9 +37,8 @@ BG_OP(eager_twice, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 
-static bg_status pass(void *user, cudaStream_t stream)
+PASS(pass, scaled *s)
 {
-    scaled *s = user;
     BG_CALL(eager_twice, stream, .x = s->f->x, .y = s->f->y);
     bg_eager(stream, "eager_scale", scale_y, s);
     return BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
@@ -47,13 +47,10 @@ static bg_status pass(void *user, cudaStream_t stream)
 /* z = 12 x */
 static bg_graph *capture_pass(scaled *s, const bg_capture_options *options)
 {
-    bg_graph *graph;
     put(&s->f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, pass, s, s->f->stream, options));
-    assert_true(get(&s->f->z) == 12);
-    put(&s->f->x, 2);
-    EXPECT_OK(bg_replay(graph, s->f->stream));
-    assert_true(get(&s->f->z) == 24);
+    bg_graph *graph = CAPTURED_BY(pass, s, s->f->stream, options);
+    EXPECT_VALUE(&s->f->z, 12);
+    EXPECT_REPLAY(graph, s->f->stream, &s->f->x, 2, &s->f->z, 24);
     return graph;
 }
 
@@ -62,14 +59,11 @@ static bg_graph *capture_pass(scaled *s, const bg_capture_options *options)
 FIXTURE_TEST(test_break)
 {
     scaled s = {.f = f, .factor = 3};
-    bg_graph *graph = capture_pass(&s, NULL);
-    bg_graph_info info = info_of(graph);
-    bg_call_info call = BG_CALL_INFO_INIT;
+    OWN_GRAPH(graph, capture_pass(&s, NULL));
+    bg_call_info call = call_info_of(graph, 1);
 
-    assert_int_equal(info.segments, 2);
-    assert_int_equal(info.breaks, 1);
+    EXPECT_COUNTS(graph, 2, 1, -1);
     assert_int_equal(s.runs, 2);
-    EXPECT_OK(bg_graph_get_call(graph, 1, &call));
     assert_string_equal(call.name, "eager_scale#0");
     assert_string_equal(call.op, "eager_scale");
     assert_non_null(strstr(call.file, "test_eager.c"));
@@ -77,7 +71,6 @@ FIXTURE_TEST(test_break)
     assert_true(call.eager);
     assert_null(bg_graph_args(graph, "eager_scale#0", sizeof s));
     EXPECT_ERROR("declare the op with BG_EAGER_OP");
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_outside)
@@ -85,10 +78,10 @@ FIXTURE_TEST(test_outside)
     scaled s = {.f = f, .factor = 3};
     put(&f->y, 1);
     EXPECT_OK(bg_eager(f->stream, "eager_scale", scale_y, &s));
-    assert_true(get(&f->y) == 3);
+    EXPECT_VALUE(&f->y, 3);
     put(&f->x, 1);
     EXPECT_OK(bg_forward_run(pass, &s, f->stream, NULL));
-    assert_true(get(&f->z) == 12);
+    EXPECT_VALUE(&f->z, 12);
     assert_int_equal(s.runs, 2);
 }
 
@@ -96,98 +89,71 @@ FIXTURE_TEST(test_modes)
 {
     static const bg_debug modes[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     scaled s = {.f = f, .factor = 3};
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        bg_graph *graph;
-        options.debug = modes[i];
-        graph = capture_pass(&s, &options);
-        bg_graph_destroy(graph);
-    }
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        bg_graph_destroy(capture_pass(&s, OPTIONS(.debug = modes[i])));
     assert_int_equal(s.runs, 8);
 }
 
 /* Without a launch nothing runs at capture, and the function runs in replays. */
 FIXTURE_TEST(test_not_launched)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     scaled s = {.f = f, .factor = 3};
-    OWNED_GRAPH(graph);
-    options.launch_segments = false;
-    EXPECT_OK(bg_capture_forward(&graph, pass, &s, s.f->stream, &options));
+    CAPTURED_GRAPH(graph, pass, &s, f->stream, UNLAUNCHED_OPTIONS());
     assert_int_equal(s.runs, 0);
-    put(&s.f->x, 1);
-    EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 12);
+    EXPECT_REPLAY(graph, f->stream, &f->x, 1, &f->z, 12);
 }
 
 /* What cannot be captured fails there, with its name, and names what to do. */
 FIXTURE_TEST(test_inline)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     scaled s = {.f = f, .factor = 3, .status = BG_ERROR_OP};
-    OWNED_GRAPH(graph);
-
-    options.eager_ops = "!eager_scale";
-    EXPECT_STATUS(bg_capture_forward(&graph, pass, &s, s.f->stream, &options), BG_ERROR_OP);
-    EXPECT_ERROR("op eager_scale, call eager_scale#0 at ");
+    EXPECT_NO_CAPTURE(pass, &s, f->stream, OPTIONS(.eager_ops = "!eager_scale"), BG_ERROR_OP,
+                      "op eager_scale, call eager_scale#0 at ");
     s.status = BG_OK;
-    options.eager_ops = "eager_scale#0";
-    options.inline_eager = true;
-    graph = capture_pass(&s, &options);
+    OWN_GRAPH(graph, capture_pass(&s, OPTIONS(.eager_ops = "eager_scale#0", .inline_eager = true)));
     assert_int_equal(info_of(graph).breaks, 1);
 }
 
 FIXTURE_TEST(test_failures)
 {
     scaled s = {.f = f, .factor = 3};
-    bg_graph *graph = capture_pass(&s, NULL);
-
+    OWN_GRAPH(graph, capture_pass(&s, NULL));
     s.status = BG_ERROR_NOT_FOUND;
-    EXPECT_STATUS(bg_replay(graph, s.f->stream), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("op eager_scale, call eager_scale#0 at ");
-    EXPECT_STATUS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("op eager_scale, called at ");
+    EXPECT_FAILS(bg_replay(graph, s.f->stream), BG_ERROR_NOT_FOUND, "op eager_scale, call eager_scale#0 at ");
+    EXPECT_FAILS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_NOT_FOUND, "op eager_scale, called at ");
     s.status = BG_OK;
     EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 24);
-    bg_graph_destroy(graph);
+    EXPECT_VALUE(&s.f->z, 24);
 }
 
 /* In the body of another: inline, under that one's name. */
-static bg_status scale_twice(void *user, cudaStream_t stream)
+PASS(scale_twice, scaled *s)
 {
-    scaled *s = user;
     bg_eager(stream, "eager_scale", scale_y, s);
     return bg_eager(stream, "eager_scale", scale_y, s);
 }
 
-static bg_status nesting_pass(void *user, cudaStream_t stream)
+PASS(nesting_pass, scaled *s)
 {
-    scaled *s = user;
-    bg_status status = bg_eager(stream, "eager_outer", scale_twice, s);
-    return status != BG_OK ? status : BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
+    NEXT(bg_eager(stream, "eager_outer", scale_twice, s));
+    return BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
 }
 
 FIXTURE_TEST(test_nested)
 {
     scaled s = {.f = f, .factor = 3};
-    bg_call_info call = BG_CALL_INFO_INIT;
-    OWNED_GRAPH(graph);
-
     put(&s.f->y, 1);
-    EXPECT_OK(bg_capture_forward(&graph, nesting_pass, &s, s.f->stream, NULL));
-    assert_true(get(&s.f->z) == 18);
-    EXPECT_OK(bg_graph_get_call(graph, 2, &call));
-    assert_string_equal(call.name, "eager_outer#0/eager_scale#1");
+    CAPTURED_GRAPH(graph, nesting_pass, &s, s.f->stream, NULL);
+    EXPECT_VALUE(&s.f->z, 18);
+    assert_string_equal(call_info_of(graph, 2).name, "eager_outer#0/eager_scale#1");
     EXPECT_OK(bg_replay(graph, s.f->stream));
-    assert_true(get(&s.f->z) == 162);
+    EXPECT_VALUE(&s.f->z, 162);
     assert_int_equal(s.runs, 4);
 }
 
 /* A function that calls its own op. */
-static bg_status count_down(void *user, cudaStream_t stream)
+PASS(count_down, int *left)
 {
-    int *left = user;
     return --*left > 0 ? bg_eager(stream, "eager_recursive", count_down, left) : BG_OK;
 }
 
@@ -221,9 +187,8 @@ FIXTURE_TEST(test_bad_names)
     bg_graph *graph;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        EXPECT_STATUS(bg_eager(s.f->stream, names[i], scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-        EXPECT_ERROR("is not a name of an op");
-        EXPECT_ERROR("test_eager.c:");
+        EXPECT_FAILS(bg_eager(s.f->stream, names[i], scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "is not a name of an op",
+                     "test_eager.c:");
         assert_null(bg_op_find(names[i]));
     }
     memset(longest, 'n', sizeof longest);
@@ -232,18 +197,15 @@ FIXTURE_TEST(test_bad_names)
     longest[128] = '\0';
     EXPECT_OK(bg_eager(s.f->stream, longest, scale_y, &s));
     assert_non_null(bg_op_find(longest));
-    EXPECT_STATUS(bg_eager(s.f->stream, NULL, scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("name is NULL");
-    EXPECT_STATUS(bg_eager(s.f->stream, "eager_null", NULL, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the function of eager_null is NULL");
-    EXPECT_STATUS(bg_eager(NULL, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("stream is NULL");
+    EXPECT_FAILS(bg_eager(s.f->stream, NULL, scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "name is NULL");
+    EXPECT_FAILS(bg_eager(s.f->stream, "eager_null", NULL, &s), BG_ERROR_INVALID_ARGUMENT,
+                 "the function of eager_null is NULL");
+    EXPECT_FAILS(bg_eager(NULL, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT, "stream is NULL");
 
     EXPECT_OK(bg_capture_begin(&capture, s.f->stream, NULL));
     EXPECT_STATUS(bg_eager(s.f->stream, "a/b", scale_y, &s), BG_ERROR_INVALID_ARGUMENT); /* sticky */
     EXPECT_STATUS(bg_eager(s.f->stream, "eager_scale", scale_y, &s), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("a/b");
+    EXPECT_FAILS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT, "a/b");
     expect_usable(s.f, s.f->stream);
 }
 
@@ -257,13 +219,9 @@ static bg_status do_nothing(void *user, bg_tensor *tensors, cudaStream_t stream)
 
 static bg_status call_region(fixture *f, const char *name, bool eager, bg_operand *operands, int count)
 {
-    bg_region region = BG_REGION_INIT;
-    region.name = name;
-    region.eager = eager;
-    region.body = do_nothing;
-    region.operands = operands;
-    region.operand_count = count;
-    return bg_region_call(&region, f->stream, BG_SITE);
+    return bg_region_call(
+        REGION(.name = name, .eager = eager, .body = do_nothing, .operands = operands, .operand_count = count),
+        f->stream, BG_SITE);
 }
 
 FIXTURE_TEST(test_two_of_one_name)
@@ -272,15 +230,11 @@ FIXTURE_TEST(test_two_of_one_name)
 
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
     EXPECT_OK(call_region(f, "eager_one", true, one, 1));
-    EXPECT_STATUS(call_region(f, "eager_one", false, one, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("it is another op than eager_one at ");
-    EXPECT_ERROR("only the first is eager");
-    EXPECT_STATUS(call_region(f, "eager_one", true, one, 0), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("different numbers");
-    EXPECT_STATUS(call_region(f, "eager_one", true, other, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("different roles");
-    EXPECT_STATUS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("has a macro");
+    EXPECT_FAILS(call_region(f, "eager_one", false, one, 1), BG_ERROR_INVALID_ARGUMENT,
+                 "it is another op than eager_one at ", "only the first is eager");
+    EXPECT_FAILS(call_region(f, "eager_one", true, one, 0), BG_ERROR_INVALID_ARGUMENT, "different numbers");
+    EXPECT_FAILS(call_region(f, "eager_one", true, other, 1), BG_ERROR_INVALID_ARGUMENT, "different roles");
+    EXPECT_FAILS(call_region(f, "eager_twice", false, NULL, 0), BG_ERROR_INVALID_ARGUMENT, "has a macro");
     EXPECT_OK(BG_CALL(eager_twice, f->stream, .x = f->x, .y = f->y)); /* unharmed */
 }
 
@@ -293,18 +247,16 @@ FIXTURE_TEST(test_bad_regions)
     EXPECT_STATUS(call_region(f, "eager_bad", true, NULL, 1), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(call_region(f, "eager_bad", true, operands, -1), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(call_region(f, "eager_bad", true, operands, BG_OPERANDS_MAX + 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(call_region(f, "eager_bad", true, operands, 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("operand 0 of eager_bad has the role");
+    EXPECT_FAILS(call_region(f, "eager_bad", true, operands, 1), BG_ERROR_INVALID_ARGUMENT,
+                 "operand 0 of eager_bad has the role");
     region.name = "eager_bad";
     region.body = do_nothing;
     region.keep = (bg_status(*)(void *, void **))(void (*)(void))do_nothing;
-    EXPECT_STATUS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("no destroy");
+    EXPECT_FAILS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT, "no destroy");
     region.keep = NULL;
     EXPECT_OK(bg_region_call(&region, f->stream, NULL));
     region.struct_size = 8;
-    EXPECT_STATUS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_REGION_INIT");
+    EXPECT_FAILS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_INVALID_ARGUMENT, "BG_REGION_INIT");
 }
 
 /* ---- closures ---- */
@@ -353,19 +305,10 @@ static bg_status call_closure(const char *name, bool eager, const closure *like,
 {
     closure local = *like;
     bg_operand operands[] = {{BG_ROLE_IN, *x}, {BG_ROLE_OUT, *y}};
-    bg_region region = BG_REGION_INIT;
-    bg_status status;
-
-    region.name = name;
-    region.eager = eager;
-    region.body = run_closure;
-    region.user = &local;
-    region.user_bytes = sizeof local;
-    region.keep = keep_closure;
-    region.destroy = destroy_closure;
-    region.operands = operands;
-    region.operand_count = 2;
-    status = bg_region_call(&region, stream, BG_SITE);
+    bg_status status = bg_region_call(REGION(.name = name, .eager = eager, .body = run_closure, .user = &local,
+                                             .user_bytes = sizeof local, .keep = keep_closure,
+                                             .destroy = destroy_closure, .operands = operands, .operand_count = 2),
+                                      stream, BG_SITE);
     *y = operands[1].tensor;
     memset(&local, 0, sizeof local);
     return status;
@@ -377,9 +320,8 @@ typedef struct closures {
     bool bridged; /* y has no memory of its own */
 } closures;
 
-static bg_status closure_pass(void *user, cudaStream_t stream)
+PASS(closure_pass, closures *c)
 {
-    closures *c = user;
     bg_tensor y = c->f->y;
     if (c->bridged)
         y.data = NULL;
@@ -389,17 +331,12 @@ static bg_status closure_pass(void *user, cudaStream_t stream)
 
 static void expect_closure_pass(closures *c)
 {
-    bg_graph *graph;
     put(&c->f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, closure_pass, c, c->f->stream, NULL));
+    bg_graph *graph = CAPTURED_BY(closure_pass, c, c->f->stream, NULL);
     assert_int_equal(alive, 2); /* of the captured op, too: nodes may refer to its closure */
     assert_int_equal(info_of(graph).breaks, 1);
-    assert_true(get(&c->f->z) == 9);
-    for (int i = 2; i < 5; i++) {
-        put(&c->f->x, (float)i);
-        EXPECT_OK(bg_replay(graph, c->f->stream));
-        assert_true(get(&c->f->z) == 9 * (float)i);
-    }
+    EXPECT_VALUE(&c->f->z, 9);
+    EXPECT_REPLAYS(graph, c->f->stream, &c->f->x, &c->f->z, 9);
     bg_graph_destroy(graph);
     assert_int_equal(alive, 0);
 }
@@ -421,24 +358,17 @@ FIXTURE_TEST(test_closures)
 FIXTURE_TEST(test_closures_in_place)
 {
     closures c = {f, {.factor = 3}, true};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
 
     keeps_fail = true;
     put(&c.f->x, 1);
     EXPECT_OK(closure_pass(&c, c.f->stream));
-    assert_true(get(&c.f->z) == 9);
+    EXPECT_VALUE(&c.f->z, 9);
     EXPECT_OK(bg_forward_run(closure_pass, &c, c.f->stream, NULL));
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, &options));
-    put(&c.f->x, 2);
-    EXPECT_OK(bg_replay(graph, c.f->stream));
-    assert_true(get(&c.f->z) == 18);
-    bg_graph_destroy(graph);
+    CAPTURED_GRAPH(graph, closure_pass, &c, c.f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD));
+    EXPECT_REPLAY(graph, c.f->stream, &c.f->x, 2, &c.f->z, 18);
 
-    EXPECT_STATUS(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, NULL), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("op eager_closure, call eager_closure#0 at ");
-    EXPECT_ERROR("keep failed: it is to fail");
+    EXPECT_NO_CAPTURE(closure_pass, &c, c.f->stream, NULL, BG_ERROR_OUT_OF_MEMORY,
+                      "op eager_closure, call eager_closure#0 at ", "keep failed: it is to fail");
     keeps_fail = false;
     assert_int_equal(alive, 0);
 }
@@ -497,24 +427,15 @@ static void destroy_number(void *kept)
     free(kept);
 }
 
-/* user: whether the pass fails once its segment runs. */
-static bg_status reading_pass(void *user, cudaStream_t stream)
+/* fails: once its segment runs. */
+PASS(reading_pass, bool *fails)
 {
     int one = 1;
     scaled failing = {.status = BG_ERROR_OP};
-    bg_region region = BG_REGION_INIT;
-    bg_status status;
-
-    region.name = "eager_reads";
-    region.eager = false;
-    region.body = launch_read;
-    region.user = &one;
-    region.keep = keep_number;
-    region.destroy = destroy_number;
-    status = bg_region_call(&region, stream, BG_SITE);
-    if (status == BG_OK && *(bool *)user)
-        status = bg_eager(stream, "eager_fails", scale_y, &failing);
-    return status;
+    NEXT(bg_region_call(REGION(.name = "eager_reads", .body = launch_read, .user = &one, .keep = keep_number,
+                               .destroy = destroy_number),
+                        stream, BG_SITE));
+    return *fails ? bg_eager(stream, "eager_fails", scale_y, &failing) : BG_OK;
 }
 
 static void expect_destroyed_after(int expected)
@@ -526,27 +447,25 @@ static void expect_destroyed_after(int expected)
 
 FIXTURE_TEST(test_closures_in_flight)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_pool_options pool = BG_POOL_OPTIONS_INIT;
+    bg_pool_options pool_options = BG_POOL_OPTIONS_INIT;
     bool fails[] = {false, true};
-    bg_graph *graph;
+    OWNED_POOL(pool);
 
-    pool.reserve_bytes = 16 << 20;
+    pool_options.reserve_bytes = 16 << 20;
     for (int pooled = 0; pooled < 2; pooled++) {
         if (pooled)
-            EXPECT_OK(bg_pool_create(&options.pool, &pool));
-        EXPECT_OK(bg_capture_forward(&graph, reading_pass, &fails[0], f->stream, &options));
-        bg_graph_destroy(graph);
+            EXPECT_OK(bg_pool_create(&pool, &pool_options));
+        const bg_capture_options *options = OPTIONS(.pool = pool);
+        bg_graph_destroy(CAPTURED_BY(reading_pass, &fails[0], f->stream, options));
         expect_destroyed_after(1);
-        EXPECT_OK(bg_capture_forward(&graph, reading_pass, &fails[0], f->stream, &options));
+        bg_graph *graph = CAPTURED_BY(reading_pass, &fails[0], f->stream, options);
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_OK(bg_replay(graph, f->other));
         bg_graph_destroy(graph);
         expect_destroyed_after(3);
-        EXPECT_STATUS(bg_capture_forward(&graph, reading_pass, &fails[1], f->stream, &options), BG_ERROR_OP);
+        EXPECT_NO_CAPTURE(reading_pass, &fails[1], f->stream, options, BG_ERROR_OP);
         expect_destroyed_after(1);
     }
-    bg_pool_destroy(options.pool);
 }
 
 /* ---- the place of a plain call ---- */
@@ -554,26 +473,20 @@ FIXTURE_TEST(test_closures_in_flight)
 /* The file's text may be the caller's for the call alone. */
 FIXTURE_TEST(test_file_is_copied)
 {
-    char file[] = "first.py";
-    bg_site site = {file, 7};
-    bg_operand out = {BG_ROLE_OUT, bg_tensor_1d(NULL, BG_F32, N)};
-    bg_region region = BG_REGION_INIT;
-    void *first;
+    static const char *const files[] = {"first.py", "other.py", "first.py"};
+    char file[] = "a file.py";
+    void *data[3];
 
-    region.name = "eager_file";
-    region.body = do_nothing;
-    region.operands = &out;
-    region.operand_count = 1;
-    EXPECT_OK(bg_region_call(&region, f->stream, &site));
-    first = out.tensor.data;
-    (void)strcpy(file, "other.py");
-    out.tensor.data = NULL;
-    EXPECT_OK(bg_region_call(&region, f->stream, &site));
-    assert_ptr_not_equal(out.tensor.data, first); /* it is another place */
-    (void)strcpy(file, "first.py");
-    out.tensor.data = NULL;
-    EXPECT_OK(bg_region_call(&region, f->stream, &site));
-    assert_ptr_equal(out.tensor.data, first);
+    for (int i = 0; i < 3; i++) {
+        bg_operand out = {BG_ROLE_OUT, bg_tensor_1d(NULL, BG_F32, N)};
+        bg_site site = {strcpy(file, files[i]), 7};
+        EXPECT_OK(bg_region_call(
+            REGION(.name = "eager_file", .eager = true, .body = do_nothing, .operands = &out, .operand_count = 1),
+            f->stream, &site));
+        data[i] = out.tensor.data;
+    }
+    assert_ptr_not_equal(data[1], data[0]); /* it is another place */
+    assert_ptr_equal(data[2], data[0]);
 }
 
 /* ---- patterns ---- */
@@ -628,16 +541,13 @@ static bg_status keep_capture(void *user, void **kept)
 FIXTURE_TEST(test_aborted_inside)
 {
     for (int eager = 0; eager < 2; eager++) {
-        bg_region region = BG_REGION_INIT;
         bg_capture *capture;
         EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
-        region.name = eager ? "eager_aborts" : "eager_aborts_inline";
-        region.eager = eager;
-        region.body = abort_capture;
-        region.user = &capture;
-        region.keep = keep_capture;
-        region.destroy = destroy_closure;
-        EXPECT_STATUS(bg_region_call(&region, f->stream, BG_SITE), BG_ERROR_NOT_CAPTURING);
+        EXPECT_STATUS(bg_region_call(REGION(.name = eager ? "eager_aborts" : "eager_aborts_inline", .eager = eager,
+                                            .body = abort_capture, .user = &capture, .keep = keep_capture,
+                                            .destroy = destroy_closure),
+                                     f->stream, BG_SITE),
+                      BG_ERROR_NOT_CAPTURING);
         assert_int_equal(alive, 0);
         expect_usable(f, f->stream);
     }
@@ -648,19 +558,15 @@ FIXTURE_TEST(test_tools)
 {
     closures c = {f, {.factor = 3}, true};
     bg_report *report;
-    bg_graph *graph;
 
     EXPECT_OK(bg_check_recapture(closure_pass, &c, NULL, c.f->stream, &report));
-    assert_int_equal(bg_report_count(report), 0);
-    bg_report_destroy(report);
+    EXPECT_NO_FINDING(report);
     assert_int_equal(alive, 0);
-    EXPECT_OK(bg_capture_forward(&graph, closure_pass, &c, c.f->stream, NULL));
+    bg_graph *graph = CAPTURED_BY(closure_pass, &c, c.f->stream, NULL);
     EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    assert_int_equal(bg_report_count(report), 0);
-    bg_report_destroy(report);
+    EXPECT_NO_FINDING(report);
     EXPECT_OK(bg_check_poison(graph, &c.f->z, 1, c.f->stream, &report));
-    assert_int_equal(bg_report_count(report), 0);
-    bg_report_destroy(report);
+    EXPECT_NO_FINDING(report);
     bg_graph_destroy(graph);
     assert_int_equal(alive, 0);
 }
@@ -679,10 +585,8 @@ FIXTURE_TEST(test_forked_stream)
     EXPECT_OK(closure_pass(&c, c.f->other));
     EXPECT_OK(bg_stream_wait_stream(c.f->stream, c.f->other));
     EXPECT_OK(bg_capture_end(capture, &graph));
-    assert_true(get(&c.f->z) == 9);
-    put(&c.f->x, 2);
-    EXPECT_OK(bg_replay(graph, c.f->stream));
-    assert_true(get(&c.f->z) == 18);
+    EXPECT_VALUE(&c.f->z, 9);
+    EXPECT_REPLAY(graph, c.f->stream, &c.f->x, 2, &c.f->z, 18);
     bg_graph_destroy(graph);
     assert_int_equal(alive, 0);
 }
@@ -701,11 +605,9 @@ FIXTURE_TEST(test_other_thread)
     closures c = {f, {.factor = 3}, false};
     bg_capture *capture;
     bg_graph *graph;
-    pthread_t thread;
 
     EXPECT_OK(bg_capture_begin(&capture, c.f->stream, NULL));
-    assert_int_equal(pthread_create(&thread, NULL, call_from_thread, &c), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    in_new_thread(call_from_thread, &c);
     EXPECT_OK(bg_capture_end(capture, &graph));
     assert_int_equal(info_of(graph).calls, 0);
     bg_graph_destroy(graph);

@@ -37,10 +37,8 @@ BG_OP(produce_captured, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 static int setup(void **state)
 {
     manner = IN_PLACE;
-    if (fixture_setup(state) != 0)
-        return 1;
     EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
-    return 0;
+    return fixture_setup(state);
 }
 
 static int teardown(void **state)
@@ -52,55 +50,46 @@ static int teardown(void **state)
 
 /* ---- the caller's own memory ---- */
 
-static bg_status through(void *user, cudaStream_t stream)
+FIXTURE_PASS(through)
 {
-    fixture *f = user;
     BG_CALL(produce, stream, .x = f->x, .y = f->y, .factor = 2);
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
-static float replay(fixture *f, bg_graph *graph, float x)
-{
-    put(&f->x, x);
-    put(&f->y, -99);
-    EXPECT_OK(bg_replay(graph, f->stream));
-    return get(&f->z);
-}
+/* A replay with that x gives z that value. */
+#define EXPECT_Z(graph, from, to)                                                                                      \
+    do {                                                                                                               \
+        put(&f->y, -99);                                                                                               \
+        EXPECT_REPLAY(graph, f->stream, &f->x, from, &f->z, to);                                                       \
+    } while (0)
 
 #define OUTPUTS_TEST(name) TEST_F(name, setup, teardown, fixture *f)
 
 OUTPUTS_TEST(test_write_back)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
-    assert_true(get(&f->z) == 6);
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
+    EXPECT_VALUE(&f->z, 6);
     assert_int_equal(info_of(graph).steps, 2); /* call, launch that begins with the copy */
     assert_int_equal(info_of(graph).nodes, 2);
-    assert_true(replay(f, graph, 5) == 30);
+    EXPECT_Z(graph, 5, 30);
     manner = IN_PLACE; /* this time there is nothing to copy */
     put(&f->z, 0);
-    assert_true(replay(f, graph, 7) == 42);
+    EXPECT_Z(graph, 7, 42);
 }
 
 OUTPUTS_TEST(test_write_back_that_capture_did_not_see)
 {
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
     assert_int_equal(info_of(graph).steps, 2);
     manner = ELSEWHERE;
-    assert_true(replay(f, graph, 5) == 30);
+    EXPECT_Z(graph, 5, 30);
 }
 
 static void expect_refused(fixture *f, bg_status expected, const char *text)
 {
-    bg_graph *graph = NULL;
-    EXPECT_STATUS(bg_capture_forward(&graph, through, f, f->stream, NULL), expected);
-    EXPECT_ERROR(text);
-    EXPECT_ERROR("produce#0");
-    EXPECT_ERROR("test_outputs.c");
-    assert_null(graph);
+    EXPECT_NO_CAPTURE(through, f, f->stream, NULL, expected, text, "produce#0", "test_outputs.c");
     expect_usable(f, f->stream);
 }
 
@@ -118,15 +107,12 @@ OUTPUTS_TEST(test_refused_at_capture)
 
 OUTPUTS_TEST(test_refused_at_replay)
 {
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, through, f, f->stream, NULL);
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("produce#0");
-    EXPECT_ERROR("f32 [32] where f32 [64]");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "produce#0", "f32 [32] where f32 [64]");
     assert_int_equal(info_of(graph).replays, 0);
     manner = IN_PLACE;
-    assert_true(replay(f, graph, 5) == 30); /* the graph is reusable */
+    EXPECT_Z(graph, 5, 30); /* the graph is reusable */
 }
 
 /* ---- plain calls ---- */
@@ -138,10 +124,9 @@ OUTPUTS_TEST(test_plain_write_back)
     manner = ELSEWHERE;
     EXPECT_OK(BG_CALL_ARGS(produce, f->stream, &a));
     assert_ptr_equal(a.y.data, f->y.data); /* the caller's own, never the body's */
-    assert_true(get(&f->y) == 8);
+    EXPECT_VALUE(&f->y, 8);
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(BG_CALL_ARGS(produce, f->stream, &a), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output y");
+    EXPECT_FAILS(BG_CALL_ARGS(produce, f->stream, &a), BG_ERROR_SHAPE, "output y");
     assert_ptr_equal(a.y.data, f->y.data);
     assert_int_equal(a.y.dim[0], N);
 }
@@ -175,25 +160,21 @@ OUTPUTS_TEST(test_plain_bridge)
     put(&f->x, 2);
     manner = ELSEWHERE;
     EXPECT_OK(plain_call(f, 3, &first));
-    assert_true(get(&first) == 6);
+    EXPECT_VALUE(&first, 6);
     assert_ptr_not_equal(first.data, elsewhere);
     EXPECT_OK(plain_call(f, 4, &second));
     assert_ptr_equal(first.data, second.data);
-    assert_true(get(&second) == 8);
+    EXPECT_VALUE(&second, 8);
 }
 
 /* ---- bridge buffers ---- */
 
-static bg_status bridged(void *user, cudaStream_t stream)
+FIXTURE_PASS(bridged)
 {
-    fixture *f = user;
     produce_args known = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 2};
     produce_args open = {.x = f->x, .factor = 3};
-    bg_status status = BG_CALL_ARGS(produce, stream, &known);
-    if (status == BG_OK)
-        status = BG_CALL_ARGS(produce, stream, &open);
-    if (status != BG_OK)
-        return status;
+    NEXT(BG_CALL_ARGS(produce, stream, &known));
+    NEXT(BG_CALL_ARGS(produce, stream, &open));
     assert_non_null(known.y.data);
     assert_non_null(open.y.data);
     assert_ptr_not_equal(known.y.data, open.y.data);
@@ -205,15 +186,14 @@ static bg_status bridged(void *user, cudaStream_t stream)
 
 static void expect_bridges(fixture *f, int steps)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, bridged, f, f->stream, NULL));
-    assert_true(get(&f->z) == 5);
+    CAPTURED_GRAPH(graph, bridged, f, f->stream, NULL);
+    EXPECT_VALUE(&f->z, 5);
     assert_int_equal(info_of(graph).steps, steps);
     assert_int_equal(info_of(graph).bridge_bytes, 2 * N * sizeof(float));
     for (int i = 0; i < 4; i++) {
         manner = i % 2 ? IN_PLACE : ELSEWHERE;
-        assert_true(replay(f, graph, (float)i) == 5 * (float)i);
+        EXPECT_Z(graph, (float)i, 5 * (float)i);
     }
 }
 
@@ -223,8 +203,7 @@ OUTPUTS_TEST(test_bridges)
     manner = ELSEWHERE;
     expect_bridges(f, 4); /* call, copy, call, launch that begins with the second copy */
     manner = NEGATIVE;
-    bg_graph *graph;
-    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_SHAPE);
+    EXPECT_NO_CAPTURE(bridged, f, f->stream, NULL, BG_ERROR_SHAPE);
 }
 
 static bg_status tell_shape(void *args)
@@ -241,13 +220,11 @@ static bg_status tell_nonsense(void *args)
 
 OUTPUTS_TEST(test_bridge_by_shape_function)
 {
-    bg_graph *graph;
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_shape)));
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
     expect_bridges(f, 3);
     EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_nonsense)));
-    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("rank 99");
+    EXPECT_NO_CAPTURE(bridged, f, f->stream, NULL, BG_ERROR_INVALID_ARGUMENT, "rank 99");
 }
 
 static int runs;
@@ -258,12 +235,11 @@ BG_EAGER_OP(open_output, BG_OUT(y))
     return from_cuda(bgk_fill(elsewhere, 5, N, stream));
 }
 
-static bg_status open_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(open_pass)
 {
-    fixture *f = user;
     open_output_args a = {.y = {0}};
-    bg_status status = BG_CALL_ARGS(open_output, stream, &a);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
+    NEXT(BG_CALL_ARGS(open_output, stream, &a));
+    return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
 }
 
 static bg_status shape_of_open(void *args)
@@ -274,87 +250,78 @@ static bg_status shape_of_open(void *args)
 
 OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.launch_segments = false;
     for (int known = 0; known < 2; known++) {
         EXPECT_OK(bg_op_set_attributes("open_output", ATTRIBUTES(.shape = known ? shape_of_open : NULL)));
         runs = 0;
-        EXPECT_OK(bg_capture_forward(&graph, open_pass, f, f->stream, &options));
+        CAPTURED_GRAPH(graph, open_pass, f, f->stream, UNLAUNCHED_OPTIONS());
         assert_int_equal(runs, known ? 0 : 1);
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_true(get(&f->z) == 10);
-        bg_graph_destroy(graph);
+        EXPECT_VALUE(&f->z, 10);
     }
     EXPECT_OK(bg_op_set_attributes("open_output", NULL));
 }
 
-static bg_status bridged_captured(void *user, cudaStream_t stream)
+FIXTURE_PASS(bridged_captured)
 {
-    fixture *f = user;
     produce_captured_args a = {.x = f->x, .factor = 2};
-    bg_status status = BG_CALL_ARGS(produce_captured, stream, &a);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
+    NEXT(BG_CALL_ARGS(produce_captured, stream, &a));
+    return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
 }
 
 OUTPUTS_TEST(test_bridge_of_a_captured_op)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
-    EXPECT_OK(bg_capture_forward(&graph, bridged_captured, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, bridged_captured, f, f->stream, NULL);
     assert_int_equal(info_of(graph).segments, 1);
     assert_int_equal(info_of(graph).nodes, 3); /* scale, copy, scale */
     assert_int_equal(info_of(graph).kernel_nodes, 2);
-    assert_true(replay(f, graph, 4) == 24);
+    EXPECT_Z(graph, 4, 24);
 }
 
 /* ---- several outputs, arrays ---- */
 
 BG_EAGER_OP(split, BG_IN(x), BG_OUT(first), BG_OUTS(parts, 3), BG_INOUT(count))
 {
-    bg_status status = from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream));
-    for (int i = 0; status == BG_OK && i < 3; i++) {
+    NEXT(from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream)));
+    for (int i = 0; i < 3; i++) {
         if (manner == ELSEWHERE && i == 1)
             args->parts[i].data = elsewhere;
-        status = from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream));
+        NEXT(from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream)));
     }
     if (manner == WRONG_SHAPE)
         args->parts[2].dim[0] = 3;
-    return status != BG_OK ? status : from_cuda(bgk_add(args->count.data, args->count.data, args->x.data, N, stream));
+    return from_cuda(bgk_add(args->count.data, args->count.data, args->x.data, N, stream));
 }
 
 static bg_tensor parts[3], first_part;
 
-static bg_status split_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(split_pass)
 {
-    fixture *f = user;
     split_args a = {.x = f->x, .first = bg_tensor_1d(NULL, BG_F32, N), .count = f->y};
     for (int i = 0; i < 3; i++)
         a.parts[i] = bg_tensor_1d(NULL, BG_F32, N);
-    bg_status status = BG_CALL_ARGS(split, stream, &a);
+    NEXT(BG_CALL_ARGS(split, stream, &a));
     memcpy(parts, a.parts, sizeof parts);
     first_part = a.first;
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
+    return BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
 }
 
 OUTPUTS_TEST(test_several_outputs)
 {
-    OWNED_GRAPH(graph);
     manner = ELSEWHERE;
     put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&graph, split_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, split_pass, f, f->stream, NULL);
     put(&f->x, 2);
     put(&f->y, 0);
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->z) == 400);
-    assert_true(get(&first_part) == 20);
+    EXPECT_VALUE(&f->z, 400);
+    EXPECT_VALUE(&first_part, 20);
     for (int i = 0; i < 3; i++)
-        assert_true(get(&parts[i]) == 2 * (float)(i + 1));
-    assert_true(get(&f->y) == 4);
+        EXPECT_VALUE(&parts[i], 2 * (float)(i + 1));
+    EXPECT_VALUE(&f->y, 4);
     manner = WRONG_SHAPE;
-    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("output parts[2] is f32 [3] where f32 [64] is expected");
+    EXPECT_FAILS(bg_replay(graph, f->stream), BG_ERROR_SHAPE, "output parts[2] is f32 [3] where f32 [64] is expected");
 }
 
 /* ---- scratch ---- */
@@ -363,40 +330,35 @@ static void *blocks[2];
 static size_t scratch_bytes;
 BG_EAGER_OP(with_scratch, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = bg_scratch(args, scratch_bytes, &blocks[0]);
-    if (status == BG_OK)
-        status = bg_scratch(args, 4 * N, &blocks[1]);
-    if (status != BG_OK)
-        return status;
+    NEXT(bg_scratch(args, scratch_bytes, &blocks[0]));
+    NEXT(bg_scratch(args, 4 * N, &blocks[1]));
     args->y.data = blocks[1];
     return from_cuda(bgk_scale(blocks[1], args->x.data, 2, N, stream));
 }
 
-static bg_status scratch_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(scratch_pass)
 {
-    fixture *f = user;
     return BG_CALL(with_scratch, stream, .x = f->x, .y = f->z);
 }
 
 OUTPUTS_TEST(test_scratch)
 {
     void *before[2], *none = &none;
-    bg_graph *graph;
     scratch_bytes = 1000;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    bg_graph *graph = CAPTURED_BY(scratch_pass, f, f->stream, NULL);
     memcpy(before, blocks, sizeof before);
     assert_ptr_not_equal(blocks[0], blocks[1]);
     assert_int_equal((uintptr_t)blocks[0] % 256, 0);
-    assert_true(replay(f, graph, 3) == 6);
+    EXPECT_Z(graph, 3, 6);
     assert_memory_equal(before, blocks, sizeof before); /* stable across replays */
     scratch_bytes = 100000;                             /* more than before: a larger block */
-    assert_true(replay(f, graph, 4) == 8);
+    EXPECT_Z(graph, 4, 8);
     assert_ptr_not_equal(before[0], blocks[0]);
     assert_ptr_equal(before[1], blocks[1]);
     bg_graph_destroy(graph);
 
     EXPECT_OK(scratch_pass(f, f->stream)); /* plain */
-    assert_true(get(&f->z) == 8);
+    EXPECT_VALUE(&f->z, 8);
     EXPECT_STATUS(bg_scratch(before, 8, &none), BG_ERROR_INVALID_ARGUMENT);
     assert_null(none);
     EXPECT_ERROR("bg_scratch");
@@ -406,9 +368,8 @@ OUTPUTS_TEST(test_scratch)
 OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 {
     void *before;
-    OWNED_GRAPH(graph);
     scratch_bytes = 0;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, scratch_pass, f, f->stream, NULL);
     assert_null(blocks[0]);
     before = blocks[1];
     scratch_bytes = 64;
@@ -420,9 +381,8 @@ OUTPUTS_TEST(test_scratch_of_no_bytes_keeps_its_place)
 OUTPUTS_TEST(test_growing_scratch_stays_small)
 {
     enum { STEP = 4096, REPLAYS = 200 };
-    OWNED_GRAPH(graph);
     scratch_bytes = STEP;
-    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    CAPTURED_GRAPH(graph, scratch_pass, f, f->stream, NULL);
     for (int i = 0; i < REPLAYS; i++) {
         scratch_bytes += STEP;
         EXPECT_OK(bg_replay(graph, f->stream));
@@ -446,33 +406,29 @@ BG_EAGER_OP(tricky, BG_INOUT(a), BG_INOUT(b))
     return BG_OK;
 }
 
-static bg_status tricky_pass(void *user, cudaStream_t stream)
+FIXTURE_PASS(tricky_pass)
 {
-    fixture *f = user;
     return BG_CALL(tricky, stream, .a = f->x, .b = f->y);
 }
 
 OUTPUTS_TEST(test_outputs_cannot_change_places)
 {
-    OWNED_GRAPH(graph);
     put(&f->x, 1);
     put(&f->y, 2);
     trick = SWAP;
-    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("output a in the memory of output b");
-    EXPECT_STATUS(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL), BG_ERROR_OP);
+    EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_OP, "output a in the memory of output b");
+    EXPECT_NO_CAPTURE(tricky_pass, f, f->stream, NULL, BG_ERROR_OP);
     trick = SHIFT;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
     trick = HUGE_RANK;
-    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_SHAPE);
-    EXPECT_ERROR("rank 500");
+    EXPECT_FAILS(tricky_pass(f, f->stream), BG_ERROR_SHAPE, "rank 500");
     assert_true(get(&f->x) == 1 && get(&f->y) == 2);
     trick = SAME; /* one result for both: no harm */
-    EXPECT_OK(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL));
-    assert_true(get(&f->y) == 1);
+    CAPTURED_GRAPH(graph, tricky_pass, f, f->stream, NULL);
+    EXPECT_VALUE(&f->y, 1);
     put(&f->x, 5);
     EXPECT_OK(bg_replay(graph, f->stream));
-    assert_true(get(&f->y) == 5);
+    EXPECT_VALUE(&f->y, 5);
     trick = SWAP;
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
 }
@@ -504,6 +460,5 @@ OUTPUTS_TEST(test_invalid_tensors)
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
     bad = bg_tensor_1d(NULL, BG_F32, N);
     split_args a = {.x = f->x, .first = f->y, .parts = {f->y, f->y, f->y}, .count = bad};
-    EXPECT_STATUS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("count has no memory");
+    EXPECT_FAILS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT, "count has no memory");
 }
