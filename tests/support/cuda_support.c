@@ -119,7 +119,7 @@ CUdeviceptr address_of(const void *pointer)
 
 /* ---- graphs and memory ------------------------------------------------------------------------------------------- */
 
-cudaGraph_t captured_graph(cudaStream_t stream, const char *file, int line)
+cudaGraph_t ended_capture(cudaStream_t stream, const char *file, int line)
 {
     cudaGraph_t graph = NULL;
     expect_error_code(cudaStreamEndCapture(stream, &graph), cudaSuccess, "cudaStreamEndCapture", file, line);

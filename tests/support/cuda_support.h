@@ -73,10 +73,10 @@ CUdeviceptr address_of(const void *pointer);
     OWNED_AS(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
 
 #define BEGIN_CAPTURE(stream) OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal))
-#define end_capture(stream)   captured_graph(stream, __FILE__, __LINE__)
+#define end_capture(stream)   ended_capture(stream, __FILE__, __LINE__)
 #define new_graph()           created_graph(__FILE__, __LINE__)
 #define new_exec(graph)       instantiated(graph, __FILE__, __LINE__)
-cudaGraph_t captured_graph(cudaStream_t stream, const char *file, int line);
+cudaGraph_t ended_capture(cudaStream_t stream, const char *file, int line);
 cudaGraph_t created_graph(const char *file, int line);
 cudaGraphExec_t instantiated(cudaGraph_t graph, const char *file, int line);
 void *device_memory(size_t bytes);
