@@ -19,11 +19,8 @@ bg_tensor check_vector(void *data)
 
 bg_capture *check_begin(fixture *f, bg_pool *pool)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    options.pool = pool;
-    options.name = "decode";
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.pool = pool, .name = "decode")));
     return capture;
 }
 
@@ -39,10 +36,8 @@ int scale_line, shift_line;
 bg_graph *check_capture(fixture *f, void *memory)
 {
     bg_capture *capture = check_begin(f, NULL);
-    scale_line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 3));
-    shift_line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(shift, f->stream, .x = f->y, .y = f->z));
+    EXPECT_OK(CALL_AT(scale_line, scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 3));
+    EXPECT_OK(CALL_AT(shift_line, shift, f->stream, .x = f->y, .y = f->z));
     return check_end(capture);
 }
 

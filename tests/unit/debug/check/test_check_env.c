@@ -27,9 +27,8 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     float factor = m->drifts ? (float)++m->passes : 2;
-    bg_status status;
     m->line = __LINE__ + 1;
-    status = BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = factor, .left_out = m->leaves_out);
+    bg_status status = BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = factor, .left_out = m->leaves_out);
     return status != BG_OK ? status : BG_CALL(note, stream, .y = m->f->y, .count = &m->eager);
 }
 
@@ -38,11 +37,10 @@ static bool in_parts; /* between bg_capture_begin and bg_capture_end */
 static bg_status capture_pass(bg_graph **graph, model *m, const bg_capture_options *options)
 {
     bg_capture *capture;
-    bg_status status;
 
     if (!in_parts)
         return bg_capture_forward(graph, forward, m, m->f->stream, options);
-    status = bg_capture_begin(&capture, m->f->stream, options);
+    bg_status status = bg_capture_begin(&capture, m->f->stream, options);
     if (status == BG_OK)
         status = forward(m, m->f->stream);
     return status == BG_OK ? bg_capture_end(capture, graph) : status;
@@ -54,20 +52,18 @@ static void capture(model *m, const bg_capture_options *options, char *text, siz
     FILE *file = tmpfile();
     int kept = dup(STDERR_FILENO);
     OWNED_GRAPH(graph);
-    bg_status status;
-    size_t length;
 
     assert_non_null(file);
     assert_true(kept >= 0);
     put(&m->f->x, 3);
     fflush(stderr);
     assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-    status = capture_pass(&graph, m, options);
+    bg_status status = capture_pass(&graph, m, options);
     fflush(stderr);
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     assert_int_equal(close(kept), 0);
     rewind(file);
-    length = fread(text, 1, bytes - 1, file);
+    size_t length = fread(text, 1, bytes - 1, file);
     text[length] = '\0';
     assert_int_equal(fclose(file), 0);
     EXPECT_OK(status);
@@ -140,11 +136,10 @@ FIXTURE_TEST(test_nothing)
 static int count_files(const char *directory, const char *pattern)
 {
     char command[200];
-    FILE *pipe;
     int count = -1;
 
     snprintf(command, sizeof command, "find %s -name '%s' | wc -l", directory, pattern);
-    pipe = popen(command, "r");
+    FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     assert_int_equal(fscanf(pipe, "%d", &count), 1);
     assert_int_equal(pclose(pipe), 0);

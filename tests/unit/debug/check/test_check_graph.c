@@ -1,5 +1,6 @@
 /* BG_CHECK=graph: what bg_check finds goes to standard error after a capture, and before replays. BG_CHECK=replay also
  * looks at the nodes. Both after the device has failed. */
+#include "tests/support/tools/owned.h"
 #include "tests/support/ops.h"
 #include "tests/support/kernels/trap.h"
 
@@ -67,13 +68,12 @@ static void begin_listening(void)
 static const char *end_listening(void)
 {
     static char text[8192];
-    size_t length;
 
     fflush(stderr);
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     assert_int_equal(close(kept), 0);
     rewind(file);
-    length = fread(text, 1, sizeof text - 1, file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
     text[length] = '\0';
     assert_int_equal(fclose(file), 0);
     return text;
@@ -91,12 +91,10 @@ static bg_graph *capture(model *m, const char *check)
 /* Returns what the replay writes. */
 static const char *replay(model *m, bg_graph *graph, bg_status expected)
 {
-    const char *text;
-    bg_status status;
 
     begin_listening();
-    status = bg_replay(graph, m->f->stream);
-    text = end_listening();
+    bg_status status = bg_replay(graph, m->f->stream);
+    const char *text = end_listening();
     EXPECT_STATUS(status, expected);
     return text;
 }
@@ -116,12 +114,10 @@ FIXTURE_TEST(test_capture)
 {
     model good = {.f = f, .x = ((fixture *)f)->x, .ordered = true}, bad = good;
     char site[60];
-    bg_graph *graph;
-    const char *text;
 
     begin_listening();
-    graph = capture(&good, "graph,replay");
-    text = end_listening();
+    bg_graph *graph = capture(&good, "graph,replay");
+    const char *text = end_listening();
     assert_string_equal(text, "");
     for (int i = 0; i < 5; i++)
         assert_string_equal(replay(&good, graph, BG_OK), "");
@@ -143,7 +139,7 @@ FIXTURE_TEST(test_capture)
 /* Told once, and the replay goes on: graph looks, replay guards. */
 FIXTURE_TEST(test_freed)
 {
-    float *memory = allocate();
+    OWN_MEMORY(float, memory, allocate());
     model m = {.f = f, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
     bg_graph *graph = capture(&m, "graph");
 
@@ -159,18 +155,16 @@ FIXTURE_TEST(test_freed)
         assert_string_equal(replay(&m, graph, BG_OK), "");
     EXPECT_CUDA(cudaDeviceSynchronize());
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(memory));
 }
 
 /* Memory that only a node knows. */
 FIXTURE_TEST(test_nodes)
 {
     model m = {.f = f, .x = ((fixture *)f)->x, .ordered = true, .hides = true};
-    OWNED_GRAPH(graph);
     float *other = allocate();
 
     hidden = allocate();
-    graph = capture(&m, "replay");
+    OWN_GRAPH(graph, capture(&m, "replay"));
     assert_string_equal(replay(&m, graph, BG_OK), "");
     EXPECT_CUDA(cudaDeviceSynchronize());
     EXPECT_CUDA(cudaFree(other)); /* none of the graph's */
@@ -192,16 +186,13 @@ static void check_after_fault(void)
     void *user = NULL;
     bg_report *report = NULL;
     bg_finding finding = BG_FINDING_INIT;
-    bg_graph *graph;
-    float *memory, *armed;
-    model m;
 
     fixture_setup(&user);
-    memory = allocate();
-    armed = allocate();
-    m = (model){.f = user, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
+    float *memory = allocate();
+    float *armed = allocate();
+    model m = (model){.f = user, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
     EXPECT_OK(bg_ledger_alloc(memory, BYTES, "weights"));
-    graph = capture(&m, "replay");
+    bg_graph *graph = capture(&m, "replay");
     EXPECT_OK(bg_replay(graph, m.f->stream));
     EXPECT_CUDA(cudaMemcpy(armed, &one, sizeof one, cudaMemcpyHostToDevice));
     EXPECT_OK(BG_CALL(faulty, m.f->stream, .armed = bg_tensor_1d(armed, BG_F32, 1)));
@@ -226,10 +217,9 @@ static void check_after_fault(void)
 TEST(test_fault)
 {
     int status = 0;
-    pid_t pid;
 
     fflush(NULL);
-    pid = fork();
+    pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         check_after_fault();

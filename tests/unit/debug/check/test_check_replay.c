@@ -14,10 +14,9 @@ TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
 FIXTURE_TEST(test_replay)
 {
     char *memory = allocate(BYTES), line[40];
-    OWNED_GRAPH(graph);
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
-    graph = check_capture(f, memory);
-    assert_int_equal(unsetenv("BG_CHECK"), 0); /* it was read at begin */
+    set_variable("BG_CHECK", "replay");
+    OWN_GRAPH(graph, check_capture(f, memory));
+    unset_variable("BG_CHECK"); /* it was read at begin */
     check_replay_times(f, graph, 3);
     EXPECT_CUDA(cudaFree(memory));
     put(&f->z, 42);
@@ -34,15 +33,14 @@ FIXTURE_TEST(test_replay)
 FIXTURE_TEST(test_replay_of_blocks)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    char *arena = allocate((size_t)4 * BYTES);
+    OWN_MEMORY(char, arena, allocate((size_t)4 * BYTES));
     bg_capture *capture;
     shift_args *stored;
-    bg_graph *graph;
     options.check = BG_REPLAY_CHECK_ON;
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(arena), .y = f->y));
-    graph = check_end(capture);
+    OWN_GRAPH(graph, check_end(capture));
     check_replay_times(f, graph, 2);
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "another"));
     check_replay_times(f, graph, 2);
@@ -58,8 +56,6 @@ FIXTURE_TEST(test_replay_of_blocks)
     EXPECT_ERROR("block \"another\"");
     stored->x = f->x;
     check_replay_times(f, graph, 1);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(arena));
 }
 
 FIXTURE_TEST(test_replay_options)
@@ -67,19 +63,18 @@ FIXTURE_TEST(test_replay_options)
     char *memory = allocate(BYTES);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    bg_graph *graph;
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
+    set_variable("BG_CHECK", "replay");
     options.check = BG_REPLAY_CHECK_OFF; /* before the environment */
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(memory), .w = f->y, .state = f->z));
-    graph = check_end(capture);
+    bg_graph *graph = check_end(capture);
     EXPECT_CUDA(cudaFree(memory));
     check_replay_times(f, graph, 1);
     bg_graph_destroy(graph);
     options.check = (bg_replay_check)7;
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.check is 7");
-    assert_int_equal(setenv("BG_CHECK", "sometimes", 1), 0);
+    set_variable("BG_CHECK", "sometimes");
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_CHECK is \"sometimes\"; allowed are off, or some of graph, replay, recapture, poison");
 }
@@ -116,12 +111,10 @@ FIXTURE_TEST(test_runner)
 {
     bg_batch batch = {.tokens = N - 1, .requests = 1, .max_query_len = 1};
     char *memory = allocate(BYTES);
-    bg_runner *runner;
     bg__owner owner;
-    void *own;
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
-    runner = make_runner(f, NULL);
-    own = input.data;
+    set_variable("BG_CHECK", "replay");
+    bg_runner *runner = make_runner(f, NULL);
+    void *own = input.data;
     EXPECT_OK(bg__owner_find(BG__REGISTERED, own, &owner));
     assert_string_equal(owner.name, "input token");
     assert_int_equal(owner.bytes, BYTES);

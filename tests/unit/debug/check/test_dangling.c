@@ -39,8 +39,7 @@ static bg_graph *capture_sneak(fixture *f)
     bg_graph *graph = NULL;
     hidden = allocate();
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
-    sneak_line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(sneak, f->stream, .x = f->x));
+    EXPECT_OK(CALL_AT(sneak_line, sneak, f->stream, .x = f->x));
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_note(graph));
     return graph;
@@ -48,28 +47,26 @@ static bg_graph *capture_sneak(fixture *f)
 
 FIXTURE_TEST(test_freed)
 {
-    bg_graph *graph = capture_sneak(f);
+    OWN_GRAPH(graph, capture_sneak(f));
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "kernel parameter 2 is ");
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_kept)
 {
-    bg_graph *graph = capture_sneak(f);
+    OWN_GRAPH(graph, capture_sneak(f));
     float *other = allocate();
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(other)); /* another's */
     EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(hidden));
 }
 
 /* Freed, and the next allocation got the same address. */
 FIXTURE_TEST(test_reused)
 {
-    bg_graph *graph = capture_sneak(f);
+    OWN_GRAPH(graph, capture_sneak(f));
     float *before = hidden, *kept[16];
     int count = 0;
     EXPECT_CUDA(cudaFree(hidden));
@@ -82,7 +79,6 @@ FIXTURE_TEST(test_reused)
         EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "was freed after the capture");
     while (count > 0)
         EXPECT_CUDA(cudaFree(kept[--count]));
-    bg_graph_destroy(graph);
 }
 
 /* Copies and fills hold addresses as well. */
@@ -90,7 +86,6 @@ FIXTURE_TEST(test_copies)
 {
     bg_capture *capture = NULL;
     OWNED_GRAPH(graph);
-    OWNED_REPORT(report);
     float *source = allocate(), *filled = allocate();
 
     EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
@@ -99,7 +94,7 @@ FIXTURE_TEST(test_copies)
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_NO_FINDING(check(graph)); /* the first check remembers, too */
     EXPECT_CUDA(cudaFree(source));
-    report = check(graph);
+    OWN_REPORT(report, check(graph));
     EXPECT_FINDING(report, "dangling", "", 0, "the node's source is");
     EXPECT_CUDA(cudaFree(filled));
     assert_int_equal(bg_report_count(report = check(graph)), 2);
@@ -112,7 +107,6 @@ FIXTURE_TEST(test_cublas)
     const float one = 1, zero = 0;
     bg_capture *capture = NULL;
     bg_graph *graph = NULL;
-    bg_report *report;
     float *a = allocate();
 
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
@@ -125,7 +119,7 @@ FIXTURE_TEST(test_cublas)
     EXPECT_OK(bg__nodes_note(graph));
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(a));
-    report = check(graph);
+    bg_report *report = check(graph);
     assert_true(bg_report_count(report) > 0);
     for (int i = 0; i < bg_report_count(report); i++) {
         bg_finding finding = BG_FINDING_INIT;
@@ -167,7 +161,6 @@ FIXTURE_TEST(test_pool)
 {
     bg_capture *capture = NULL;
     OWNED_GRAPH(graph);
-    OWNED_REPORT(report);
     bg_pool *pool = NULL, *other = NULL;
     void *block = NULL, *others = NULL;
     bg_finding finding = BG_FINDING_INIT;
@@ -186,7 +179,7 @@ FIXTURE_TEST(test_pool)
     EXPECT_NO_FINDING(check(graph));
     bg_pool_release(pool, block);
     bg_pool_destroy(pool);
-    report = check(graph); /* scale's kernel has its input twice */
+    OWN_REPORT(report, check(graph)); /* scale's kernel has its input twice */
     assert_int_equal(bg_report_count(report), 2);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "dangling");
@@ -234,11 +227,10 @@ static bg_graph *capture_with(fixture *f, const bg__allocation *known)
 FIXTURE_TEST(test_expected)
 {
     bg__allocation known = {0, N * sizeof(float), 1ull << 60}; /* no such id will ever be */
-    OWNED_GRAPH(graph);
 
     hidden = allocate();
     known.base = (uintptr_t)hidden;
-    graph = capture_with(f, &known);
+    OWN_GRAPH(graph, capture_with(f, &known));
     EXPECT_FINDING(check(graph), "reused", "sneak#0", 0,
                    "was freed after the capture and belongs to another allocation");
     EXPECT_CUDA(cudaFree(hidden));
@@ -286,7 +278,7 @@ FIXTURE_TEST(test_several)
 /* What another check has said of the call's tensors is not said again. */
 FIXTURE_TEST(test_told)
 {
-    bg_graph *graph = capture_sneak(f);
+    OWN_GRAPH(graph, capture_sneak(f));
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = NULL;
 
@@ -302,7 +294,6 @@ FIXTURE_TEST(test_told)
     check_nodes(graph, report);
     assert_int_equal(bg_report_count(report), 2);
     bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }
 
 FIXTURE_TEST(test_arguments)

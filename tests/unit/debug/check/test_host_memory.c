@@ -36,8 +36,7 @@ static bg_graph *capture_upload(fixture *f, const void *host)
 
     options.launch_segments = false;
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
-    upload_line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(upload, f->stream, .x = f->x, .host = host));
+    EXPECT_OK(CALL_AT(upload_line, upload, f->stream, .x = f->x, .host = host));
     EXPECT_OK(bg_capture_end(capture, &graph));
     return graph;
 }
@@ -53,28 +52,26 @@ __attribute__((noinline)) static bg_graph *capture_from_stack(fixture *f)
 
 FIXTURE_TEST(test_returned)
 {
-    bg_graph *graph = capture_from_stack(f);
+    OWN_GRAPH(graph, capture_from_stack(f));
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = check(graph);
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_int_equal(finding.severity, BG_FAULT);
     EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "each replay reads 256 bytes on ");
-    bg_graph_destroy(graph);
 }
 
 /* The frame lives; so far it is only fragile. */
 FIXTURE_TEST(test_stack)
 {
     float host[N] = {1};
-    bg_graph *graph = capture_upload(f, host);
+    OWN_GRAPH(graph, capture_upload(f, host));
     bg_finding finding = BG_FINDING_INIT;
     bg_report *report = check(graph);
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_int_equal(finding.severity, BG_WARNING);
     EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
-    bg_graph_destroy(graph);
 }
 
 /* ---- another thread's stack ---- */
@@ -132,20 +129,16 @@ FIXTURE_TEST(test_other_stack)
     struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, false};
     bg_finding finding = BG_FINDING_INIT;
     pthread_t thread;
-    OWNED_GRAPH(graph);
-    bg_graph *dead;
-    bg_report *report;
-    bool waits;
 
     assert_int_equal(pthread_create(&thread, NULL, hold_a_buffer, &worker), 0);
     pthread_mutex_lock(&worker.mutex);
     while (worker.buffer == NULL)
         pthread_cond_wait(&worker.changed, &worker.mutex);
     pthread_mutex_unlock(&worker.mutex);
-    graph = capture_upload(f, worker.buffer);
-    dead = capture_upload(f, (const void *)worker.dead);
-    waits = await_wait(worker.id);
-    report = check(graph);
+    OWN_GRAPH(graph, capture_upload(f, worker.buffer));
+    bg_graph *dead = capture_upload(f, (const void *)worker.dead);
+    bool waits = await_wait(worker.id);
+    bg_report *report = check(graph);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_int_equal(finding.severity, BG_WARNING);
     EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
@@ -167,11 +160,9 @@ FIXTURE_TEST(test_other_stack)
 FIXTURE_TEST(test_heap)
 {
     float *host = calloc(N, sizeof *host);
-    bg_graph *graph;
     assert_non_null(host);
-    graph = capture_upload(f, host);
+    OWN_GRAPH(graph, capture_upload(f, host));
     EXPECT_FINDING(check(graph), "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
-    bg_graph_destroy(graph);
     free(host);
 }
 
@@ -196,23 +187,20 @@ FIXTURE_TEST(test_file)
 FIXTURE_TEST(test_pinned)
 {
     void *host;
-    bg_graph *graph;
     EXPECT_CUDA(cudaMallocHost(&host, N * sizeof(float)));
-    graph = capture_upload(f, host);
+    OWN_GRAPH(graph, capture_upload(f, host));
     EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFreeHost(host));
 }
 
 FIXTURE_TEST(test_registered)
 {
     enum { PAGE = 4096 };
-    OWNED_GRAPH(graph);
     void *host = aligned_alloc(PAGE, PAGE);
     assert_non_null(host);
     memset(host, 0, PAGE);
     EXPECT_CUDA(cudaHostRegister(host, PAGE, cudaHostRegisterDefault));
-    graph = capture_upload(f, host);
+    OWN_GRAPH(graph, capture_upload(f, host));
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaHostUnregister(host));
     free(host);

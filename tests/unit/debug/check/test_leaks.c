@@ -23,8 +23,7 @@ BG_OP(sum_on, BG_IN(x), BG_INOUT(y), BG_VALUE(cudaStream_t, other))
 static int inner_line;
 BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
 {
-    inner_line = __LINE__ + 1;
-    return BG_CALL(on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
+    return CALL_AT(inner_line, on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
 }
 
 /* Half in the capture, half outside. */
@@ -88,25 +87,18 @@ static bg_status special(model *m, cudaStream_t stream)
 
     switch (m->kind) {
     case DEFAULT:
-        m->line = __LINE__ + 1;
-        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = cudaStreamLegacy);
+        return CALL_AT(m->line, on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks,
+                       .other = cudaStreamLegacy);
     case UNTRACKED:
-        m->line = __LINE__ + 1;
-        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
+        return CALL_AT(m->line, on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
     case IN_PLACE: m->line = __LINE__; return BG_CALL(sum_on, stream, .x = f->x, .y = f->y, .other = other);
     case INNER:
         status = BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
         m->line = inner_line;
         return status;
-    case BOTH:
-        m->line = __LINE__ + 1;
-        return BG_CALL(both, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
-    case COUNT:
-        m->line = __LINE__ + 1;
-        return BG_CALL(count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
-    case CUBLAS:
-        m->line = __LINE__ + 1;
-        return BG_CALL(product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
+    case BOTH: return CALL_AT(m->line, both, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+    case COUNT: return CALL_AT(m->line, count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
+    case CUBLAS: return CALL_AT(m->line, product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
     case EAGER:
         status = BG_CALL_ARGS(produce, stream, &produced);
         return status != BG_OK ? status : BG_CALL(sum_on, stream, .x = produced.y, .y = f->y);

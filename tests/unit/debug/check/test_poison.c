@@ -128,11 +128,9 @@ FIXTURE_TEST(test_output_never_written)
 
     for (int left_out = 0; left_out <= N; left_out += left_out == 1 ? N - 1 : 1) {
         char text[200];
-        bg_report *report;
         capture = begin(f, NULL);
-        line = __LINE__ + 1;
-        EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
-        report = poison(f, end(capture), &f->y);
+        EXPECT_OK(CALL_AT(line, most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
+        bg_report *report = poison(f, end(capture), &f->y);
         if (left_out == 0) {
             EXPECT_NO_FINDING(report);
             continue;
@@ -191,10 +189,9 @@ BG_OP(touch, BG_INOUT(y))
 FIXTURE_TEST(test_no_work_to_do)
 {
     bg_capture *capture = begin(f, NULL);
-    int line;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_OK(BG_CALL(touch, f->stream, .y = f->y));
-    line = __LINE__ + 1;
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->y, .y = f->z));
     EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
                    "y of accumulate#0 depends on memory that no op had written");
@@ -260,16 +257,13 @@ FIXTURE_TEST(test_released_block)
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
     for (int released = 0; released < 2; released++) {
-        bg_capture *capture;
-        bg_graph *graph;
-        int line;
         EXPECT_OK(bg_pool_alloc(pool, BYTES, &block));
         EXPECT_CUDA(cudaMemset(block, 0, BYTES));
         hidden = block;
-        capture = begin(f, pool);
-        line = __LINE__ + 1;
+        bg_capture *capture = begin(f, pool);
+        int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(secret, f->stream, .x = f->x, .y = f->y));
-        graph = end(capture);
+        bg_graph *graph = end(capture);
         if (released) {
             bg_pool_release(pool, block);
             EXPECT_FINDING(poison(f, graph, &f->y), "reads-unwritten", "secret#0", line,
@@ -307,11 +301,10 @@ FIXTURE_TEST(test_whole_segment)
     for (int clear = 0; clear < 2; clear++) {
         bg_capture *capture = begin(f, NULL);
         void *own = NULL;
-        int line;
         EXPECT_CUDA(cudaMallocAsync(&own, BYTES, f->stream));
         EXPECT_CUDA(bgk_scale(own, f->x.data, 2, N, f->stream));
         EXPECT_CUDA(cudaFreeAsync(own, f->stream));
-        line = __LINE__ + 1;
+        int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->x, .y = f->y, .clear = clear));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
         if (clear)
@@ -324,13 +317,11 @@ FIXTURE_TEST(test_whole_segment)
 
 FIXTURE_TEST(test_not_repeatable)
 {
-    bg_capture *capture;
-    int line;
     EXPECT_CUDA(cudaMalloc((void **)&counter, BYTES));
     EXPECT_CUDA(cudaMemset(counter, 0, BYTES));
     put(&f->x, 1);
-    capture = begin(f, NULL);
-    line = __LINE__ + 1;
+    bg_capture *capture = begin(f, NULL);
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(count_up, f->stream, .x = f->x, .y = f->y));
     EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "count_up#0", line,
                    "y cannot be checked: it differs between two replays");
@@ -341,11 +332,9 @@ FIXTURE_TEST(test_not_repeatable)
 FIXTURE_TEST(test_stale)
 {
     bg_tensor x = f->x;
-    bg_capture *capture;
-    int line;
     EXPECT_CUDA(cudaMalloc(&x.data, BYTES));
-    capture = begin(f, NULL);
-    line = __LINE__ + 1;
+    bg_capture *capture = begin(f, NULL);
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = x, .y = f->y, .factor = 2));
     {
         bg_graph *graph = end(capture);
@@ -361,9 +350,8 @@ FIXTURE_TEST(test_errors)
     float memory[4] = {0};
     bg_report *report = NULL;
     bg_capture *capture = begin(f, NULL);
-    OWNED_GRAPH(graph);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    graph = end(capture);
+    OWN_GRAPH(graph, end(capture));
     host = bg_tensor_1d(memory, BG_F32, 4);
     EXPECT_STATUS(bg_check_poison(NULL, &f->y, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_poison(graph, NULL, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);

@@ -119,22 +119,18 @@ static bg_status forward(void *user, cudaStream_t stream)
         break;
     case OVERTAKEN:
         TRY(BG_CALL(slow, m->side, .y = f->y));
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(fast, stream, .y = f->y, .ahead = m->ordered));
+        TRY(CALL_AT(m->line, fast, stream, .y = f->y, .ahead = m->ordered));
         return bg_stream_wait_stream(stream, m->side);
     case NESTED: TRY(BG_CALL(both, m->side, .x = f->x, .y = f->y, .z = f->z, .side = m->third)); break;
     }
     if (m->ordered)
         TRY(bg_stream_wait_stream(stream, m->kind == READERS ? m->third : m->side));
     if (m->kind == WRITE) {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3));
+        TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = 3));
     } else if (m->kind == BOTH_WRITE) {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3));
+        TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
     } else {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(sum, stream, .x = f->x, .y = f->y));
+        TRY(CALL_AT(m->line, sum, stream, .x = f->x, .y = f->y));
     }
     if (m->kind == READERS)
         TRY(bg_stream_wait_stream(stream, m->third));
@@ -253,14 +249,12 @@ FIXTURE_TEST(test_seeds)
         bool first = false, second = false;
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
             model m = make(f, READ, ordered);
-            bg_graph *graph;
-            float y;
             hostcuda_seed(seed);
-            graph = capture(&m);
+            bg_graph *graph = capture(&m);
             put(&m.f->x, 3);
             put(&m.f->y, 100);
             EXPECT_OK(bg_replay(graph, m.f->stream));
-            y = get(&m.f->y);
+            float y = get(&m.f->y);
             first |= y == 9;  /* twice x, plus x */
             second |= y == 6; /* twice x over the sum */
             unmake(&m, graph);

@@ -74,8 +74,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     TRY(BG_CALL(fill, m->streams[2], .y = block(m, CALLS)));
     if (m->ordered)
         TRY(bg_stream_wait_stream(m->streams[3], m->streams[2]));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(fill, m->streams[3], .y = block(m, CALLS)));
+    TRY(CALL_AT(m->line, fill, m->streams[3], .y = block(m, CALLS)));
     for (int i = 1; i < STREAMS; i++)
         TRY(bg_stream_wait_stream(stream, m->streams[i]));
     return BG_OK;

@@ -22,7 +22,6 @@ static bg_report *report;
 /* The limit ends a test that waits for a pipe. The directory is like /tmp: all may write, and take away their own. */
 static int setup(void **state)
 {
-    FILE *file;
     (void)state;
     (void)alarm(LIMIT_S);
     snprintf(directory, sizeof directory, "/tmp/breakgraph-planted.XXXXXX");
@@ -30,7 +29,7 @@ static int setup(void **state)
         return 1;
     snprintf(path, sizeof path, "%s/report", directory);
     snprintf(secret, sizeof secret, "%s/secret", directory);
-    file = fopen(secret, "w");
+    FILE *file = fopen(secret, "w");
     if (file == NULL || fputs("secret", file) < 0 || fclose(file) != 0 || chmod(secret, 0640) != 0)
         return 1;
     return bg__report_create(&report, "check", "decode") == BG_OK ? 0 : 1;
@@ -106,9 +105,8 @@ PLANTED_TEST(test_made_names)
 PLANTED_TEST(test_made_descriptors)
 {
     struct stat about;
-    int descriptor;
     assert_int_equal(symlink(secret, path), 0);
-    descriptor = bg__file_create(path);
+    int descriptor = bg__file_create(path);
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, "x", 1), 1);
     assert_int_equal(fcntl(descriptor, F_GETFL) & (O_APPEND | O_ACCMODE), O_APPEND | O_RDWR);
@@ -126,9 +124,8 @@ PLANTED_TEST(test_given_pipe)
 {
     char text[256] = "";
     struct stat about;
-    int descriptor;
     assert_int_equal(mkfifo(path, 0600), 0);
-    descriptor = open(path, O_RDWR | O_CLOEXEC);
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
     assert_true(descriptor >= 0);
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
     assert_true(read(descriptor, text, sizeof text - 1) > 0);
@@ -208,9 +205,8 @@ PLANTED_TEST(test_given_names_of_others)
 PLANTED_TEST(test_a_file_of_another_user)
 {
     int status = -1;
-    pid_t pid;
     need_root();
-    pid = fork();
+    pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)

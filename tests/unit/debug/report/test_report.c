@@ -1,5 +1,5 @@
 /* Reports: what is put in comes out as text, as JSON and one by one. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include "debug/report/report.h"
 
@@ -91,27 +91,23 @@ static char *read_all(void)
 
 REPORT_TEST(test_empty)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     bg_finding finding = BG_FINDING_INIT;
-    char *text;
     assert_int_equal(bg_report_count(report), 0);
     EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_NOT_FOUND);
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
+    OWN_TEXT(text, read_all());
     assert_string_equal(text, "check of decode: 0 findings\n");
-    free(text);
-    bg_report_destroy(report);
 }
 
 REPORT_TEST(test_order)
 {
     static const char *const kinds[] = {"freed", "reused", "odd", "note-kind"};
-    bg_report *report = make_mixed();
-    bg_finding finding;
+    OWN_REPORT(report, make_mixed());
     assert_int_equal(bg_report_count(report), 4);
     for (int i = 0; i < 4; i++)
         assert_string_equal(finding_of(report, i).kind, kinds[i]);
-    finding = finding_of(report, 0);
+    bg_finding finding = finding_of(report, 0);
     assert_int_equal(finding.severity, BG_FAULT);
     assert_string_equal(finding.call, "rope#3");
     assert_string_equal(finding.file, "model.c");
@@ -127,12 +123,11 @@ REPORT_TEST(test_order)
     EXPECT_STATUS(bg_report_get(report, 4, &finding), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("there is no finding 4; the report has 4");
     EXPECT_STATUS(bg_report_get(report, -1, &finding), BG_ERROR_NOT_FOUND);
-    bg_report_destroy(report);
 }
 
 REPORT_TEST(test_duplicates)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     const bg__call elsewhere = {.name = (char *)"rope#3", .site = {"model.c", 43}};
     for (int i = 0; i < 2; i++) {
         bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field x");
@@ -143,39 +138,33 @@ REPORT_TEST(test_duplicates)
         bg__report_add(report, "freed", BG_FAULT, NULL, (void *)0x1000, "", "field x");
         assert_int_equal(bg_report_count(report), 6);
     }
-    bg_report_destroy(report);
 }
 
 /* Its strings are the report's own. */
 REPORT_TEST(test_copies)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     char kind[] = "freed", advice[] = "keep it", name[] = "rope#3", file[] = "model.c";
     const bg__call own = {.name = name, .site = {file, 1}};
-    bg_finding finding;
     bg__report_add(report, kind, BG_FAULT, &own, NULL, advice, "%s", "gone");
     kind[0] = advice[0] = name[0] = file[0] = '?';
-    finding = finding_of(report, 0);
+    bg_finding finding = finding_of(report, 0);
     assert_string_equal(finding.kind, "freed");
     assert_string_equal(finding.advice, "keep it");
     assert_string_equal(finding.call, "rope#3");
     assert_string_equal(finding.file, "model.c");
-    bg_report_destroy(report);
 }
 
 REPORT_TEST(test_text)
 {
-    bg_report *report = make_mixed();
-    char *text;
+    OWN_REPORT(report, make_mixed());
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
+    OWN_TEXT(text, read_all());
     assert_string_equal(text, "check of decode: 4 findings\n"
                               "fault [freed] rope#3 at model.c:42: field x of 7\n    keep it\n"
                               "fault [reused] rope#3 at model.c:42: field y\n    copy it\n"
                               "warning [odd]: a \"quoted\" \\ line\\x0aand another\n    look\n"
                               "note [note-kind]: worth knowing\n");
-    free(text);
-    bg_report_destroy(report);
 }
 
 static bg_report *make_long(void)
@@ -189,18 +178,15 @@ static bg_report *make_long(void)
 
 REPORT_TEST(test_wrapped)
 {
-    bg_report *report = make_long();
-    char *text;
+    OWN_REPORT(report, make_long());
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
+    OWN_TEXT(text, read_all());
     assert_string_equal(text,
                         "check of decode: 1 finding\n"
                         "fault [freed] rope#3 at model.c:42: the words of gr\303\274n were freed  after the capture: "
                         "256 bytes at 0x7f05b66de000, device\n"
                         "        allocation of 256 bytes at 0x7f05b66de000 (allocation id 7)\n"
                         "    keep it as long as the graph is replayed, or capture again\n");
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* As wide as the terminal, which has other line ends. */
@@ -215,16 +201,15 @@ REPORT_TEST(test_wrapped_in_terminal)
                                    "    keep it as long as the graph is replayed, or\r\n"
                                    "        capture again\r\n";
     const struct winsize size = {.ws_row = 24, .ws_col = 48};
-    bg_report *report = make_long();
+    OWN_REPORT(report, make_long());
     int terminal = posix_openpt(O_RDWR | O_NOCTTY), user;
     char text[1024] = "";
     size_t used = 0;
-    FILE *out;
 
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     user = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(user >= 0 && ioctl(user, TIOCSWINSZ, &size) == 0);
-    out = fdopen(user, "w");
+    FILE *out = fdopen(user, "w");
     assert_non_null(out);
     bg__report_print(report, out);
     assert_int_equal(fflush(out), 0);
@@ -236,7 +221,6 @@ REPORT_TEST(test_wrapped_in_terminal)
     assert_string_equal(text, expected);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(close(terminal), 0);
-    bg_report_destroy(report);
 }
 
 /* Nothing of a report drives a terminal. */
@@ -244,11 +228,10 @@ REPORT_TEST(test_hostile_text)
 {
     static const bg__call hostile = {.name = (char *)"rope\033[2J", .site = {"\033]0;x\007.c", 42}};
     OWNED_REPORT(report);
-    char *text;
     EXPECT_OK(bg__report_create(&report, "to\rol", "gra\302\233ph"));
     bg__report_add(report, "ki\nnd", BG_FAULT, &hostile, NULL, "\177", "%s", "a\033[31m b\233 gr\303\274n");
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
+    char *text = read_all();
     assert_string_equal(text, "to\\x0dol of gra\\xc2\\x9bph: 1 finding\n"
                               "fault [ki\\x0and] rope\\x1b[2J at \\x1b]0;x\\x07.c:42: a\\x1b[31m b\\x9b gr\303\274n\n"
                               "    \\x7f\n");
@@ -289,14 +272,12 @@ static void expect_item(const cJSON *item, const bg_finding *finding)
 
 REPORT_TEST(test_json)
 {
-    bg_report *report = make_mixed();
+    OWN_REPORT(report, make_mixed());
     const cJSON *list, *item;
-    cJSON *root;
-    char *text;
     int i = 0;
     EXPECT_OK(bg_report_write(report, BG_JSON, path));
-    text = read_all();
-    root = cJSON_Parse(text);
+    OWN_TEXT(text, read_all());
+    OWN_JSON(root, cJSON_Parse(text));
     assert_non_null(root);
     assert_string_equal(string_of(root, "breakgraph"), bg_version());
     assert_string_equal(string_of(root, "tool"), "check");
@@ -311,9 +292,6 @@ REPORT_TEST(test_json)
         expect_item(item, &finding);
     }
     assert_int_equal(i, 4);
-    cJSON_Delete(root);
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* JSON and pages are UTF-8, whatever names hold: what is no character becomes U+FFFD, byte by byte. */
@@ -340,18 +318,13 @@ REPORT_TEST(test_bytes)
     };
 #undef BAD
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bg_report *report = make();
-        cJSON *root;
-        char *text;
+        OWN_REPORT(report, make());
         bg__report_add(report, "freed", BG_FAULT, &call, NULL, "", "%s", rows[i][0]);
         EXPECT_OK(bg_report_write(report, BG_JSON, path));
-        text = read_all();
-        root = cJSON_Parse(text);
+        OWN_TEXT(text, read_all());
+        OWN_JSON(root, cJSON_Parse(text));
         assert_string_equal(string_of(cJSON_GetObjectItemCaseSensitive(root, "findings")->child, "message"),
                             rows[i][1]);
-        cJSON_Delete(root);
-        free(text);
-        bg_report_destroy(report);
     }
 }
 
@@ -389,7 +362,6 @@ REPORT_TEST(test_whole_or_not)
     struct rlimit limit, none;
     struct stat about;
     void (*before)(int);
-    char *text;
     mode_t mask = umask(027);
     EXPECT_OK(bg_report_write(empty, BG_TEXT, path));
     (void)umask(mask);
@@ -406,7 +378,7 @@ REPORT_TEST(test_whole_or_not)
     assert_true(signal(SIGXFSZ, before) != SIG_ERR);
     EXPECT_STATUS(status, BG_ERROR_IO);
     EXPECT_ERROR(path);
-    text = read_all();
+    char *text = read_all();
     assert_string_equal(text, "check of decode: 0 findings\n");
     free(text);
     assert_int_equal(count_files(), 1);
@@ -421,7 +393,7 @@ REPORT_TEST(test_whole_or_not)
 
 REPORT_TEST(test_no_place)
 {
-    bg_report *report = make_mixed();
+    OWN_REPORT(report, make_mixed());
     char nowhere[128];
     snprintf(nowhere, sizeof nowhere, "%s/nowhere/report", directory);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, nowhere), BG_ERROR_IO);
@@ -430,20 +402,17 @@ REPORT_TEST(test_no_place)
     assert_int_equal(mkdir(path, 0700), 0);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
     assert_int_equal(count_files(), 1); /* nothing is left beside it */
-    bg_report_destroy(report);
 }
 
 /* Runs bg_report_write with standard output there. */
 static bg_status write_to_stdout(const bg_report *report, const char *there)
 {
-    int kept, target;
-    bg_status status;
     fflush(stdout);
-    kept = dup(STDOUT_FILENO);
-    target = open(there, O_WRONLY | O_CREAT, 0600);
+    int kept = dup(STDOUT_FILENO);
+    int target = open(there, O_WRONLY | O_CREAT, 0600);
     assert_true(kept >= 0 && target >= 0);
     assert_true(dup2(target, STDOUT_FILENO) >= 0);
-    status = bg_report_write(report, BG_TEXT, "-");
+    bg_status status = bg_report_write(report, BG_TEXT, "-");
     clearerr(stdout);
     assert_true(dup2(kept, STDOUT_FILENO) >= 0);
     assert_int_equal(close(kept), 0);
@@ -456,7 +425,7 @@ REPORT_TEST(test_links)
 {
     static const char *const targets[] = {"report", "second", "loop"};
     static const bg_status wanted[] = {BG_OK, BG_OK, BG_ERROR_IO};
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     char names[3][128];
     struct stat about;
 
@@ -476,25 +445,22 @@ REPORT_TEST(test_links)
     assert_int_equal(count_files(), 4);
     for (int i = 0; i < 3; i++)
         assert_int_equal(remove(names[i]), 0);
-    bg_report_destroy(report);
 }
 
 REPORT_TEST(test_stdout)
 {
-    bg_report *report = make_mixed();
-    char *text;
+    OWN_REPORT(report, make_mixed());
     EXPECT_OK(write_to_stdout(report, path));
-    text = read_all();
+    char *text = read_all();
     assert_non_null(strstr(text, "fault [freed] rope#3 at model.c:42: field x of 7\n"));
     free(text);
     EXPECT_STATUS(write_to_stdout(report, "/dev/full"), BG_ERROR_IO);
     EXPECT_ERROR("standard output");
-    bg_report_destroy(report);
 }
 
 REPORT_TEST(test_arguments)
 {
-    bg_report *report = make_mixed();
+    OWN_REPORT(report, make_mixed());
     bg_finding finding = BG_FINDING_INIT;
     assert_int_equal(bg_report_count(NULL), 0);
     bg_report_destroy(NULL);
@@ -508,5 +474,4 @@ REPORT_TEST(test_arguments)
     EXPECT_STATUS(bg_report_write(report, (bg_format)9, path), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("format 9 is not a bg_format");
     assert_int_equal(count_files(), 0);
-    bg_report_destroy(report);
 }

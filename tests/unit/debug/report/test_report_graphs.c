@@ -1,5 +1,5 @@
 /* Reports of several graphs: what is of each of them stays apart when reports become one. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include "debug/report/report.h"
 #include "debug/report/report_data.h"
@@ -97,7 +97,7 @@ TEST(test_back)
 /* Graphs that the program gave no names. */
 TEST(test_same_name)
 {
-    bg_report *report = make("graph", 1);
+    OWN_REPORT(report, make("graph", 1));
     merge(report, make("graph", 2));
     merge(report, make("graph", 1));
     merge(report, make("graph", 3));
@@ -105,7 +105,6 @@ TEST(test_same_name)
     expect_graphs(report, "outlines", "name", "graph (2), graph (3)");
     expect_graphs(report, "comparisons", "graph", "own, graph (2), own, graph (3), graph (2)");
     expect_graphs(report, "findings", "graph", "own, graph (2), graph (3)");
-    bg_report_destroy(report);
 }
 
 /* A graph that an earlier merge has numbered is one that the report has without a number. */
@@ -139,7 +138,6 @@ TEST(test_files)
     int descriptor = mkstemp(path);
     bg_report *report = make("decode 1", 1), *again = NULL;
     size_t bytes;
-    FILE *out;
     assert_true(descriptor >= 0 && close(descriptor) == 0);
     merge(report, make("decode 8", 2));
     EXPECT_OK(bg_report_write(report, BG_JSON, path));
@@ -147,7 +145,7 @@ TEST(test_files)
     EXPECT_OK(bg__report_json(report, false, &first));
     EXPECT_OK(bg__report_json(again, false, &second));
     assert_string_equal(first, second);
-    out = open_memstream(&text, &bytes);
+    FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
     bg__report_print(again, out);
     assert_int_equal(fclose(out), 0);

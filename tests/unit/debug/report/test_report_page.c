@@ -1,5 +1,5 @@
 /* Pages of reports: whole, alone, and broken by nothing that a report holds. test_page.sh opens them in a browser. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include "debug/report/report.h"
 
@@ -92,37 +92,31 @@ REPORT_PAGE_TEST(test_page_escapes)
         "</script><!-- <script> </noscript> </title> & \xe2\x80\xa8 \xe2\x80\xa9 ]]> ' \\u003c";
     OWNED_REPORT(report);
     bg_finding finding = BG_FINDING_INIT;
-    char *page, *json, *text;
-    cJSON *root;
     EXPECT_OK(bg__report_create(&report, hostile, hostile));
     bg__report_add(report, hostile, BG_FAULT, &call, NULL, hostile, "%s", hostile);
-    page = page_of(report);
+    OWN_TEXT(page, page_of(report));
     assert_int_equal(occurrences(page, "<script"), 2);
     assert_int_equal(occurrences(page, "</script>"), 2);
     assert_int_equal(occurrences(page, "</noscript>"), 1);
     assert_int_equal(occurrences(page, "</title>"), 1);
     assert_int_equal(occurrences(page, "<!--"), 0);
-    json = between(page, "id=\"report\">", "</script>");
+    OWN_TEXT(json, between(page, "id=\"report\">", "</script>"));
     assert_null(strchr(json, '<'));
     assert_null(strstr(json, "\xe2\x80"));
-    root = cJSON_Parse(json);
+    OWN_JSON(root, cJSON_Parse(json));
     assert_non_null(root);
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "tool")), hostile);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.message, hostile);
-    text = between(page, "<noscript>", "</noscript>");
+    OWN_TEXT(text, between(page, "<noscript>", "</noscript>"));
     assert_non_null(strstr(text, "&lt;/script&gt;&lt;!-- "));
     assert_non_null(strstr(text, "at model.c:42"));
-    cJSON_Delete(root);
-    free(text);
-    free(json);
-    free(page);
 }
 
 /* One file that asks the network for nothing. */
 REPORT_PAGE_TEST(test_page_alone)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     char *page = page_of(report), *title = between(page, "<title>\n", "\n</title>");
     assert_string_equal(title, "check of decode: 1 finding");
     assert_null(strstr(page, "src="));
@@ -134,17 +128,14 @@ REPORT_PAGE_TEST(test_page_alone)
     assert_null(strstr(page, "@TEXT@"));
     free(title);
     free(page);
-    bg_report_destroy(report);
 }
 
 REPORT_PAGE_TEST(test_page_whole_or_not)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make());
     FILE *file = fopen(path, "w");
     struct rlimit limit, small;
     void (*before)(int);
-    bg_status status;
-    char *text;
     assert_non_null(file);
     assert_int_equal(fputs("old", file) >= 0 && fclose(file) == 0, 1);
     before = signal(SIGXFSZ, SIG_IGN);
@@ -153,13 +144,11 @@ REPORT_PAGE_TEST(test_page_whole_or_not)
     small = limit;
     small.rlim_cur = 8192; /* the page begins to fit */
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    status = bg_report_write(report, BG_HTML, path);
+    bg_status status = bg_report_write(report, BG_HTML, path);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     assert_true(signal(SIGXFSZ, before) != SIG_ERR);
     EXPECT_STATUS(status, BG_ERROR_IO);
     EXPECT_ERROR(path);
-    text = read_all();
+    OWN_TEXT(text, read_all());
     assert_string_equal(text, "old");
-    free(text);
-    bg_report_destroy(report);
 }

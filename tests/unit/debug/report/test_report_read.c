@@ -1,5 +1,5 @@
 /* Reports as files: what is written is read again, two become one, and nothing hostile gets in. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include "debug/report/report.h"
 
@@ -188,12 +188,11 @@ REPORT_READ_TEST(test_others)
     bg_report *report = make(), *again = NULL;
     bg_finding finding = BG_FINDING_INIT;
     bg__about about = {.calls = NULL};
-    char *text;
 
     for (int i = 0; i < 10; i++) /* each twice */
         EXPECT_OK(bg__about_add(&about, &calls[i % 5]));
     bg__report_add_about(report, "freed", BG_FAULT, &about, NULL, "keep it", "the block is gone");
-    text = json_of(report);
+    char *text = json_of(report);
     assert_non_null(strstr(text, "[\"host function#1\", \"rope#2\", \"rope#3\", \"rope#4\"]"));
     free(text);
     EXPECT_OK(bg_report_read(&again, path));
@@ -214,28 +213,23 @@ REPORT_READ_TEST(test_others)
 
 REPORT_READ_TEST(test_text_again)
 {
-    bg_report *report = read_text(REPORT("\"findings\": [" FINDING "], \"lost\": 2"));
-    char *text;
+    OWN_REPORT(report, read_text(REPORT("\"findings\": [" FINDING "], \"lost\": 2")));
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
+    OWN_TEXT(text, read_all());
     assert_string_equal(text, "t of g: 1 finding\nfault [freed]: m\n2 more findings were lost: out of host memory\n");
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* What a newer writer may have added is ignored; of two members of a name the first counts. */
 REPORT_READ_TEST(test_unknown_members)
 {
-    bg_report *report = read_text(REPORT("\"tool\": 7, \"newer\": [[[{}]]], \"findings\": [{\"kind\": \"freed\", "
-                                         "\"severity\": \"fault\", \"message\": \"m\", \"newer\": 1, \"kind\": 2}], "
-                                         "\"trials\": [{\"verdict\": \"bad\"}], \"trials\": 7, \"outline\": {}"));
-    char *text = json_of(report);
+    OWN_REPORT(report, read_text(REPORT("\"tool\": 7, \"newer\": [[[{}]]], \"findings\": [{\"kind\": \"freed\", "
+                                        "\"severity\": \"fault\", \"message\": \"m\", \"newer\": 1, \"kind\": 2}], "
+                                        "\"trials\": [{\"verdict\": \"bad\"}], \"trials\": 7, \"outline\": {}")));
+    OWN_TEXT(text, json_of(report));
     assert_null(strstr(text, "newer"));
     assert_non_null(strstr(text, "\"tool\":\t\"t\""));
     assert_non_null(strstr(text, "\"freed\""));
     assert_int_equal(count_of(report, "trials"), 1);
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* What only the page reads goes there as it is, whatever it is; with others it becomes one report. */
@@ -251,23 +245,20 @@ REPORT_READ_TEST(test_parts_of_any_form)
         "\"trials\": [{\"verdict\": \"good\"}, {\"verdict\": \"ugly\", \"eager\": \"all\"}, {\"verdict\": {}}]",
         "\"timings\": [{}, {\"what\": null, \"cpu_us\": [1]}]",
     };
-    bg_report *all = make();
+    OWN_REPORT(all, make());
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *json = malloc(strlen(parts[i]) + 100), *page;
-        bg_report *report;
         assert_non_null(json);
         sprintf(json, PARTS("%s"), parts[i]);
-        report = read_text(json);
+        OWN_REPORT(report, read_text(json));
         page = page_of(report);
         EXPECT_OK(bg_report_merge(all, report));
         free(page);
         free(json);
-        bg_report_destroy(report);
     }
     assert_int_equal(count_of(all, "comparisons"), 5);
     assert_int_equal(count_of(all, "trials"), 3);
     assert_int_equal(count_of(all, "timings"), 2);
-    bg_report_destroy(all);
 }
 
 REPORT_READ_TEST(test_versions)
@@ -288,7 +279,7 @@ REPORT_READ_TEST(test_no_json)
     static const char cut[] = "{\"report_version\": 2,\n\"tool\": \"t\",\n\"gra";
     static const char inside[] = "{\0\"report_version\": 2, \"tool\": \"t\", \"graph\": \"g\", \"findings\": []}";
     bg_report *report = NULL;
-    char *deep = malloc(TEXT_BYTES + 1);
+    OWN_TEXT(deep, malloc(TEXT_BYTES + 1));
     expect_refused("", BG_ERROR_IO, "not JSON");
     expect_refused(cut, BG_ERROR_IO, "(line 3)");
     expect_refused(REPORT("\"findings\": []") " {}", BG_ERROR_IO, "not JSON");
@@ -301,7 +292,6 @@ REPORT_READ_TEST(test_no_json)
     for (int i = 0; i < TEXT_BYTES; i += 5)
         memcpy(deep + i, "{\"a\":", i + 5 <= TEXT_BYTES ? 5 : TEXT_BYTES - i);
     expect_refused(deep, BG_ERROR_IO, "not JSON");
-    free(deep);
 }
 
 REPORT_READ_TEST(test_no_file)
@@ -418,13 +408,11 @@ REPORT_READ_TEST(test_merge)
 REPORT_READ_TEST(test_merge_outline)
 {
     bg_report *report = make(), *from = make_full(), *other = make();
-    cJSON *root;
-    char *text;
     EXPECT_OK(bg__report_set_outline(other, parsed("{\"name\": \"other\"}")));
     EXPECT_OK(bg_report_merge(report, from));
     EXPECT_OK(bg_report_merge(report, other));
-    text = json_of(report);
-    root = parsed(text);
+    char *text = json_of(report);
+    cJSON *root = parsed(text);
     assert_string_equal(graph_of_outline(root), "decode");
     cJSON_Delete(root);
     free(text);
@@ -438,13 +426,9 @@ REPORT_READ_TEST(test_merge_outline)
 
 REPORT_READ_TEST(test_merge_lost)
 {
-    bg_report *report = read_text(REPORT("\"findings\": [], \"lost\": 2147483647"));
-    bg_report *from = read_text(REPORT("\"findings\": [], \"lost\": 2"));
-    char *text;
+    OWN_REPORT(report, read_text(REPORT("\"findings\": [], \"lost\": 2147483647")));
+    OWN_REPORT(from, read_text(REPORT("\"findings\": [], \"lost\": 2")));
     EXPECT_OK(bg_report_merge(from, report));
-    text = json_of(from);
+    OWN_TEXT(text, json_of(from));
     assert_non_null(strstr(text, "\t2147483647"));
-    free(text);
-    bg_report_destroy(report);
-    bg_report_destroy(from);
 }

@@ -273,9 +273,8 @@ TEST(test_several)
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t culprits[CLAUSES], count, most;
-        program *p;
         seed_with(seed);
-        p = make_flat(CLAUSES + below(CALLS - CLAUSES));
+        program *p = make_flat(CLAUSES + below(CALLS - CLAUSES));
         count = 2 + below(CLAUSES - 1);
         choose(p, culprits, count);
         for (size_t i = 0; i < count; i++)
@@ -295,9 +294,8 @@ TEST(test_either)
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t members[MEMBERS], faults;
-        program *p;
         seed_with(seed);
-        p = make_flat(8 + below(200));
+        program *p = make_flat(8 + below(200));
         faults = 1 + below(CLAUSES);
         for (size_t i = 0; i < faults; i++) {
             choose(p, members, MEMBERS);
@@ -316,9 +314,8 @@ TEST(test_together)
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t chosen[3];
-        program *p;
         seed_with(seed);
-        p = make_flat(3 + below(200));
+        program *p = make_flat(3 + below(200));
         choose(p, chosen, 3);
         add_fault(p, chosen[below(3)]);
         p->spoils = true;
@@ -360,9 +357,8 @@ TEST(test_nested)
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t culprits[CLAUSES], expected[CLAUSES], count, left = 0;
-        program *p;
         seed_with(seed);
-        p = make_tree(CLAUSES + below(200));
+        program *p = make_tree(CLAUSES + below(200));
         count = 1 + below(CLAUSES);
         choose(p, culprits, count);
         for (size_t i = 0; i < count; i++) {
@@ -404,9 +400,8 @@ TEST(test_inner_and_outer)
 static program *make_random(uint64_t seed, unsigned skips)
 {
     size_t culprits[3], count;
-    program *p;
     seed_with(seed);
-    p = make_tree(3 + below(80));
+    program *p = make_tree(3 + below(80));
     count = 1 + below(3);
     choose(p, culprits, count);
     for (size_t i = 0; i < count; i++)
@@ -502,10 +497,9 @@ TEST(test_order)
 
 TEST(test_failure)
 {
-    size_t trials;
     program *p = make_random(7, 0);
     search(p);
-    trials = p->trials;
+    size_t trials = p->trials;
     assert_true(trials > 3);
     for (size_t at = 1; at <= trials; at++) {
         p->fails_at = at;

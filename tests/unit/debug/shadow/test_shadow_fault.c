@@ -44,15 +44,14 @@ static void set_seed(int seed)
 static char *shadow_in(model *m, const char *mode, bg_forward forward, int replays, char *text, size_t bytes)
 {
     OWNED_GRAPH(graph);
-    FILE *file;
-    assert_int_equal(setenv("BG_SHADOW", mode, 1), 0);
+    set_variable("BG_SHADOW", mode);
     EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    unset_variable("BG_SHADOW");
     if (m->then != 0)
         put(&m->f->x, m->then);
     if (m->clears)
         EXPECT_CUDA(cudaMemset(m->f->memory + N, 0, 2 * N * sizeof(float)));
-    file = keep_errors();
+    FILE *file = keep_errors();
     for (int i = 0; i < replays; i++)
         EXPECT_OK(bg_replay(graph, m->f->stream));
     return kept_errors(file, text, bytes);
@@ -92,8 +91,7 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     TRY(bg_stream_wait_stream(f->other, stream));
     TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
     TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 3));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = (float)++m->passes));
+    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = (float)++m->passes));
     TRY(bg_stream_wait_stream(stream, f->other));
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
@@ -224,8 +222,7 @@ static bg_status count_and_scale(void *user, cudaStream_t stream)
 
     TRY(BG_CALL(count, stream, .x = f->x, .y = f->y));
     TRY(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = m->passes < 0 ? 1 : (float)++m->passes));
+    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = m->passes < 0 ? 1 : (float)++m->passes));
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
@@ -240,10 +237,10 @@ FIXTURE_TEST(test_state_of_an_eager_op)
 
         put(&m.f->x, 3);
         shadow_in(&m, modes[k], count_and_scale, 3, text, sizeof text);
-        assert_non_null(strstr(text, "note [not-repeatable] count#0 at "));
-        assert_null(strstr(text, "fault ["));
-        assert_null(strstr(text, "warning ["));
-        assert_null(strstr(strstr(text, "[not-repeatable]") + 1, "note ["));
+        EXPECT_IN(text, "note [not-repeatable] count#0 at ");
+        EXPECT_NOT_IN(text, "fault [");
+        EXPECT_NOT_IN(text, "warning [");
+        EXPECT_NOT_IN(strstr(text, "[not-repeatable]") + 1, "note [");
         EXPECT_OK(bg_shadow(count_and_scale, &m, m.f->stream, NULL, &report));
         EXPECT_FINDING(report, "not-repeatable", "count#0", 0, "differs between two eager runs");
     }
@@ -256,9 +253,9 @@ FIXTURE_TEST(test_state_beside_a_fault)
 
     put(&m.f->x, 3);
     expect_only(shadow(&m, count_and_scale, text, sizeof text), "scale#1", 0);
-    assert_non_null(strstr(text, "note [mismatch] sum#0 at "));
-    assert_non_null(strstr(text, "note [not-repeatable] count#0 at "));
-    assert_null(strstr(text, "] scale#0 at "));
+    EXPECT_IN(text, "note [mismatch] sum#0 at ");
+    EXPECT_IN(text, "note [not-repeatable] count#0 at ");
+    EXPECT_NOT_IN(text, "] scale#0 at ");
 }
 
 static bg_status count_by_value(void *user, cudaStream_t stream)
@@ -298,8 +295,8 @@ FIXTURE_TEST(test_state_of_a_captured_op)
     char text[8192];
     put(&m.f->x, 3);
     expect_only(shadow(&m, draw_and_scale, text, sizeof text), "draw#0", 0);
-    assert_non_null(strstr(text, "fault [nondeterministic] draw#0 at "));
-    assert_null(strstr(text, "[mismatch-origin]"));
+    EXPECT_IN(text, "fault [nondeterministic] draw#0 at ");
+    EXPECT_NOT_IN(text, "[mismatch-origin]");
 }
 
 /* ---- what has nothing to do with each other ---- */
@@ -323,10 +320,10 @@ FIXTURE_TEST(test_two_faults)
 
     put(&m.f->x, 3);
     shadow(&m, fill_and_scale, text, sizeof text);
-    assert_non_null(strstr(text, "fault [frozen-value] scale#1 at "));
-    assert_non_null(strstr(text, "fault [mismatch] scale#0 at "));
-    assert_null(strstr(text, "because of"));
-    assert_null(strstr(text, "[nondeterministic]"));
+    EXPECT_IN(text, "fault [frozen-value] scale#1 at ");
+    EXPECT_IN(text, "fault [mismatch] scale#0 at ");
+    EXPECT_NOT_IN(text, "because of");
+    EXPECT_NOT_IN(text, "[nondeterministic]");
 }
 
 static bg_status count_apart(void *user, cudaStream_t stream)
@@ -347,7 +344,7 @@ FIXTURE_TEST(test_state_apart_from_a_fault)
 
     put(&m.f->x, 3);
     expect_only(shadow(&m, count_apart, text, sizeof text), "scale#1", 0);
-    assert_null(strstr(text, "[mismatch]"));
+    EXPECT_NOT_IN(text, "[mismatch]");
 }
 
 /* ---- host functions ---- */
@@ -390,9 +387,9 @@ FIXTURE_TEST(test_state_of_a_host_function)
     EXPECT_CUDA(cudaMallocHost((void **)&staged, N * sizeof(float)));
     memset(staged, 0, N * sizeof(float));
     shadow(&m, advance_and_upload, text, sizeof text);
-    assert_null(strstr(text, "fault ["));
-    assert_non_null(strstr(text, "note [nondeterministic] upload#0 at "));
-    assert_non_null(strstr(text, "advance#0"));
+    EXPECT_NOT_IN(text, "fault [");
+    EXPECT_IN(text, "note [nondeterministic] upload#0 at ");
+    EXPECT_IN(text, "advance#0");
     EXPECT_CUDA(cudaFreeHost(staged));
 }
 
@@ -429,22 +426,19 @@ FIXTURE_TEST(test_open_captures)
     static const unsigned flags[] = {cudaStreamNonBlocking, cudaStreamDefault};
     for (int k = 0; k < 2; k++) {
         model m = {.f = f};
-        bg_graph *graph = NULL;
-        cudaStream_t stream;
-        cudaGraph_t captured = NULL;
+        OWNED_GRAPH(graph);
+        OWNED_STREAM(stream);
+        OWNED_CUDA_GRAPH(captured);
 
         put(&m.f->x, 3);
         EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, flags[k]));
-        assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+        set_variable("BG_SHADOW", "calls");
         EXPECT_OK(bg_capture_forward(&graph, scale_twice, &m, m.f->stream, NULL));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        unset_variable("BG_SHADOW");
         EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
         EXPECT_OK(bg_replay(graph, m.f->stream));
         EXPECT_CUDA(cudaStreamEndCapture(stream, &captured));
         assert_true(get(&m.f->z) == 18);
-        EXPECT_CUDA(cudaGraphDestroy(captured));
-        EXPECT_CUDA(cudaStreamDestroy(stream));
-        bg_graph_destroy(graph);
     }
 }
 
@@ -465,22 +459,20 @@ FIXTURE_TEST(test_no_times)
     }
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         model m = {.f = f};
-        bg_graph *graph = NULL;
+        OWNED_GRAPH(graph);
         char text[8192];
-        FILE *file;
 
         put(&m.f->x, 3);
         put(&m.f->z, 0);
-        assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+        set_variable("BG_SHADOW", "calls");
         EXPECT_OK(bg_capture_forward(&graph, scale_twice, &m, m.f->stream, NULL));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        unset_variable("BG_SHADOW");
         assert_int_equal(hostcuda_fail(cases[i].fault), 0);
-        file = keep_errors();
+        FILE *file = keep_errors();
         EXPECT_OK(bg_replay(graph, m.f->stream));
         kept_errors(file, text, sizeof text);
         assert_int_equal(hostcuda_fail(NULL), 0);
-        assert_non_null(strstr(text, cases[i].said));
+        EXPECT_IN(text, cases[i].said);
         assert_true(get(&m.f->z) == 18);
-        bg_graph_destroy(graph);
     }
 }

@@ -58,8 +58,7 @@ static bg_status forward(void *user, cudaStream_t stream)
         return BG_ERROR_OP;
     if (m->allocates)
         TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
+    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
     if (m->allocates) {
         TRY(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
         TRY(from_cuda(cudaFreeAsync(temporary, stream)));
@@ -73,10 +72,10 @@ static bg_status forward(void *user, cudaStream_t stream)
 static bg_graph *capture(model *m, const char *shadow)
 {
     bg_graph *graph = NULL;
-    assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
+    set_variable("BG_SHADOW", shadow);
     m->passes = 0;
     EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    unset_variable("BG_SHADOW");
     assert_int_equal(m->passes, 1);
     return graph;
 }
@@ -88,14 +87,12 @@ FIXTURE_TEST(test_state_is_kept)
     static const char *const modes[] = {"0", "1", "calls"};
     for (int k = 0; k < 3; k++) {
         model m = {.f = f, .factor = 2};
-        bg_graph *graph;
         char text[4096];
-        FILE *file;
 
         put(&m.f->x, 3);
         put(&m.f->z, 0);
-        graph = capture(&m, modes[k]);
-        file = keep_errors();
+        OWN_GRAPH(graph, capture(&m, modes[k]));
+        FILE *file = keep_errors();
         for (int i = 1; i <= 4; i++) {
             EXPECT_OK(bg_replay(graph, m.f->stream));
             assert_true(get(&m.f->z) == 12 * (float)(i + 1));
@@ -103,7 +100,6 @@ FIXTURE_TEST(test_state_is_kept)
         assert_string_equal(kept_errors(file, text, sizeof text), "");
         assert_int_equal(m.passes, k == 0 ? 1 : 5);
         assert_int_equal(info_of(graph).replays, 4);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -122,14 +118,14 @@ FIXTURE_TEST(test_options_state)
 
     options.launch_segments = false;
     put(&f->x, 3);
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    set_variable("BG_SHADOW", "calls");
     {
         const bg_tensor kept[] = {f->z};
         options.state = kept;
         options.state_count = 1;
         EXPECT_OK(bg_capture_forward(&graph, count_in_no_op, f, f->stream, &options));
     }
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    unset_variable("BG_SHADOW");
     for (int i = 1; i <= 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->z) == 3 * (float)i);
@@ -164,17 +160,15 @@ FIXTURE_TEST(test_released_blocks_are_nobodys)
     options.launch_segments = false;
     put(&p.f->x, 3);
     for (int k = 0; k < 2; k++) {
-        bg_graph *graph = NULL;
+        OWNED_GRAPH(graph);
         char text[4096];
-        FILE *file;
-        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        set_variable("BG_SHADOW", modes[k]);
         EXPECT_OK(bg_capture_forward(&graph, release_a_block, &p, p.f->stream, &options));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = keep_errors();
+        unset_variable("BG_SHADOW");
+        FILE *file = keep_errors();
         EXPECT_OK(bg_replay(graph, p.f->stream));
         assert_true(get(&p.f->y) == 6);
         assert_string_equal(kept_errors(file, text, sizeof text), "");
-        bg_graph_destroy(graph);
     }
     bg_pool_destroy(p.pool);
 }
@@ -198,27 +192,25 @@ FIXTURE_TEST(test_changed_arguments)
 
     put(&f->x, 3);
     for (int k = 0; k < 2; k++) {
-        bg_graph *graph = NULL;
+        OWNED_GRAPH(graph);
         count_args *args;
         char text[8192];
-        FILE *file;
 
         put(&f->y, 0);
         put(&f->z, 0);
-        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        set_variable("BG_SHADOW", modes[k]);
         EXPECT_OK(bg_capture_forward(&graph, count_alone, f, f->stream, NULL));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        unset_variable("BG_SHADOW");
         EXPECT_OK(bg_replay(graph, f->stream));
         args = bg_graph_args(graph, "count#0", sizeof *args);
         assert_non_null(args);
         args->y = f->z;
-        file = keep_errors();
+        FILE *file = keep_errors();
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_non_null(strstr(kept_errors(file, text, sizeof text), "note [unstable-pointer] count#0"));
-        assert_null(strstr(text, "fault "));
+        EXPECT_IN(kept_errors(file, text, sizeof text), "note [unstable-pointer] count#0");
+        EXPECT_NOT_IN(text, "fault ");
         assert_true(get(&f->y) == 6 && get(&f->z) == 6);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -227,23 +219,21 @@ FIXTURE_TEST(test_frozen)
 {
     model m = {.f = f, .factor = 2};
     char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
     put(&m.f->x, 3);
-    graph = capture(&m, "1");
+    OWN_GRAPH(graph, capture(&m, "1"));
     m.factor = 5;
     put(&m.f->z, 0);
-    file = keep_errors();
+    FILE *file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
     EXPECT_OK(bg_replay(graph, m.f->stream));
     kept_errors(file, text, sizeof text);
     assert_true(get(&m.f->z) == 24); /* the replays' results */
-    assert_non_null(strstr(text, "fault [frozen-value] scale#0"));
-    assert_non_null(strstr(text, "factor is 2 in the graph, 5 in the"));
-    assert_null(strstr(strstr(text, "fault") + 1, "fault")); /* the cause alone */
-    assert_non_null(strstr(text, "note [mismatch] sum#0"));
-    assert_null(strstr(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0")); /* once */
+    EXPECT_IN(text, "fault [frozen-value] scale#0");
+    EXPECT_IN(text, "factor is 2 in the graph, 5 in the");
+    EXPECT_NOT_IN(strstr(text, "fault") + 1, "fault"); /* the cause alone */
+    EXPECT_IN(text, "note [mismatch] sum#0");
+    EXPECT_NOT_IN(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0"); /* once */
 }
 
 /* A tolerance of the environment's, for the op that is at fault. */
@@ -251,21 +241,19 @@ FIXTURE_TEST(test_tolerance)
 {
     model m = {.f = f, .factor = 2};
     char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
     put(&m.f->x, 3);
     assert_int_equal(setenv("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0", 1), 0);
-    graph = capture(&m, "1");
-    assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    OWN_GRAPH(graph, capture(&m, "1"));
+    unset_variable("BG_TOLERANCE");
     m.factor = 2.01f;
-    file = keep_errors();
+    FILE *file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
     assert_string_equal(kept_errors(file, text, sizeof text), "");
     m.factor = 2.1f;
     file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
+    EXPECT_IN(kept_errors(file, text, sizeof text), "[frozen-value] scale#0");
 }
 
 /* A segment that cannot be taken apart is compared where it ends. */
@@ -273,20 +261,18 @@ FIXTURE_TEST(test_memory_nodes)
 {
     model m = {.f = f, .factor = 2, .allocates = true};
     char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
     put(&m.f->x, 3);
     put(&m.f->z, 0);
-    graph = capture(&m, "calls");
-    file = keep_errors();
+    OWN_GRAPH(graph, capture(&m, "calls"));
+    FILE *file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
     assert_string_equal(kept_errors(file, text, sizeof text), "");
     assert_true(get(&m.f->z) == 24);
     m.factor = 4;
     file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
+    EXPECT_IN(kept_errors(file, text, sizeof text), "[frozen-value] scale#0");
     assert_true(get(&m.f->z) == 36);
 }
 
@@ -295,15 +281,13 @@ FIXTURE_TEST(test_failing_pass)
 {
     model m = {.f = f, .factor = 2, .fails = true};
     char text[4096];
-    bg_graph *graph;
-    FILE *file;
 
     put(&m.f->x, 3);
     put(&m.f->z, 0);
-    graph = capture(&m, "1");
-    file = keep_errors();
+    bg_graph *graph = capture(&m, "1");
+    FILE *file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "could not be compared with the pass"));
+    EXPECT_IN(kept_errors(file, text, sizeof text), "could not be compared with the pass");
     assert_true(get(&m.f->z) == 24);
     bg_graph_destroy(graph);
     expect_usable(m.f, m.f->stream);
@@ -317,21 +301,18 @@ FIXTURE_TEST(test_beside_a_capture)
         model m = {.f = f, .factor = 2};
         cudaGraph_t captured = NULL;
         char text[4096];
-        bg_graph *graph;
-        FILE *file;
 
         put(&m.f->x, 3);
         put(&m.f->z, 0);
-        graph = capture(&m, modes[k]);
+        OWN_GRAPH(graph, capture(&m, modes[k]));
         EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
-        file = keep_errors();
+        FILE *file = keep_errors();
         EXPECT_OK(bg_replay(graph, m.f->stream));
         assert_string_equal(kept_errors(file, text, sizeof text), "");
         EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
         EXPECT_CUDA(cudaGraphDestroy(captured));
         assert_true(get(&m.f->z) == 24);
         assert_int_equal(m.passes, 2);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -351,19 +332,17 @@ static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
     options.join_at_end = true;
     put(&f->x, 3);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        bg_graph *graph = NULL;
+        OWNED_GRAPH(graph);
         char text[4096];
-        FILE *file;
 
         hostcuda_seed(seed);
-        assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
+        set_variable("BG_SHADOW", seed % 2 == 0 ? "1" : "calls");
         EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = keep_errors();
+        unset_variable("BG_SHADOW");
+        FILE *file = keep_errors();
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_string_equal(kept_errors(file, text, sizeof text), "");
         assert_true(get(&f->y) == y && get(&f->z) == z);
-        bg_graph_destroy(graph);
     }
     hostcuda_seed(0);
 }
@@ -495,7 +474,6 @@ FIXTURE_TEST(test_failing_inner_reference)
     OWNED_GRAPH(graph);
     size_t blocks = 0;
     char text[4096];
-    FILE *file;
 
     if (hostcuda_count_live == NULL) {
         print_message("skipped: only the host device counts what a program holds\n");
@@ -503,15 +481,15 @@ FIXTURE_TEST(test_failing_inner_reference)
     }
     EXPECT_OK(bg_op_set_attributes("around", ATTRIBUTES(.reference = around_reference)));
     EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    set_variable("BG_SHADOW", "calls");
     EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
-    file = keep_errors();
+    unset_variable("BG_SHADOW");
+    FILE *file = keep_errors();
     for (int i = 0; i < 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
         blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
     }
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "the reference of scale"));
+    EXPECT_IN(kept_errors(file, text, sizeof text), "the reference of scale");
     assert_int_equal(hostcuda_count_live().blocks, blocks);
     EXPECT_OK(bg_op_set_attributes("scale", NULL));
     EXPECT_OK(bg_op_set_attributes("around", NULL));
@@ -529,16 +507,16 @@ FIXTURE_TEST(test_bad_environment)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bg_graph *graph = NULL;
         bg_capture *begun = NULL;
-        assert_int_equal(setenv("BG_SHADOW", cases[i].shadow, 1), 0);
-        assert_int_equal(setenv("BG_TOLERANCE", cases[i].tolerance, 1), 0);
+        set_variable("BG_SHADOW", cases[i].shadow);
+        set_variable("BG_TOLERANCE", cases[i].tolerance);
         EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR(cases[i].named);
         assert_null(graph);
         EXPECT_STATUS(bg_capture_begin(&begun, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR(cases[i].named);
         assert_null(begun);
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+        unset_variable("BG_SHADOW");
+        unset_variable("BG_TOLERANCE");
     }
     assert_int_equal(m.passes, 0);
     assert_true(get(&m.f->z) == 7);

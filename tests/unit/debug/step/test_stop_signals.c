@@ -53,9 +53,8 @@ static void demand(bool condition)
 
 static void default_with_info(void)
 {
-    int hold;
     set_action(SIG_DFL, SA_SIGINFO);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     demand(bg__stop_signals_noted() != NULL);
     bg__stop_signals_release(hold);
@@ -63,8 +62,7 @@ static void default_with_info(void)
 
 static void install_meanwhile(void)
 {
-    int hold;
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)signal(SIGINT, count);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -73,9 +71,8 @@ static void install_meanwhile(void)
 
 static void install_default_meanwhile(void)
 {
-    int hold;
     set_action(count, 0);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)signal(SIGINT, SIG_DFL);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -83,9 +80,8 @@ static void install_default_meanwhile(void)
 
 static void handle_once(void)
 {
-    int hold;
     set_action(count, (int)SA_RESETHAND);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     bg__stop_signals_release(hold);
     demand(handled == 1);
@@ -94,9 +90,8 @@ static void handle_once(void)
 
 static void handle_once_of_two(void)
 {
-    int hold;
     set_action(count, (int)SA_RESETHAND);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     (void)raise(SIGINT);
     demand(handled == 1);
@@ -106,10 +101,9 @@ static void handle_once_of_two(void)
 /* A program that has saved the handler of a walk, and sets it again behind the walk. */
 static void restore_late(void)
 {
-    int hold;
     void (*saved)(int);
     set_action(count, 0);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     saved = signal(SIGINT, SIG_IGN);
     bg__stop_signals_release(hold);
     (void)signal(SIGINT, saved);
@@ -123,12 +117,11 @@ static void restore_late(void)
 
 static void keep_rules(void)
 {
-    int hold;
     struct sigaction now;
     stack = malloc(SIGSTKSZ);
     demand(stack != NULL && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGSTKSZ}, NULL) == 0);
     set_action(count, SA_ONSTACK | SA_NODEFER);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     demand(sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_RESTART) == 0); /* reads end with EINTR */
     demand((now.sa_flags & SA_NODEFER) != 0);
     (void)raise(SIGINT);
@@ -138,11 +131,9 @@ static void keep_rules(void)
 
 static void signal_child(void)
 {
-    int hold;
     int status;
-    pid_t child;
-    hold = bg__stop_signals_hold();
-    child = fork();
+    int hold = bg__stop_signals_hold();
+    pid_t child = fork();
     if (child == 0) {
         (void)raise(SIGTERM);
         _exit(0);
@@ -165,11 +156,10 @@ static void overlap(void)
 /* The same with a handler: the second walk is not stopped by what came before it. */
 static void overlap_handled(void)
 {
-    int first, second;
     set_action(count, 0);
-    first = bg__stop_signals_hold();
+    int first = bg__stop_signals_hold();
     (void)raise(SIGINT);
-    second = bg__stop_signals_hold();
+    int second = bg__stop_signals_hold();
     demand(bg__stop_signals_noted() != NULL);
     bg__stop_signals_release(first);
     demand(bg__stop_signals_noted() == NULL);
