@@ -19,16 +19,7 @@ bg_tensor check_vector(void *data)
 
 bg_capture *check_begin(fixture *f, bg_pool *pool)
 {
-    bg_capture *capture;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.pool = pool, .name = "decode")));
-    return capture;
-}
-
-bg_graph *check_end(bg_capture *capture)
-{
-    bg_graph *graph;
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    return graph;
+    return begin_capture(f->stream, CAPTURE_WITH(.pool = pool, .name = "decode"));
 }
 
 int scale_line, shift_line;
@@ -38,7 +29,7 @@ bg_graph *check_capture(fixture *f, void *memory)
     bg_capture *capture = check_begin(f, NULL);
     EXPECT_OK(CALL_AT(scale_line, scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 3));
     EXPECT_OK(CALL_AT(shift_line, shift, f->stream, .x = f->y, .y = f->z));
-    return check_end(capture);
+    return end_capture(capture);
 }
 
 void check_replay_times(fixture *f, bg_graph *graph, int times)

@@ -16,7 +16,6 @@ bg_tensor check_vector(void *data);
 
 /* A capture named "decode", on the fixture's stream. */
 bg_capture *check_begin(fixture *f, bg_pool *pool);
-bg_graph *check_end(bg_capture *capture);
 
 extern int scale_line, shift_line; /* of the calls of check_capture */
 /* memory -> y -> z, the second call at a break. */

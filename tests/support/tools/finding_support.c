@@ -194,6 +194,16 @@ const char *replays_say(bg_graph *graph, cudaStream_t stream, int replays)
 
 /* ---- captures ---- */
 
+bg_status multiply(cublasHandle_t handle, float factor, const bg_tensor *x, const bg_tensor *y, cudaStream_t stream)
+{
+    const float zero = 0;
+    TRY(bg_cublas_bind(handle, stream, NULL));
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &factor, x->data, 8, x->data, 8, &zero, y->data, 8) ==
+                   CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
 char *allocate(size_t bytes)
 {
     void *memory;
@@ -233,6 +243,20 @@ bg_graph *capture_under(const char *variable, const char *value, bg_forward pass
     set_variable(variable, value);
     graph = capture_of(pass, user, stream, options);
     unset_variable(variable);
+    return graph;
+}
+
+bg_capture *begin_capture(cudaStream_t stream, const bg_capture_options *options)
+{
+    bg_capture *capture = NULL;
+    EXPECT_OK(bg_capture_begin(&capture, stream, options));
+    return capture;
+}
+
+bg_graph *end_capture(bg_capture *capture)
+{
+    bg_graph *graph = NULL;
+    EXPECT_OK(bg_capture_end(capture, &graph));
     return graph;
 }
 

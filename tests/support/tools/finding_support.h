@@ -4,6 +4,8 @@
 
 #include "owned.h"
 
+#include <breakgraph/cublas.h>
+
 #include <stdio.h>
 
 /* A finding. What is 0 or NULL is not looked at. */
@@ -31,7 +33,11 @@ typedef struct expected {
     expect_findings(report, (const expected[]){__VA_ARGS__}, sizeof((const expected[]){__VA_ARGS__}), __FILE__,        \
                     __LINE__)
 #define EXPECT_FINDING(report, ...) EXPECT_FINDINGS(report, FINDING(__VA_ARGS__))
-#define EXPECT_NO_FINDING(report)   expect_findings(report, NULL, 0, __FILE__, __LINE__)
+/* That one, or none. */
+#define EXPECT_FINDING_IF(is_there, report, ...)                                                                       \
+    expect_findings(report, (const expected[]){FINDING(__VA_ARGS__)}, (is_there) ? sizeof(expected) : 0, __FILE__,     \
+                    __LINE__)
+#define EXPECT_NO_FINDING(report) expect_findings(report, NULL, 0, __FILE__, __LINE__)
 void expect_findings(bg_report *report, const expected *list, size_t bytes, const char *file, int line);
 
 /* Of the report, which stays: it has findings, each is as said; or one of that kind, which is as said, and is returned.
@@ -70,6 +76,17 @@ const char *replays_say(bg_graph *graph, cudaStream_t stream, int replays);
 #define COMPARE_WITH(...)                                                                                              \
     (&(const bg_compare_options){.struct_size = sizeof(bg_compare_options), .repeats = 1, __VA_ARGS__})
 
+/* For passes and bodies: returns the status of a call that fails. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+/* y = factor x x, of 8 x 8 elements. */
+bg_status multiply(cublasHandle_t handle, float factor, const bg_tensor *x, const bg_tensor *y, cudaStream_t stream);
+
 /* Device memory that holds 0. */
 char *allocate(size_t bytes);
 
@@ -82,6 +99,8 @@ void expect_all(const fixture *f, float x, float y, float z, const char *file, i
 bg_graph *capture_of(bg_forward pass, void *user, cudaStream_t stream, const bg_capture_options *options);
 bg_graph *capture_under(const char *variable, const char *value, bg_forward pass, void *user, cudaStream_t stream,
                         const bg_capture_options *options);
+bg_capture *begin_capture(cudaStream_t stream, const bg_capture_options *options);
+bg_graph *end_capture(bg_capture *capture);
 void set_variable(const char *name, const char *value);
 void unset_variable(const char *name);
 

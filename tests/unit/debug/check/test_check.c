@@ -63,7 +63,7 @@ FIXTURE_TEST(test_pinned)
     bg_capture *capture = check_begin(f, NULL);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(pinned), .w = f->y, .state = f->z));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, OTHERS);
     EXPECT_CUDA(cudaFreeHost(pinned));
     EXPECT_FOUND(graph, ADDRESSES, "freed", "touch#0", line, "x of touch|pinned host allocation of 256", pinned);
@@ -75,7 +75,7 @@ FIXTURE_TEST(test_pageable)
     static float here[N];
     bg_capture *capture = check_begin(f, NULL);
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(here), .w = f->y, .state = f->z));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, OTHERS);
 }
 
@@ -87,7 +87,7 @@ FIXTURE_TEST(test_out_of_range)
     EXPECT_OK(BG_CALL(touch, f->stream, .x = fits, .w = f->y, .state = f->z));
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(touch, f->stream, .x = fits, .w = long_one, .state = f->z));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_FOUND(graph, ADDRESSES, "out-of-range", "touch#1", line,
                  "w of touch|16 bytes at|extends 12 bytes beyond its allocation|in device allocation of 256 bytes",
                  memory + BYTES - 4);
@@ -105,7 +105,7 @@ FIXTURE_TEST(test_memory_nodes)
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = check_vector(memory), .factor = 2));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 2));
     EXPECT_CUDA(cudaFreeAsync(memory, f->stream));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     check_replay_times(f, graph, 2);
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
@@ -118,7 +118,7 @@ static bg_graph *capture_of_bytes(fixture *f, void *memory, size_t bytes)
     bg_capture *capture = check_begin(f, NULL);
     EXPECT_OK(CALL_AT(scale_line, touch, f->stream, .x = bg_tensor_1d(memory, BG_U8, (int64_t)bytes), .w = f->y,
                       .state = f->z));
-    return check_end(capture);
+    return end_capture(capture);
 }
 
 static void unmap_last(bg__pages *pages)
@@ -179,13 +179,13 @@ FIXTURE_TEST(test_overlap)
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = whole, .factor = 2));   /* in place */
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = apart, .factor = 2));   /* side by side */
     EXPECT_OK(BG_CALL(touch, f->stream, .x = whole, .w = half, .state = apart)); /* read alone */
-    bg_graph *graph = check_end(capture);
+    bg_graph *graph = end_capture(capture);
     EXPECT_CLEAN(graph, OTHERS);
     bg_graph_destroy(graph);
     capture = check_begin(f, NULL);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = half, .factor = 2));
-    graph = check_end(capture);
+    graph = end_capture(capture);
     EXPECT_FOUND(graph, OVERLAP, "overlap", "scale#0", line, "x of scale#0 and y of scale#0 share 128 bytes",
                  half.data);
     EXPECT_CLEAN(graph, ADDRESSES);
@@ -200,7 +200,7 @@ FIXTURE_TEST(test_outputs_overlap)
     a.parts[2] = f->z;
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL_ARGS(split, f->stream, &a));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_FOUND(graph, OVERLAP, "overlap", "split#1", line,
                  "parts[0] of split#1 and parts[2] of split#1 share 256 bytes|writes both", f->z.data);
 }
@@ -214,7 +214,7 @@ FIXTURE_TEST(test_eager_arguments)
     shift_args *stored;
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(old), .y = f->y));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     stored = bg_graph_args(graph, "shift#0", sizeof *stored);
     assert_non_null(stored);
     EXPECT_CLEAN(graph, BG_CHECK_ALL);

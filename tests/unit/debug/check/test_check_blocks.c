@@ -112,7 +112,7 @@ static bg_graph *capture_in_pool(fixture *f, bg_pool *pool)
     assert_ptr_equal(again.data, t.data);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = again, .factor = 2));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = again, .y = f->z));
-    return check_end(capture);
+    return end_capture(capture);
 }
 
 FIXTURE_TEST(test_shared_blocks)
@@ -141,7 +141,7 @@ FIXTURE_TEST(test_released_too_early)
     bg_pool_release(pool, t.data);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = t, .y = f->y, .factor = 2));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#1", line, "pool block of bucket \"decode\"|before the capture",
                  t.data);
 }
@@ -168,7 +168,7 @@ static bg_graph *capture_with_bridge(fixture *f, bg_pool *pool, bool planted, in
     *other = check_vector(take(pool));
     assert_true((other->data == a.y.data) == planted);
     EXPECT_OK(CALL_AT(*line, scale, f->stream, .x = f->x, .y = *other, .factor = 2));
-    return check_end(capture);
+    return end_capture(capture);
 }
 
 FIXTURE_TEST(test_bridge_given_away)
@@ -199,7 +199,7 @@ FIXTURE_TEST(test_bridge_in_released_block)
     bg_pool_release(pool, block.data);
     EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &a));
     assert_ptr_equal(a.y.data, block.data);
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
 }
 
@@ -215,7 +215,7 @@ FIXTURE_TEST(test_bridges_overlap)
         if (planted)
             release_pinned(pool);
         EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &b));
-        OWN_GRAPH(graph, check_end(capture));
+        OWN_GRAPH(graph, end_capture(capture));
         EXPECT_OK(bg_check(graph, OVERLAP, &report));
         assert_int_equal(bg_report_count(report) > 0, planted);
         if (planted) {

@@ -40,7 +40,7 @@ FIXTURE_TEST(test_replay_of_blocks)
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(arena), .y = f->y));
-    OWN_GRAPH(graph, check_end(capture));
+    OWN_GRAPH(graph, end_capture(capture));
     check_replay_times(f, graph, 2);
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "another"));
     check_replay_times(f, graph, 2);
@@ -67,7 +67,7 @@ FIXTURE_TEST(test_replay_options)
     options.check = BG_REPLAY_CHECK_OFF; /* before the environment */
     EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(memory), .w = f->y, .state = f->z));
-    bg_graph *graph = check_end(capture);
+    bg_graph *graph = end_capture(capture);
     EXPECT_CUDA(cudaFree(memory));
     check_replay_times(f, graph, 1);
     bg_graph_destroy(graph);

@@ -74,13 +74,6 @@ typedef struct model {
     int recorded, waited; /* EVENT: lines */
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 /* Work on the side stream, then a call on the origin that has to come after it. */
 static bg_status forward(void *user, cudaStream_t stream)
 {

@@ -27,13 +27,6 @@ typedef struct model {
     int line; /* of the last call */
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_tensor block(const model *m, int number)
 {
     return bg_tensor_1d(m->blocks + (size_t)number * BYTES, BG_U8, BYTES);

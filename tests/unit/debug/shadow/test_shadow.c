@@ -48,13 +48,6 @@ typedef struct model {
     int line;
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;

@@ -130,13 +130,6 @@ typedef struct model {
     setting settings[8]; /* of each pass */
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 /* The call in question; its output is y, and its line m->line. */
 static bg_status call_in_question(model *m, cudaStream_t stream)
 {

@@ -27,13 +27,6 @@ typedef struct model {
     bool clears; /* y and z, on the default stream, which the others do not wait for */
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static void set_seed(int seed)
 {
     if (hostcuda_seed != NULL)
