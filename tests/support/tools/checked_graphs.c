@@ -12,6 +12,13 @@ BG_DEFINE_OP(touch)
     return BG_OK;
 }
 
+float *hidden_memory;
+
+BG_DEFINE_OP(sneak)
+{
+    return from_cuda(bgk_add(args->x.data, args->x.data, hidden_memory, N, stream));
+}
+
 bg_tensor check_vector(void *data)
 {
     return bg_tensor_1d(data, BG_F32, N);

@@ -11,6 +11,10 @@ BG_DECLARE_OP(shift, BG_IN(x), BG_OUT(y)) /* eager */
 /* Touches no memory. */
 BG_DECLARE_OP(touch, BG_IN(x), BG_IN(w), BG_INOUT(state))
 
+/* Adds to x what lies in memory that no argument shows. */
+BG_DECLARE_OP(sneak, BG_INOUT(x))
+extern float *hidden_memory;
+
 /* N floats at data. */
 bg_tensor check_vector(void *data);
 

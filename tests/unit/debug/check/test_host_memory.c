@@ -1,6 +1,6 @@
 /* Host memory that a memcpy node reads or writes in each replay. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,12 +9,7 @@
 
 #include "debug/check/node_pointers.h"
 
-static bg_report *check(bg_graph *graph)
-{
-    bg_report *report = NULL;
-    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
-    return report;
-}
+enum { NODES = BG_CHECK_NODES | BG_CHECK_HOST_MEMORY };
 
 BG_OP(upload, BG_OUT(x), BG_VALUE(const void *, host))
 {
@@ -30,15 +25,9 @@ static int upload_line;
 
 static bg_graph *capture_upload(fixture *f, const void *host)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
-
-    options.launch_segments = false;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    bg_capture *capture = begin_capture(f->stream, UNLAUNCHED);
     EXPECT_OK(CALL_AT(upload_line, upload, f->stream, .x = f->x, .host = host));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    return graph;
+    return end_capture(capture);
 }
 
 /* Its buffer is gone when it returns. */
@@ -53,12 +42,8 @@ __attribute__((noinline)) static bg_graph *capture_from_stack(fixture *f)
 FIXTURE_TEST(test_returned)
 {
     OWN_GRAPH(graph, capture_from_stack(f));
-    bg_finding finding = BG_FINDING_INIT;
-    bg_report *report = check(graph);
-    assert_int_equal(bg_report_count(report), 1);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_FAULT);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "each replay reads 256 bytes on ");
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "each replay reads 256 bytes on ",
+                 .severity = "fault");
 }
 
 /* The frame lives; so far it is only fragile. */
@@ -66,12 +51,7 @@ FIXTURE_TEST(test_stack)
 {
     float host[N] = {1};
     OWN_GRAPH(graph, capture_upload(f, host));
-    bg_finding finding = BG_FINDING_INIT;
-    bg_report *report = check(graph);
-    assert_int_equal(bg_report_count(report), 1);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_WARNING);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "on a thread's stack: ", .severity = "warning");
 }
 
 /* ---- another thread's stack ---- */
@@ -127,7 +107,6 @@ static bool await_wait(pid_t id)
 FIXTURE_TEST(test_other_stack)
 {
     struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, false};
-    bg_finding finding = BG_FINDING_INIT;
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, hold_a_buffer, &worker), 0);
@@ -136,18 +115,14 @@ FIXTURE_TEST(test_other_stack)
         pthread_cond_wait(&worker.changed, &worker.mutex);
     pthread_mutex_unlock(&worker.mutex);
     OWN_GRAPH(graph, capture_upload(f, worker.buffer));
-    bg_graph *dead = capture_upload(f, (const void *)worker.dead);
+    OWN_GRAPH(dead, capture_upload(f, (const void *)worker.dead));
     bool waits = await_wait(worker.id);
-    bg_report *report = check(graph);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_WARNING);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "on a thread's stack: ", .severity = "warning");
     if (waits)
-        EXPECT_FINDING(check(dead), "stack-copy", "upload#0", upload_line,
-                       "in the frame of a function that has returned");
+        EXPECT_FOUND(dead, NODES, "stack-copy", "upload#0", upload_line,
+                     "in the frame of a function that has returned");
     else
         print_message("the dead frame is not looked at: this kernel has no /proc/self/task/ID/syscall\n");
-    bg_graph_destroy(dead);
     pthread_mutex_lock(&worker.mutex);
     worker.done = true;
     pthread_cond_broadcast(&worker.changed);
@@ -162,7 +137,7 @@ FIXTURE_TEST(test_heap)
     float *host = calloc(N, sizeof *host);
     assert_non_null(host);
     OWN_GRAPH(graph, capture_upload(f, host));
-    EXPECT_FINDING(check(graph), "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
+    EXPECT_FOUND(graph, NODES, "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
     free(host);
 }
 
@@ -170,16 +145,11 @@ static float in_the_program[N];
 
 FIXTURE_TEST(test_file)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
-
-    options.launch_segments = false;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    bg_capture *capture = begin_capture(f->stream, UNLAUNCHED);
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(download, f->stream, .x = f->x, .host = in_the_program));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_FINDING(check(graph), "pageable-copy", "download#0", __LINE__ - 2,
-                   "writes 256 bytes of pageable host memory");
+    OWN_GRAPH(graph, end_capture(capture));
+    EXPECT_FOUND(graph, NODES, "pageable-copy", "download#0", line, "writes 256 bytes of pageable host memory");
 }
 
 /* ---- clean twins ---- */
@@ -189,7 +159,7 @@ FIXTURE_TEST(test_pinned)
     void *host;
     EXPECT_CUDA(cudaMallocHost(&host, N * sizeof(float)));
     OWN_GRAPH(graph, capture_upload(f, host));
-    EXPECT_NO_FINDING(check(graph));
+    EXPECT_CLEAN(graph, NODES);
     EXPECT_CUDA(cudaFreeHost(host));
 }
 
@@ -201,18 +171,16 @@ FIXTURE_TEST(test_registered)
     memset(host, 0, PAGE);
     EXPECT_CUDA(cudaHostRegister(host, PAGE, cudaHostRegisterDefault));
     OWN_GRAPH(graph, capture_upload(f, host));
-    EXPECT_NO_FINDING(check(graph));
+    EXPECT_CLEAN(graph, NODES);
     EXPECT_CUDA(cudaHostUnregister(host));
     free(host);
 }
 
 FIXTURE_TEST(test_device_copies)
 {
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->x.data, 64, cudaMemcpyDefault, f->stream));
     EXPECT_CUDA(cudaMemcpy2DAsync(f->y.data, 32, f->x.data, 16, 16, 2, cudaMemcpyDeviceToDevice, f->stream));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_NO_FINDING(check(graph));
+    OWN_GRAPH(graph, end_capture(capture));
+    EXPECT_CLEAN(graph, NODES);
 }
