@@ -2,8 +2,10 @@
 
 #include "debug/report/kinds.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define COMMA(kind, rank) kind,
@@ -180,16 +182,42 @@ char *kept_errors(FILE *file, char *text, size_t bytes)
     return text;
 }
 
-const char *replays_say(bg_graph *graph, cudaStream_t stream, int replays)
+const char *errors_said(FILE *errors)
 {
     static char text[1 << 14];
+    return kept_errors(errors, text, sizeof text);
+}
+
+const char *replays_say(bg_graph *graph, cudaStream_t stream, int replays)
+{
     FILE *errors = keep_errors();
     bg_status status = BG_OK;
     for (int i = 0; i < replays && status == BG_OK; i++)
         status = bg_replay(graph, stream);
-    kept_errors(errors, text, sizeof text);
+    const char *text = errors_said(errors);
     EXPECT_OK(status);
     return text;
+}
+
+void expect_child_status(void (*run)(void), int status, const char *file, int line)
+{
+    int found = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGINT, SIG_DFL);
+        (void)signal(SIGTERM, SIG_DFL);
+        (void)signal(SIGSEGV, SIG_DFL);
+        run();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &found, 0), child);
+    found = WIFSIGNALED(found) ? 128 + WTERMSIG(found) : WEXITSTATUS(found);
+    if (found == status)
+        return;
+    print_error("the child ended with %d, expected %d\n", found, status);
+    _fail(file, line);
 }
 
 /* ---- captures ---- */

@@ -58,8 +58,15 @@ void expect_in(const char *text, const char *words, bool are_there, const char *
  * bytes. */
 FILE *keep_errors(void);
 char *kept_errors(FILE *file, char *text, size_t bytes);
+/* As kept_errors; it is there up to the next call. */
+const char *errors_said(FILE *errors);
 /* What so many replays print to standard error, up to the next call. */
 const char *replays_say(bg_graph *graph, cudaStream_t stream, int replays);
+
+/* Runs it in a process of its own, with the default actions of signals, which must end with 0, or with 128 + the signal
+ * that it dies of. */
+#define EXPECT_CHILD(run, status) expect_child_status(run, status, __FILE__, __LINE__)
+void expect_child_status(void (*run)(void), int status, const char *file, int line);
 
 /* Options of a capture, and of a comparison: those that are named, the others as their INIT has them. An unlaunched
  * capture launches no segment. */

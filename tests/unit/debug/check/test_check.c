@@ -96,11 +96,8 @@ FIXTURE_TEST(test_out_of_range)
 /* An allocation that is a node of the graph itself. */
 FIXTURE_TEST(test_memory_nodes)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture;
+    bg_capture *capture = begin_capture(f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
     void *memory;
-    options.check = BG_REPLAY_CHECK_ON;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
     EXPECT_CUDA(cudaMallocAsync(&memory, BYTES, f->stream));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = check_vector(memory), .factor = 2));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 2));

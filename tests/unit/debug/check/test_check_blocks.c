@@ -209,19 +209,16 @@ FIXTURE_TEST(test_bridges_overlap)
         OWN_POOL(pool, make_pool());
         bg_capture *capture = check_begin(f, pool);
         shift_args a = {.x = f->x, .y = check_vector(NULL)}, b = a;
-        OWNED_REPORT(report);
-        bg_finding finding = BG_FINDING_INIT;
         EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &a));
         if (planted)
             release_pinned(pool);
         EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &b));
         OWN_GRAPH(graph, end_capture(capture));
-        EXPECT_OK(bg_check(graph, OVERLAP, &report));
+        OWN_REPORT(report, check_graph(graph, OVERLAP));
         assert_int_equal(bg_report_count(report) > 0, planted);
         if (planted) {
-            EXPECT_OK(bg_report_get(report, 0, &finding));
-            assert_string_equal(finding.kind, "overlap");
-            EXPECT_IN(finding.message, "bridge buffer");
+            assert_string_equal(finding_of(report, 0).kind, "overlap");
+            EXPECT_IN(finding_of(report, 0).message, "bridge buffer");
         }
     }
 }

@@ -32,13 +32,9 @@ FIXTURE_TEST(test_replay)
 
 FIXTURE_TEST(test_replay_of_blocks)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     OWN_MEMORY(char, arena, allocate((size_t)4 * BYTES));
-    bg_capture *capture;
-    shift_args *stored;
-    options.check = BG_REPLAY_CHECK_ON;
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    bg_capture *capture = begin_capture(f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(arena), .y = f->y));
     OWN_GRAPH(graph, end_capture(capture));
     check_replay_times(f, graph, 2);
@@ -47,7 +43,7 @@ FIXTURE_TEST(test_replay_of_blocks)
     EXPECT_OK(bg_ledger_free(arena));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_STALE_ADDRESS);
     EXPECT_ERROR("block \"kv\"");
-    stored = bg_graph_args(graph, "shift#0", sizeof *stored);
+    shift_args *stored = bg_graph_args(graph, "shift#0", sizeof *stored);
     assert_non_null(stored);
     stored->x = check_vector(arena + BYTES);
     check_replay_times(f, graph, 2); /* fixed */
@@ -61,18 +57,15 @@ FIXTURE_TEST(test_replay_of_blocks)
 FIXTURE_TEST(test_replay_options)
 {
     char *memory = allocate(BYTES);
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    set_variable("BG_CHECK", "replay");
-    options.check = BG_REPLAY_CHECK_OFF; /* before the environment */
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    set_variable("BG_CHECK", "replay"); /* options come before the environment */
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_OFF)));
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(memory), .w = f->y, .state = f->z));
-    bg_graph *graph = end_capture(capture);
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CUDA(cudaFree(memory));
     check_replay_times(f, graph, 1);
-    bg_graph_destroy(graph);
-    options.check = (bg_replay_check)7;
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = (bg_replay_check)7)),
+                  BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.check is 7");
     set_variable("BG_CHECK", "sometimes");
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);

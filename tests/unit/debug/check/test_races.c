@@ -1,6 +1,6 @@
 /* Calls that nothing orders: each race beside a clean twin, whose one more wait makes the difference. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 #include "tests/support/ops.h"
 
 #include <breakgraph/check.h>
@@ -17,12 +17,10 @@ BG_EAGER_OP(look, BG_INOUT(x))
 /* Its work is its children's, on two streams. */
 BG_OP(both, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(cudaStream_t, side))
 {
-    bg_status status = bg_stream_wait_stream(args->side, stream);
-    if (status == BG_OK)
-        status = BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4);
-    if (status == BG_OK)
-        status = BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3);
-    return status != BG_OK ? status : bg_stream_wait_stream(stream, args->side);
+    TRY(bg_stream_wait_stream(args->side, stream));
+    TRY(BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4));
+    TRY(BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3));
+    return bg_stream_wait_stream(stream, args->side);
 }
 
 /* Its work is nothing this time: it leaves nodes that only allocate and free. */
@@ -118,13 +116,12 @@ static bg_status forward(void *user, cudaStream_t stream)
     }
     if (m->ordered)
         TRY(bg_stream_wait_stream(stream, m->kind == READERS ? m->third : m->side));
-    if (m->kind == WRITE) {
+    if (m->kind == WRITE)
         TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = 3));
-    } else if (m->kind == BOTH_WRITE) {
+    else if (m->kind == BOTH_WRITE)
         TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
-    } else {
+    else
         TRY(CALL_AT(m->line, sum, stream, .x = f->x, .y = f->y));
-    }
     if (m->kind == READERS)
         TRY(bg_stream_wait_stream(stream, m->third));
     return bg_stream_wait_stream(stream, m->side);
@@ -141,9 +138,7 @@ static model make(fixture *f, int kind, bool ordered)
 
 static bg_graph *capture(model *m)
 {
-    bg_graph *graph = NULL;
-    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    return graph;
+    return capture_of(forward, m, m->f->stream, NULL);
 }
 
 static void unmake(model *m, bg_graph *graph)
@@ -160,12 +155,7 @@ static void with_twin(fixture *f, int kind, const char *call, const char *text)
     for (int ordered = 0; ordered < 2; ordered++) {
         model m = make(f, kind, ordered);
         bg_graph *graph = capture(&m);
-        bg_report *report = NULL;
-        EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-        if (ordered)
-            EXPECT_NO_FINDING(report);
-        else
-            EXPECT_FINDING(report, "race", call, m.line, text);
+        EXPECT_FINDING_IF(!ordered, check_graph(graph, BG_CHECK_ALL), "race", call, m.line, text);
         unmake(&m, graph);
     }
 }
@@ -195,13 +185,11 @@ FIXTURE_TEST(test_early_event)
 {
     model m = make(f, EVENT, false);
     bg_graph *graph = capture(&m);
-    bg_report *report = NULL;
     char text[300];
 
     snprintf(text, sizeof text, "; the wait at %s:%d is on an event recorded at %s:%d, before scale#0", __FILE__,
              m.waited, __FILE__, m.recorded);
-    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    EXPECT_FINDING(report, "race", "sum#0", m.line, text);
+    EXPECT_FOUND(graph, BG_CHECK_ALL, "race", "sum#0", m.line, text);
     unmake(&m, graph);
 }
 

@@ -1,28 +1,11 @@
 /* What a walk that notes SIGINT and SIGTERM leaves of the program's own handlers. Each case is a process of its own. */
 #include "debug/step/stop_signals.h"
-#include "tests/support/support.h"
+#include "tests/support/tools/finding_support.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* The status of a child that runs it: 0, or 128 + the signal that ended it. */
-static int status_of(void (*run)(void))
-{
-    int status;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        (void)signal(SIGINT, SIG_DFL);
-        (void)signal(SIGTERM, SIG_DFL);
-        (void)signal(SIGSEGV, SIG_DFL);
-        run();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static volatile sig_atomic_t handled, on_stack, masked;
 static char *stack;
@@ -172,34 +155,34 @@ static void overlap_handled(void)
 
 TEST(test_default_with_info)
 {
-    assert_int_equal(status_of(default_with_info), 128 + SIGINT);
+    EXPECT_CHILD(default_with_info, 128 + SIGINT);
 }
 
 TEST(test_handlers_of_the_program_stay)
 {
-    assert_int_equal(status_of(install_meanwhile), 0);
-    assert_int_equal(status_of(install_default_meanwhile), 128 + SIGINT);
-    assert_int_equal(status_of(restore_late), 0);
+    EXPECT_CHILD(install_meanwhile, 0);
+    EXPECT_CHILD(install_default_meanwhile, 128 + SIGINT);
+    EXPECT_CHILD(restore_late, 0);
 }
 
 TEST(test_handlers_for_one_signal)
 {
-    assert_int_equal(status_of(handle_once), 128 + SIGINT);
-    assert_int_equal(status_of(handle_once_of_two), 128 + SIGINT);
+    EXPECT_CHILD(handle_once, 128 + SIGINT);
+    EXPECT_CHILD(handle_once_of_two, 128 + SIGINT);
 }
 
 TEST(test_rules_of_a_handler)
 {
-    assert_int_equal(status_of(keep_rules), 0);
+    EXPECT_CHILD(keep_rules, 0);
 }
 
 TEST(test_child)
 {
-    assert_int_equal(status_of(signal_child), 0);
+    EXPECT_CHILD(signal_child, 0);
 }
 
 TEST(test_walks_that_overlap)
 {
-    assert_int_equal(status_of(overlap), 128 + SIGTERM);
-    assert_int_equal(status_of(overlap_handled), 0);
+    EXPECT_CHILD(overlap, 128 + SIGTERM);
+    EXPECT_CHILD(overlap_handled, 0);
 }
