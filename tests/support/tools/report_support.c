@@ -24,6 +24,20 @@ const char *written(const bg_report *report, bg_format format)
     return texts[next] = read_file(test_file, NULL);
 }
 
+void expect_is(bg_finding finding, const bg_finding *expected, const char *file, int line)
+{
+    const char *const pairs[][2] = {{finding.kind, expected->kind},     {finding.call, expected->call},
+                                    {finding.file, expected->file},     {finding.message, expected->message},
+                                    {finding.advice, expected->advice}, {finding.graph, expected->graph},
+                                    {finding.others, expected->others}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][1] != NULL)
+            _assert_string_equal(pairs[i][0], pairs[i][1], file, line);
+    _assert_int_equal(finding.severity, expected->severity, file, line);
+    _assert_int_equal((uintmax_t)finding.line, (uintmax_t)expected->line, file, line);
+    _assert_int_equal((uintptr_t)finding.address, (uintptr_t)expected->address, file, line);
+}
+
 bg_status write_limited(const bg_report *report, bg_format format, unsigned bytes)
 {
     struct rlimit limit;

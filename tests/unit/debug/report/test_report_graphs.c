@@ -1,22 +1,11 @@
 /* Reports of several graphs: what is of each of them stays apart when reports become one. */
-#include "tests/support/tools/owned.h"
+#include "tests/support/tools/report_support.h"
 
-#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
-
-static cJSON *parsed(const char *text)
-{
-    cJSON *root = cJSON_Parse(text);
-    assert_non_null(root);
-    return root;
-}
 
 /* A report with a finding, an outline of that many breaks, a comparison and a timing. */
 static bg_report *make(const char *graph, int breaks)
@@ -28,7 +17,7 @@ static bg_report *make(const char *graph, int breaks)
         "{\"name\": \"%s\", \"capture_ms\": 1, \"steps\": [{\"kind\": \"launch\", \"segment\": %d}], \"calls\": []}",
         graph, breaks);
     EXPECT_OK(bg__report_create(&report, "shadow", graph));
-    bg__report_add(report, "race", BG_WARNING, &call, NULL, "join it", "a race");
+    bg__report_add(report, "race", BG_WARNING, &rope_call, NULL, "join it", "a race");
     EXPECT_OK(bg__report_set_outline(report, parsed(outline)));
     assert_true(cJSON_AddItemToArray(bg__report_part(report, "comparisons"), parsed("{\"call\": \"rope#3\"}")));
     assert_true(cJSON_AddItemToArray(bg__report_part(report, "timings"), parsed("{\"what\": \"segment 0\"}")));
