@@ -127,20 +127,16 @@ PICTURE_TEST(test_breaks)
 PICTURE_TEST(test_write_backs)
 {
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    bg_graph *graph = capture_picture(f, broken_pass);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     expect_steps(outline, "launch 0, call move#0, launch 1, launch 2");
     assert_true(cJSON_IsTrue(member(expect_node(outline, 1, 1, 0, "kernel", "move#0"), "writeback")));
     assert_false(has_member(expect_node(outline, 2, 1, 1, "kernel", "outer#0/scale#0"), "writeback"));
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
-    graph = capture_picture(f, ending_pass);
-    outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_steps(outline, "launch 0, call move#0, copy move#0");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(ending, capture_picture(f, ending_pass));
+    OWN_JSON(ending_outline, outline_of(ending));
+    expect_figures(ending_outline, ending);
+    expect_steps(ending_outline, "launch 0, call move#0, copy move#0");
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
@@ -180,24 +176,16 @@ PICTURE_TEST(test_memory_nodes)
 
 PICTURE_TEST(test_forward_and_sync)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    cJSON *outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_calls(outline, graph);
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_JSON(outline, outline_of(forward));
+    expect_figures(outline, forward);
+    expect_calls(outline, forward);
     expect_steps(outline, "forward");
     assert_int_equal(size_of(outline, "nodes"), 0);
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
-    options.debug = BG_DEBUG_SYNC;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_steps(outline, "launch 0, sync, call move#0, sync, launch 1, sync, launch 2, sync");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_JSON(sync_outline, outline_of(sync));
+    expect_figures(sync_outline, sync);
+    expect_steps(sync_outline, "launch 0, sync, call move#0, sync, launch 1, sync, launch 2, sync");
 }
 
 /* A graph of empty nodes: an edge from, to for each pair. */

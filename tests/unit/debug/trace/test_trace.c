@@ -1,6 +1,7 @@
 /* Timelines: what replays of a graph took, step by step, op by op and node by node. */
 #include "tests/support/test.h"
 #include "tests/support/tools/picture_support.h"
+#include "tests/support/ops.h"
 
 #include "debug/trace/timing.h"
 #include "debug/trace/trace.h"
@@ -153,19 +154,19 @@ static void expect_node(const slices *nodes, int index, int segment, const char 
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+/* An array and its length. */
+#define NAMES(...) (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__}))
 
 /* ---- what is in it ---- */
 
 PICTURE_TEST(test_breaks)
 {
-    static const char *const steps[] = {"segment 0", "call move#0", "segment 1", "segment 2"};
-    static const char *const calls[] = {"scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"};
     OWN_GRAPH(graph, capture_picture(f, broken_pass));
     OWN_JSON(root, trace(f, graph));
     slices found = slices_of(root, CALLS);
     expect_named(root, graph, true);
-    expect_steps(root, steps, COUNT(steps));
-    expect_names(&found, calls, COUNT(calls));
+    expect_steps(root, NAMES("segment 0", "call move#0", "segment 1", "segment 2"));
+    expect_names(&found, NAMES("scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"));
     expect_nested(root);
     assert_true(begin_of(found.slice[2]) == begin_of(found.slice[1]));
     assert_true(begin_of(found.slice[3]) >= end_of(found.slice[2]) - 1e-4);
@@ -175,41 +176,33 @@ PICTURE_TEST(test_breaks)
     expect_node(&found, 1, 1, "0", "kernel", "outer#0/scale#0");
     expect_node(&found, 2, 1, "1", "kernel", "outer#0/scale#1");
     expect_node(&found, 3, 2, "0", "kernel", "plus#0");
-    assert_non_null(strstr(string_of(found.slice[0], "name"), "product>(float4*"));
+    EXPECT_IN(string_of(found.slice[0], "name"), "product>(float4*");
     assert_int_equal(size_of(member(root, "otherData"), "notes"), 0);
 }
 
 PICTURE_TEST(test_write_backs)
 {
-    static const char *const steps[] = {"segment 0", "call move#0", "copy move#0"};
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    bg_graph *graph = capture_picture(f, broken_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(root, trace(f, graph));
     slices nodes = slices_of(root, NODES);
     assert_int_equal(nodes.count, 5);
     expect_node(&nodes, 1, 1, "0", "write-back", "move#0");
     expect_node(&nodes, 2, 1, "1", "kernel", "outer#0/scale#0");
     expect_nested(root);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
-    graph = capture_picture(f, ending_pass);
-    root = trace(f, graph);
-    expect_steps(root, steps, COUNT(steps));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(ending, capture_picture(f, ending_pass));
+    OWN_JSON(ending_root, trace(f, ending));
+    expect_steps(ending_root, NAMES("segment 0", "call move#0", "copy move#0"));
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
 PICTURE_TEST(test_forks)
 {
-    static const char *const steps[] = {"segment 0"};
-    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "plus#0",
-                                        "scale#3", "scale#4", "scale#5", "plus#1"};
     OWN_GRAPH(graph, capture_picture(f, forked_pass));
     OWN_JSON(root, trace(f, graph));
     slices found = slices_of(root, CALLS);
-    expect_steps(root, steps, COUNT(steps));
-    expect_names(&found, calls, COUNT(calls));
+    expect_steps(root, NAMES("segment 0"));
+    expect_names(&found, NAMES("scale#0", "scale#1", "scale#2", "plus#0", "scale#3", "scale#4", "scale#5", "plus#1"));
     expect_nested(root);
     assert_int_equal(slices_of(root, NODES).count, 8);
 }
@@ -230,44 +223,32 @@ PICTURE_TEST(test_kinds_of_nodes)
 /* Segments 0 and 2 cannot be taken apart: they have a slice each, and notes say why no more. */
 PICTURE_TEST(test_memory_nodes)
 {
-    static const char *const steps[] = {"segment 0", "segment 1", "segment 2"};
     OWN_GRAPH(graph, capture_picture(f, memory_pass));
     OWN_JSON(root, trace(f, graph));
     slices nodes = slices_of(root, NODES), calls = slices_of(root, CALLS);
-    expect_steps(root, steps, COUNT(steps));
+    expect_steps(root, NAMES("segment 0", "segment 1", "segment 2"));
     assert_int_equal(nodes.count, 1);
     expect_node(&nodes, 0, 1, "0", "kernel", "use#0");
     assert_int_equal(calls.count, 1);
     assert_string_equal(string_of(calls.slice[0], "name"), "use#0");
     assert_int_equal(size_of(member(root, "otherData"), "notes"), 2);
-    assert_non_null(strstr(cJSON_GetStringValue(element(member(root, "otherData"), "notes", 0)), "memory nodes"));
+    EXPECT_IN(string_at(member(root, "otherData"), "notes", 0), "memory nodes");
 }
 
 PICTURE_TEST(test_debug_modes)
 {
-    static const char *const forward[] = {"forward"};
-    static const char *const sync[] = {"segment 0", "sync", "call move#0", "sync",
-                                       "segment 1", "sync", "segment 2",   "sync"};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    cJSON *root = trace(f, graph);
-    expect_steps(root, forward, COUNT(forward));
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_JSON(root, trace(f, forward));
+    expect_steps(root, NAMES("forward"));
     assert_int_equal(slices_of(root, NODES).count, 0);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
-    options.debug = BG_DEBUG_SYNC;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    root = trace(f, graph);
-    expect_steps(root, sync, COUNT(sync));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_JSON(sync_root, trace(f, sync));
+    expect_steps(sync_root,
+                 NAMES("segment 0", "sync", "call move#0", "sync", "segment 1", "sync", "segment 2", "sync"));
 }
 
 PICTURE_TEST(test_wrapped)
 {
-    static const char *const steps[] = {"segment 0"};
     int *x = (int *)f->memory, value = 0;
     OWNED_CUDA_GRAPH(source);
     OWNED_GRAPH(graph);
@@ -277,7 +258,7 @@ PICTURE_TEST(test_wrapped)
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "a \"quoted\" \\ name\n\t\x01"));
     OWN_JSON(root, trace(f, graph));
     expect_named(root, graph, true);
-    expect_steps(root, steps, COUNT(steps));
+    expect_steps(root, NAMES("segment 0"));
     slices nodes = slices_of(root, NODES);
     assert_int_equal(nodes.count, 1);
     expect_node(&nodes, 0, 0, "0", "kernel", "");
@@ -288,11 +269,6 @@ PICTURE_TEST(test_wrapped)
 
 /* ---- one replay ---- */
 
-BG_OP(count_up, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
-
 BG_EAGER_OP(count_up_eagerly, BG_IN(x), BG_INOUT(y))
 {
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
@@ -302,13 +278,12 @@ BG_EAGER_OP(count_up_eagerly, BG_IN(x), BG_INOUT(y))
 static bg_status counting_pass(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    BG_CALL(sum, stream, .x = f->x, .y = f->y);
     return BG_CALL(count_up_eagerly, stream, .x = f->x, .y = f->y);
 }
 
 PICTURE_TEST(test_in_a_replay)
 {
-    static const char *const steps[] = {"segment 0", "call count_up_eagerly#0"};
     OWN_GRAPH(graph, capture_picture(f, counting_pass));
     uint64_t replays = info_of(graph).replays;
     put(&f->x, 1);
@@ -317,11 +292,10 @@ PICTURE_TEST(test_in_a_replay)
     EXPECT_OK(bg__replay_leave(graph, f->stream, bg__trace_replay(graph, f->stream, test_file)));
     assert_int_equal(info_of(graph).replays, replays + 1);
     assert_true(get(&f->y) == 12);
-    cJSON *root = parse_file(test_file);
+    OWN_JSON(root, parse_file(test_file));
     expect_named(root, graph, false);
-    expect_steps(root, steps, COUNT(steps));
+    expect_steps(root, NAMES("segment 0", "call count_up_eagerly#0"));
     assert_int_equal(slices_of(root, CALLS).count + slices_of(root, NODES).count, 0);
-    cJSON_Delete(root);
     EXPECT_OK(bg_trace(graph, f->stream, test_file));
     assert_true(get(&f->y) == 16);
 }
@@ -388,8 +362,8 @@ static int burned;
 
 BG_OP(slow, BG_INOUT(y))
 {
-    bg_status status = from_cuda(cudaLaunchHostFunc(stream, burn, &burned));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->y.data, 1, N, stream));
+    TRY(from_cuda(cudaLaunchHostFunc(stream, burn, &burned)));
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 1, N, stream));
 }
 
 BG_EAGER_OP(slow_eagerly)
@@ -405,7 +379,7 @@ static bg_status slow_pass(void *user, cudaStream_t stream)
     fixture *f = user;
     BG_CALL(slow, stream, .y = f->y);
     BG_CALL(slow_eagerly, stream);
-    return BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
 }
 
 /* 20 ms are spent by the device in segment 0, and by the host in the eager call. */
@@ -442,7 +416,7 @@ static bg_status slow_when_alone_pass(void *user, cudaStream_t stream)
     fixture *f = user;
     BG_CALL(slow_when_alone, stream);
     bg_break(stream);
-    return BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
 }
 
 /* Where the nodes of a segment take longer alone, those of the next one are drawn after them all the same. */

@@ -1,6 +1,7 @@
 /* Timelines that cannot be made: the error says why, no file is left, and the graph is usable. */
 #include "tests/support/test.h"
 #include "tests/support/tools/picture_support.h"
+#include "tests/support/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,6 @@ static void expect_traced(fixture *f, bg_graph *graph)
     EXPECT_OK(bg_trace(graph, f->stream, test_file));
     assert_int_equal(remove(test_file), 0);
     assert_int_equal(count_files(test_directory), 0);
-}
-
-BG_OP(count_up, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
 }
 
 PICTURE_TEST(test_a_body_fails)
@@ -47,22 +43,20 @@ PICTURE_TEST(test_no_place)
 
 PICTURE_TEST(test_captured_streams)
 {
-    bg_graph *graph = capture_picture(f, broken_pass), *second;
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWNED_GRAPH(second);
+    OWNED_CUDA_GRAPH(foreign);
     bg_capture *capture;
-    cudaGraph_t foreign;
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
     EXPECT_STATUS(bg_trace(graph, f->other, test_file), BG_ERROR_ALREADY_CAPTURING);
     expect_traced(f, graph); /* beside it */
-    BG_CALL(count_up, f->other, .x = f->x, .y = f->y);
+    BG_CALL(sum, f->other, .x = f->x, .y = f->y);
     EXPECT_OK(bg_capture_end(capture, &second));
     EXPECT_OK(bg_replay(second, f->stream));
-    bg_graph_destroy(second);
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
     EXPECT_STATUS(bg_trace(graph, f->other, test_file), BG_ERROR_FOREIGN_CAPTURE);
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
-    EXPECT_CUDA(cudaGraphDestroy(foreign));
     expect_traced(f, graph);
-    bg_graph_destroy(graph);
 }
 
 static bg_graph *own;
@@ -105,11 +99,8 @@ PICTURE_TEST(test_arguments)
 
 PICTURE_TEST(test_stale_address)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    OWNED_GRAPH(graph);
-    options.check = BG_REPLAY_CHECK_ON;
     EXPECT_OK(bg_ledger_alloc(f->y.data, N * sizeof(float), "y"));
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
+    OWN_GRAPH(graph, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON)));
     expect_traced(f, graph);
     uint64_t replays = info_of(graph).replays;
     EXPECT_OK(bg_ledger_free(f->y.data));
