@@ -33,14 +33,10 @@ static void count_call(void *user)
 BG_DEFINE_OP(mixed)
 {
     float *y = args->y.data;
-    bg_status status = from_cuda(cudaMemsetAsync(y, 0x3f, N / 2 * sizeof *y, stream));
-    if (status == BG_OK)
-        status =
-            from_cuda(cudaMemcpyAsync(y + N / 2, args->x.data, N / 2 * sizeof *y, cudaMemcpyDeviceToDevice, stream));
-    if (status == BG_OK)
-        status = from_cuda(cudaLaunchHostFunc(stream, count_call, &picture_host_calls));
-    return status == BG_OK ? from_cuda(cudaEventRecordWithFlags(picture_event, stream, cudaEventRecordExternal))
-                           : status;
+    TRY(from_cuda(cudaMemsetAsync(y, 0x3f, N / 2 * sizeof *y, stream)));
+    TRY(from_cuda(cudaMemcpyAsync(y + N / 2, args->x.data, N / 2 * sizeof *y, cudaMemcpyDeviceToDevice, stream)));
+    TRY(from_cuda(cudaLaunchHostFunc(stream, count_call, &picture_host_calls)));
+    return from_cuda(cudaEventRecordWithFlags(picture_event, stream, cudaEventRecordExternal));
 }
 
 BG_DEFINE_OP(nested)
@@ -50,20 +46,16 @@ BG_DEFINE_OP(nested)
     cudaGraphNode_t node;
     cudaGraph_t graph;
     size_t count;
-    bg_status status = from_cuda(cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, NULL, &count));
     (void)args;
-    if (status == BG_OK)
-        status = from_cuda(cudaGraphAddChildGraphNode(&node, graph, before, count, child));
-    if (status == BG_OK)
-        status =
-            from_cuda(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies));
-    return status;
+    TRY(from_cuda(cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, NULL, &count)));
+    TRY(from_cuda(cudaGraphAddChildGraphNode(&node, graph, before, count, child)));
+    return from_cuda(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies));
 }
 
 BG_OP(allocate, BG_IN(x))
 {
-    bg_status status = from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
+    TRY(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
+    return from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
 }
 
 BG_OP(use, BG_OUT(y))

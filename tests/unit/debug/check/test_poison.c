@@ -28,17 +28,17 @@ BG_OP(most, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 /* Reads so many floats, however long x is. */
 BG_OP(widen, BG_IN(x), BG_OUT(y), BG_VALUE(int, read))
 {
-    bg_status status = from_cuda(bgk_fill(args->y.data, 0, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->read, stream));
+    TRY(from_cuda(bgk_fill(args->y.data, 0, N, stream)));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->read, stream));
 }
 
 BG_OP(accumulate, BG_IN(x), BG_OUT(y), BG_VALUE(bool, clear))
 {
     void *sums;
-    bg_status status = bg_scratch(args, BYTES, &sums);
-    if (status == BG_OK && args->clear)
-        status = from_cuda(bgk_fill(sums, 0, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_add(args->y.data, args->x.data, sums, N, stream));
+    TRY(bg_scratch(args, BYTES, &sums));
+    if (args->clear)
+        TRY(from_cuda(bgk_fill(sums, 0, N, stream)));
+    return from_cuda(bgk_add(args->y.data, args->x.data, sums, N, stream));
 }
 
 /* Reads memory that is no argument. */
@@ -52,8 +52,8 @@ BG_OP(secret, BG_IN(x), BG_OUT(y))
 static float *counter;
 BG_OP(count_up, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = from_cuda(bgk_add(counter, counter, args->x.data, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, counter, 1, N, stream));
+    TRY(from_cuda(bgk_add(counter, counter, args->x.data, N, stream)));
+    return from_cuda(bgk_scale(args->y.data, counter, 1, N, stream));
 }
 
 BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
@@ -63,8 +63,8 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 
 BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = bg_scratch(args, BYTES, &args->y.data);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
+    TRY(bg_scratch(args, BYTES, &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
 }
 
 /* ---- helpers ---- */

@@ -27,8 +27,8 @@ BG_OP(both, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(cudaStream_t, side))
 BG_OP(rest, BG_INOUT(y))
 {
     void *scratch;
-    bg_status status = from_cuda(cudaMallocAsync(&scratch, 256, stream));
-    return status != BG_OK ? status : from_cuda(cudaFreeAsync(scratch, stream));
+    TRY(from_cuda(cudaMallocAsync(&scratch, 256, stream)));
+    return from_cuda(cudaFreeAsync(scratch, stream));
 }
 
 static cudaGraphNode_t overtaken; /* the node of the last call of `slow` */

@@ -188,8 +188,8 @@ FIXTURE_TEST(test_shorter)
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 static bg_status freeze_and_move(void *user, cudaStream_t stream)

@@ -13,14 +13,7 @@
 static cublasHandle_t cublas;
 BG_OP(product, BG_IN(x), BG_OUT(y))
 {
-    const float one = 1, zero = 0;
-    bg_status status = bg_cublas_bind(cublas, stream, NULL);
-    if (status != BG_OK)
-        return status;
-    return cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, args->x.data, 8, args->x.data, 8, &zero,
-                       args->y.data, 8) == CUBLAS_STATUS_SUCCESS
-               ? BG_OK
-               : BG_ERROR_CUBLAS;
+    return multiply(cublas, 1, &args->x, &args->y, stream);
 }
 
 /* ---- as a replay --------------------------------------------------------------------------------------------------
@@ -86,10 +79,9 @@ PICTURE_TEST(test_copy_at_the_end)
 
 BG_OP(broken_inside, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, 0.5f, N, stream));
-    if (status == BG_OK)
-        status = BG_CALL(move, stream, .x = args->y, .y = args->y);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->y.data, 0.6f, N, stream));
+    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, 0.5f, N, stream)));
+    TRY(BG_CALL(move, stream, .x = args->y, .y = args->y));
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 0.6f, N, stream));
 }
 
 static bg_status break_inside(void *user, cudaStream_t stream)

@@ -12,17 +12,16 @@ static int poison; /* whether a call beside the masks holds -inf among other num
 BG_OP(mask, BG_OUT(y), BG_VALUE(float, rest))
 {
     float *y = args->y.data;
-    bg_status status = from_cuda(bgk_fill(y, args->rest, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_fill(y, -INFINITY, 1, stream));
+    TRY(from_cuda(bgk_fill(y, args->rest, N, stream)));
+    return from_cuda(bgk_fill(y, -INFINITY, 1, stream));
 }
 
 static bg_status mask_and_more(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    bg_status status = BG_CALL(mask, stream, .y = f->x, .rest = 0);
-    if (status == BG_OK)
-        status = BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY);
-    return status != BG_OK || poison == 0 ? status : BG_CALL(mask, stream, .y = f->y, .rest = 1);
+    TRY(BG_CALL(mask, stream, .y = f->x, .rest = 0));
+    TRY(BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY));
+    return poison == 0 ? BG_OK : BG_CALL(mask, stream, .y = f->y, .rest = 1);
 }
 
 /* A mask is a note, and hides no overflow after it. */
