@@ -1,19 +1,23 @@
-/* What the tests of outlines, drawings and timelines share: passes to look at, and their JSON. */
+/* What the tests of outlines, drawings, timelines and steps share: passes to look at, and their JSON. */
 #ifndef BG_TESTS_PICTURE_SUPPORT_H
 #define BG_TESTS_PICTURE_SUPPORT_H
 
-#include "tests/support/support.h"
+#include "file_support.h"
+#include "finding_support.h"
+#include "json_support.h"
 
-#include <cjson/cJSON.h>
-
-/* A fixture, a file to write to, and what the passes need. */
+/* A fixture, a directory, and what the passes need. */
 int pictures_setup(void **state);
 int pictures_teardown(void **state);
-extern char picture_path[96];
-/* What the file holds; the caller frees it. */
-char *read_picture(void);
-/* Files that lie where it is written. */
-int count_pictures(void);
+#define PICTURE_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+
+/* A fill, a copy, a host function and an event node; a child graph that scales y, twice. */
+BG_DECLARE_OP(mixed, BG_IN(x), BG_OUT(y))
+BG_DECLARE_OP(nested, BG_INOUT(y))
+BG_DECLARE_OP(move, BG_IN(x), BG_OUT(y))  /* eager */
+BG_DECLARE_OP(outer, BG_IN(x), BG_OUT(y)) /* two scales in it */
+extern cudaEvent_t picture_event;         /* that mixed records */
+extern int picture_host_calls;            /* of the host function */
 
 /* Forward passes; user is a fixture. */
 extern void *picture_elsewhere; /* where move leaves its result; NULL: in place */
@@ -30,15 +34,5 @@ bg_status mixed_pass(void *user, cudaStream_t stream);
 bg_status memory_pass(void *user, cudaStream_t stream);
 
 bg_graph *capture_picture(fixture *f, bg_forward pass);
-
-/* Fail the test where there is none, or it is of another type. */
-const cJSON *member(const cJSON *object, const char *name);
-const char *string_of(const cJSON *object, const char *name);
-double number_of(const cJSON *object, const char *name);
-/* A member that need not be there. */
-bool has_member(const cJSON *object, const char *name);
-/* Element index of the list of that name. */
-const cJSON *element(const cJSON *object, const char *list, int index);
-int size_of(const cJSON *object, const char *list);
 
 #endif

@@ -2,14 +2,7 @@
 #ifndef BG_TESTS_STEP_SUPPORT_H
 #define BG_TESTS_STEP_SUPPORT_H
 
-#include "tests/support/support.h"
-
-/* The finding of that kind, the only one of its kind; fails the test where there is none. */
-bg_finding the_finding(const bg_report *report, const char *kind);
-int count_findings(const bg_report *report, const char *kind);
-/* Fails the test with the findings' text unless there is none. */
-void expect_clean_step(const bg_report *report);
-void expect_in(const char *text, const char *part);
+#include "finding_support.h"
 
 /* What lies in the fixture's memory, 3 N floats. */
 void read_memory(const fixture *f, float host[3 * N]);
@@ -24,9 +17,13 @@ extern struct step_seen {
 } step_seen;
 bool note_step(void *user, const bg_step_info *info);
 
-/* Forgets what was seen, and steps through the graph with note_step. */
+/* Forgets what was seen: the next index is behind that one. */
+void forget_steps(int last_index);
+/* Forgets, and steps through the graph with note_step. */
 bg_report *step_noting(fixture *f, bg_graph *graph);
-bg_graph *capture_pass(fixture *f, bg_forward pass);
+/* The last step told of these calls, in order, and of nodes with these words; NULL: nodes are not looked at. */
+#define EXPECT_STEPS(calls, nodes) expect_steps_seen(calls, nodes, sizeof(calls) / sizeof *(calls), __FILE__, __LINE__)
+void expect_steps_seen(const char *const *calls, const char *const *nodes, int count, const char *file, int line);
 /* Other values in each element, the same at each call. */
 void start_memory(const fixture *f);
 /* Stepping leaves in memory what a replay leaves, bit for bit, from each index on. */

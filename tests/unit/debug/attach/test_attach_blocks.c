@@ -1,7 +1,7 @@
 /* Blocks that a program's allocator, or the program itself, tells of: what its graphs' nodes point into. */
 #include "debug/attach/checks/block_uses.h"
 #include "debug/attach/memory/blocks.h"
-#include "tests/support/support.h"
+#include "tests/support/tools/finding_support.h"
 
 #include <string.h>
 
@@ -38,14 +38,12 @@ static void end_model(model *m)
 /* kind NULL: there is no finding. */
 static void expect_one(const model *m, const char *kind, const char *part)
 {
-    bg_finding finding = BG_FINDING_INIT;
     bg__blocks_check(m->uses, m->report);
     assert_int_equal(bg_report_count(m->report), kind != NULL ? 1 : 0);
     if (kind == NULL)
         return;
-    EXPECT_OK(bg_report_get(m->report, 0, &finding));
-    assert_string_equal(finding.kind, kind);
-    assert_non_null(strstr(finding.message, part));
+    assert_string_equal(finding_of(m->report, 0).kind, kind);
+    EXPECT_IN(finding_of(m->report, 0).message, part);
 }
 
 static uintptr_t place(const fixture *f, size_t block)
@@ -53,10 +51,12 @@ static uintptr_t place(const fixture *f, size_t block)
     return (uintptr_t)f->memory + block * BLOCK;
 }
 
-static void allocate(const fixture *f, size_t block)
+/* Whether it has moved there. */
+static bool allocate_block(const fixture *f, size_t block)
 {
     bool moved;
     (void)bg__block_allocated(BG__CUPY, place(f, block), BLOCK, &moved);
+    return moved;
 }
 
 static const bg_site site = {"model.py", 7};
@@ -66,7 +66,7 @@ FIXTURE_TEST(test_moved)
 {
     model m;
 
-    allocate(f, 1);
+    (void)allocate_block(f, 1);
     bg__block_named("kv cache", place(f, 1), BLOCK);
     begin_model(f, &m);
     bg__block_named("kv cache", place(f, 1), BLOCK); /* where it is */
@@ -85,7 +85,7 @@ FIXTURE_TEST(test_not_moved)
 {
     model m;
 
-    allocate(f, 1);
+    (void)allocate_block(f, 1);
     bg__block_named("back", place(f, 1), BLOCK);
     begin_model(f, &m);
     bg__block_named("back", place(f, 4), BLOCK);
@@ -94,7 +94,7 @@ FIXTURE_TEST(test_not_moved)
     expect_one(&m, "freed", "that was freed after the capture, at model.py:7");
     end_model(&m);
 
-    allocate(f, 1); /* the name is still there */
+    (void)allocate_block(f, 1); /* the name is still there */
     begin_model(f, &m);
     bg__block_named("back", place(f, 4), BLOCK);
     assert_true(bg__block_freed(BG__CUPY, place(f, 1), 0, site));
@@ -108,7 +108,7 @@ FIXTURE_TEST(test_slices)
 {
     model m;
 
-    allocate(f, 1);
+    (void)allocate_block(f, 1);
     bg__block_named("layer", place(f, 1), BLOCK);
     begin_model(f, &m);
     bg__block_named("layer", place(f, 1) + 16, 16);
@@ -127,21 +127,18 @@ FIXTURE_TEST(test_slices)
  * it. */
 FIXTURE_TEST(test_forgotten)
 {
-    bool moved;
     model m, other;
 
-    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+    (void)allocate_block(f, 1);
     begin_model(f, &m);
     begin_model(f, &other);
     end_model(&m);
     assert_true(bg__block_freed(BG__CUPY, place(f, 1), 0, site));
     expect_one(&other, "freed", "an array of 64 bytes");
-    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
-    assert_true(moved);
+    assert_true(allocate_block(f, 1));
     end_model(&other);
     (void)bg__block_freed(BG__CUPY, place(f, 1), 0, site);
-    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
-    assert_false(moved);
+    assert_false(allocate_block(f, 1));
     (void)bg__block_freed(BG__CUPY, place(f, 1), 0, site);
     begin_model(f, &m);
     expect_one(&m, NULL, NULL);
@@ -182,11 +179,10 @@ FIXTURE_TEST(test_snapshot)
 /* Another block is freed there than the one that is known: CuPy tells of one thread alone. */
 FIXTURE_TEST(test_other_size)
 {
-    bool moved;
     model m;
 
     for (size_t other = 0; other < 2; other++) {
-        (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+        (void)allocate_block(f, 1);
         begin_model(f, &m);
         assert_true(bg__block_freed(BG__CUPY, place(f, 1), BLOCK - 16 * other, (bg_site){NULL, 0}));
         expect_one(&m, other ? NULL : "freed", "an array");

@@ -190,7 +190,6 @@ TEST(test_clocks)
 TEST(test_unknown)
 {
     bg__moment one, other, later;
-    bg__clock at;
     cudaStream_t streams[3];
     int event;
 
@@ -208,7 +207,7 @@ TEST(test_unknown)
     assert_true(bg__clocks_is_behind(other, one));
     assert_true(bg__clocks_work(streams[0], &one));
     bg__clocks_wait_event(streams[2], (CUevent)(void *)&event); /* now the third knows of it */
-    at = bg__clocks_of(streams[2]);
+    bg__clock at = bg__clocks_of(streams[2]);
     assert_true(bg__clocks_work(streams[0], &later));
     bg__clocks_wait(streams[1], &at);
     assert_true(bg__clocks_work(streams[1], &other));

@@ -12,48 +12,44 @@ TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
 
 FIXTURE_TEST(test_registered)
 {
-    char *arena = allocate((size_t)16 * BYTES);
+    OWN_MEMORY(char, arena, allocate((size_t)16 * BYTES));
     char *first = arena + BYTES, *second = arena + (size_t)2 * BYTES;
-    bg_graph *graph;
     EXPECT_OK(bg_ledger_alloc(first, BYTES, "kv"));
     EXPECT_OK(bg_ledger_alloc(second, BYTES, "other"));
-    graph = check_capture(f, first);
+    OWN_GRAPH(graph, check_capture(f, first));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     EXPECT_OK(bg_ledger_free(second)); /* another one */
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     EXPECT_OK(bg_ledger_free(first));
-    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, first,
-                 "x of scale|block \"kv\" of 256 bytes|was freed after the capture");
+    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line,
+                 "x of scale|block \"kv\" of 256 bytes|was freed after the capture", first);
     EXPECT_OK(bg_ledger_alloc(second, BYTES, "kv")); /* the allocator moved it */
-    EXPECT_FOUND(graph, ADDRESSES, "moved", "scale#0", scale_line, first, "now in block \"kv\" of 256 bytes");
+    EXPECT_FOUND(graph, ADDRESSES, "moved", "scale#0", scale_line, "now in block \"kv\" of 256 bytes", first);
     EXPECT_OK(bg_ledger_alloc(first, 2 * BYTES - BYTES, "logits"));
-    EXPECT_FOUND(graph, ADDRESSES, "reused", "scale#0", scale_line, first, "now in block \"logits\"");
+    EXPECT_FOUND(graph, ADDRESSES, "reused", "scale#0", scale_line, "now in block \"logits\"", first);
     EXPECT_OK(bg_ledger_free(first));
     EXPECT_OK(bg_ledger_alloc(first, 100, "logits"));
-    EXPECT_FOUND(graph, ADDRESSES, "shrunk", "scale#0", scale_line, first, "block \"logits\" of 100 bytes");
+    EXPECT_FOUND(graph, ADDRESSES, "shrunk", "scale#0", scale_line, "block \"logits\" of 100 bytes", first);
     EXPECT_OK(bg_ledger_free(first));
     EXPECT_OK(bg_ledger_alloc(arena + 64, BYTES + 64, "wide"));
-    EXPECT_FOUND(graph, ADDRESSES, "moved", "scale#0", scale_line, first, "block \"wide\" of 320 bytes");
+    EXPECT_FOUND(graph, ADDRESSES, "moved", "scale#0", scale_line, "block \"wide\" of 320 bytes", first);
     EXPECT_OK(bg_ledger_free(arena + 64));
     EXPECT_OK(bg_ledger_free(second));
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(arena));
 }
 
 FIXTURE_TEST(test_registered_bounds)
 {
     char *arena = allocate((size_t)16 * BYTES);
-    bg_graph *graph;
     EXPECT_OK(bg_ledger_alloc(arena, BYTES - 8, "kv")); /* the allocation goes on, the block does not */
-    graph = check_capture(f, arena);
-    EXPECT_FOUND(graph, ADDRESSES, "out-of-range", "scale#0", scale_line, arena,
-                 "extends 8 bytes beyond its allocation|in block \"kv\" of 248 bytes");
+    bg_graph *graph = check_capture(f, arena);
+    EXPECT_FOUND(graph, ADDRESSES, "out-of-range", "scale#0", scale_line,
+                 "extends 8 bytes beyond its allocation|in block \"kv\" of 248 bytes", arena);
     bg_graph_destroy(graph);
     EXPECT_OK(bg_ledger_free(arena));
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
     EXPECT_OK(bg_ledger_free(arena));
     graph = check_capture(f, arena); /* freed when it was captured */
-    EXPECT_FOUND(graph, ADDRESSES | OVERLAP, "freed", "scale#0", scale_line, arena, "block \"kv\"|before the capture");
+    EXPECT_FOUND(graph, ADDRESSES | OVERLAP, "freed", "scale#0", scale_line, "block \"kv\"|before the capture", arena);
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(arena));
     graph = check_capture(f, f->x.data);
@@ -65,12 +61,11 @@ FIXTURE_TEST(test_registered_bounds)
 FIXTURE_TEST(test_under_registered)
 {
     char *arena = allocate((size_t)16 * BYTES);
-    OWNED_GRAPH(graph);
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "kv"));
-    graph = check_capture(f, arena + BYTES);
+    OWN_GRAPH(graph, check_capture(f, arena + BYTES));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     EXPECT_CUDA(cudaFree(arena));
-    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, arena + BYTES, "device allocation of 4096 bytes");
+    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, "device allocation of 4096 bytes", arena + BYTES);
     EXPECT_OK(bg_ledger_free(arena + BYTES));
 }
 
@@ -94,16 +89,15 @@ FIXTURE_TEST(test_kept_block)
 {
     bg_pool *pool = make_pool();
     char *block = take(pool);
-    bg_graph *graph = check_capture(f, block);
+    OWN_GRAPH(graph, check_capture(f, block));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
     bg_pool_release(pool, block);
-    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, block,
-                 "pool block of 256 bytes|was freed after the capture");
+    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line,
+                 "pool block of 256 bytes|was freed after the capture", block);
     assert_ptr_equal(take(pool), block);
-    EXPECT_FOUND(graph, ADDRESSES, "reused", "scale#0", scale_line, block, "now in pool block");
+    EXPECT_FOUND(graph, ADDRESSES, "reused", "scale#0", scale_line, "now in pool block", block);
     bg_pool_destroy(pool);
-    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, block, "pool block");
-    bg_graph_destroy(graph);
+    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#0", scale_line, "pool block", block);
 }
 
 /* x -> t -> t' -> y, with t' where t was: the pass released it in between. */
@@ -118,7 +112,7 @@ static bg_graph *capture_in_pool(fixture *f, bg_pool *pool)
     assert_ptr_equal(again.data, t.data);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = again, .factor = 2));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = again, .y = f->z));
-    return check_end(capture);
+    return end_capture(capture);
 }
 
 FIXTURE_TEST(test_shared_blocks)
@@ -140,20 +134,16 @@ FIXTURE_TEST(test_shared_blocks)
 /* A block that the pass releases before an op gets it. */
 FIXTURE_TEST(test_released_too_early)
 {
-    bg_pool *pool = make_pool();
+    OWN_POOL(pool, make_pool());
     bg_capture *capture = check_begin(f, pool);
     bg_tensor t = check_vector(take(pool));
-    bg_graph *graph;
-    int line;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = t, .factor = 2));
     bg_pool_release(pool, t.data);
-    line = __LINE__ + 1;
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = t, .y = f->y, .factor = 2));
-    graph = check_end(capture);
-    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#1", line, t.data,
-                 "pool block of bucket \"decode\"|before the capture");
-    bg_graph_destroy(graph);
-    bg_pool_destroy(pool);
+    OWN_GRAPH(graph, end_capture(capture));
+    EXPECT_FOUND(graph, ADDRESSES, "freed", "scale#1", line, "pool block of bucket \"decode\"|before the capture",
+                 t.data);
 }
 
 /* What the pool cannot do by itself: gives a bridge's memory away. */
@@ -177,9 +167,8 @@ static bg_graph *capture_with_bridge(fixture *f, bg_pool *pool, bool planted, in
         release_pinned(pool);
     *other = check_vector(take(pool));
     assert_true((other->data == a.y.data) == planted);
-    *line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = *other, .factor = 2));
-    return check_end(capture);
+    EXPECT_OK(CALL_AT(*line, scale, f->stream, .x = f->x, .y = *other, .factor = 2));
+    return end_capture(capture);
 }
 
 FIXTURE_TEST(test_bridge_given_away)
@@ -187,61 +176,49 @@ FIXTURE_TEST(test_bridge_given_away)
     bg_tensor other;
     int line;
     for (int planted = 0; planted < 2; planted++) {
-        bg_pool *pool = make_pool();
-        bg_graph *graph = capture_with_bridge(f, pool, planted, &line, &other);
+        OWN_POOL(pool, make_pool());
+        OWN_GRAPH(graph, capture_with_bridge(f, pool, planted, &line, &other));
         check_replay_times(f, graph, 1);
         if (planted)
-            EXPECT_FOUND(graph, BG_CHECK_ALL & ~ADDRESSES, "reused", "scale#0", line, other.data,
-                         "y of scale|live bridge buffer of call shift#0|capture: 1");
+            EXPECT_FOUND(graph, BG_CHECK_ALL & ~ADDRESSES, "reused", "scale#0", line,
+                         "y of scale|live bridge buffer of call shift#0|capture: 1", other.data);
         else
             EXPECT_CLEAN(graph, BG_CHECK_ALL);
-        bg_graph_destroy(graph);
-        bg_pool_destroy(pool);
     }
 }
 
 /* A block that the pass has released is a later bridge's to take. */
 FIXTURE_TEST(test_bridge_in_released_block)
 {
-    bg_pool *pool = make_pool();
+    OWN_POOL(pool, make_pool());
     bg_capture *capture = check_begin(f, pool);
     bg_tensor block = check_vector(take(pool));
     shift_args a = {.x = f->x, .y = check_vector(NULL)};
-    bg_graph *graph;
 
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = block, .factor = 2));
     bg_pool_release(pool, block.data);
     EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &a));
     assert_ptr_equal(a.y.data, block.data);
-    graph = check_end(capture);
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, BG_CHECK_ALL);
-    bg_graph_destroy(graph);
-    bg_pool_destroy(pool);
 }
 
 FIXTURE_TEST(test_bridges_overlap)
 {
     for (int planted = 0; planted < 2; planted++) {
-        bg_pool *pool = make_pool();
+        OWN_POOL(pool, make_pool());
         bg_capture *capture = check_begin(f, pool);
         shift_args a = {.x = f->x, .y = check_vector(NULL)}, b = a;
-        bg_report *report;
-        bg_finding finding = BG_FINDING_INIT;
-        bg_graph *graph;
         EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &a));
         if (planted)
             release_pinned(pool);
         EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &b));
-        graph = check_end(capture);
-        EXPECT_OK(bg_check(graph, OVERLAP, &report));
+        OWN_GRAPH(graph, end_capture(capture));
+        OWN_REPORT(report, check_graph(graph, OVERLAP));
         assert_int_equal(bg_report_count(report) > 0, planted);
         if (planted) {
-            EXPECT_OK(bg_report_get(report, 0, &finding));
-            assert_string_equal(finding.kind, "overlap");
-            assert_non_null(strstr(finding.message, "bridge buffer"));
+            assert_string_equal(finding_of(report, 0).kind, "overlap");
+            EXPECT_IN(finding_of(report, 0).message, "bridge buffer");
         }
-        bg_report_destroy(report);
-        bg_graph_destroy(graph);
-        bg_pool_destroy(pool);
     }
 }

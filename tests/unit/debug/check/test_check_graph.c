@@ -1,6 +1,6 @@
 /* BG_CHECK=graph: what bg_check finds goes to standard error after a capture, and before replays. BG_CHECK=replay also
  * looks at the nodes. Both after the device has failed. */
-#include "tests/support/ops.h"
+#include "tests/support/tools/checked_graphs.h"
 #include "tests/support/kernels/trap.h"
 
 #include <breakgraph/check.h>
@@ -9,15 +9,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { BYTES = N * sizeof(float) };
-
-/* Its kernel reads memory that no argument shows. */
-static float *hidden;
-BG_OP(sneak, BG_INOUT(x))
-{
-    return from_cuda(bgk_add(args->x.data, args->x.data, hidden, N, stream));
-}
 
 BG_OP(faulty, BG_IN(armed))
 {
@@ -35,107 +26,46 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     fixture *f = m->f;
-    bg_status status = bg_stream_wait_stream(f->other, stream);
 
-    if (status == BG_OK)
-        status = BG_CALL(scale, f->other, .x = m->x, .y = f->y, .factor = 2);
-    if (status == BG_OK && m->ordered)
-        status = bg_stream_wait_stream(stream, f->other);
-    m->line = __LINE__ + 2;
-    if (status == BG_OK)
-        status = BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
-    if (status == BG_OK && m->hides)
-        status = BG_CALL(sneak, stream, .x = f->z);
-    return status != BG_OK ? status : bg_stream_wait_stream(stream, f->other);
-}
-
-/* ---- what standard error gets ---- */
-
-static FILE *file;
-static int kept;
-
-static void begin_listening(void)
-{
-    file = tmpfile();
-    kept = dup(STDERR_FILENO);
-    assert_non_null(file);
-    assert_true(kept >= 0);
-    fflush(stderr);
-    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-}
-
-static const char *end_listening(void)
-{
-    static char text[8192];
-    size_t length;
-
-    fflush(stderr);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    assert_int_equal(close(kept), 0);
-    rewind(file);
-    length = fread(text, 1, sizeof text - 1, file);
-    text[length] = '\0';
-    assert_int_equal(fclose(file), 0);
-    return text;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = m->x, .y = f->y, .factor = 2));
+    if (m->ordered)
+        TRY(bg_stream_wait_stream(stream, f->other));
+    TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
+    if (m->hides)
+        TRY(BG_CALL(sneak, stream, .x = f->z));
+    return bg_stream_wait_stream(stream, f->other);
 }
 
 static bg_graph *capture(model *m, const char *check)
 {
-    bg_graph *graph = NULL;
-    assert_int_equal(setenv("BG_CHECK", check, 1), 0);
-    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    assert_int_equal(unsetenv("BG_CHECK"), 0);
-    return graph;
+    return capture_under("BG_CHECK", check, forward, m, m->f->stream, NULL);
 }
 
-/* Returns what the replay writes. */
-static const char *replay(model *m, bg_graph *graph, bg_status expected)
+static void expect_silent(const model *m, bg_graph *graph, int replays)
 {
-    const char *text;
-    bg_status status;
-
-    begin_listening();
-    status = bg_replay(graph, m->f->stream);
-    text = end_listening();
-    EXPECT_STATUS(status, expected);
-    return text;
-}
-
-static float *allocate(void)
-{
-    float *memory = NULL;
-    EXPECT_CUDA(cudaMalloc((void **)&memory, BYTES));
-    EXPECT_CUDA(cudaMemset(memory, 0, BYTES));
+    assert_string_equal(replays_say(graph, m->f->stream, replays), "");
     EXPECT_CUDA(cudaDeviceSynchronize());
-    return memory;
 }
 
 /* ---- at the end of a capture ---- */
 
 FIXTURE_TEST(test_capture)
 {
-    model good = {.f = f, .x = ((fixture *)f)->x, .ordered = true}, bad = good;
-    char site[60];
-    bg_graph *graph;
-    const char *text;
+    model good = {.f = f, .x = f->x, .ordered = true}, bad = {.f = f, .x = f->x};
+    char words[100];
 
-    begin_listening();
-    graph = capture(&good, "graph,replay");
-    text = end_listening();
-    assert_string_equal(text, "");
-    for (int i = 0; i < 5; i++)
-        assert_string_equal(replay(&good, graph, BG_OK), "");
-    bg_graph_destroy(graph);
+    FILE *errors = keep_errors();
+    OWN_GRAPH(graph, capture(&good, "graph,replay"));
+    assert_string_equal(errors_said(errors), "");
+    expect_silent(&good, graph, 5);
 
-    bad.ordered = false;
-    begin_listening();
-    graph = capture(&bad, "replay,graph");
-    text = end_listening();
-    snprintf(site, sizeof site, "test_check_graph.c:%d", bad.line);
-    if (strstr(text, "[race] scale#1") == NULL || strstr(text, site) == NULL)
-        fail_msg("%s: %s", site, text);
-    assert_string_equal(replay(&bad, graph, BG_OK), ""); /* that is known */
-    bg_graph_destroy(graph);
+    errors = keep_errors();
+    OWN_GRAPH(racing, capture(&bad, "replay,graph"));
+    const char *text = errors_said(errors);
+    snprintf(words, sizeof words, "[race] scale#1|test_check_graph.c:%d", bad.line);
+    EXPECT_IN(text, words);
+    expect_silent(&bad, racing, 1); /* that is known */
 }
 
 /* ---- before replays ---- */
@@ -143,42 +73,32 @@ FIXTURE_TEST(test_capture)
 /* Told once, and the replay goes on: graph looks, replay guards. */
 FIXTURE_TEST(test_freed)
 {
-    float *memory = allocate();
-    model m = {.f = f, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
-    bg_graph *graph = capture(&m, "graph");
+    OWN_MEMORY(char, memory, allocate(BYTES));
+    model m = {.f = f, .x = check_vector(memory), .ordered = true};
+    OWN_GRAPH(graph, capture(&m, "graph"));
 
-    for (int i = 0; i < 5; i++)
-        assert_string_equal(replay(&m, graph, BG_OK), "");
-    EXPECT_CUDA(cudaDeviceSynchronize());
-    bg_graph_destroy(graph);
+    expect_silent(&m, graph, 5);
     EXPECT_OK(bg_ledger_alloc(memory, BYTES, "weights"));
-    graph = capture(&m, "graph");
+    OWN_GRAPH(second, capture(&m, "graph"));
     EXPECT_OK(bg_ledger_free(memory)); /* its allocator keeps it: a replay may still read it */
-    assert_non_null(strstr(replay(&m, graph, BG_OK), "[freed] scale#0"));
-    for (int i = 0; i < 5; i++)
-        assert_string_equal(replay(&m, graph, BG_OK), "");
-    EXPECT_CUDA(cudaDeviceSynchronize());
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(memory));
+    EXPECT_IN(replays_say(second, f->stream, 1), "[freed] scale#0");
+    expect_silent(&m, second, 5);
 }
 
 /* Memory that only a node knows. */
 FIXTURE_TEST(test_nodes)
 {
-    model m = {.f = f, .x = ((fixture *)f)->x, .ordered = true, .hides = true};
-    OWNED_GRAPH(graph);
-    float *other = allocate();
+    model m = {.f = f, .x = f->x, .ordered = true, .hides = true};
+    char *other = allocate(BYTES);
 
-    hidden = allocate();
-    graph = capture(&m, "replay");
-    assert_string_equal(replay(&m, graph, BG_OK), "");
-    EXPECT_CUDA(cudaDeviceSynchronize());
+    hidden_memory = (float *)allocate(BYTES);
+    OWN_GRAPH(graph, capture(&m, "replay"));
+    expect_silent(&m, graph, 1);
     EXPECT_CUDA(cudaFree(other)); /* none of the graph's */
-    assert_string_equal(replay(&m, graph, BG_OK), "");
-    EXPECT_CUDA(cudaDeviceSynchronize());
-    EXPECT_CUDA(cudaFree(hidden));
+    expect_silent(&m, graph, 1);
+    EXPECT_CUDA(cudaFree(hidden_memory));
     for (int i = 0; i < 2; i++) { /* each time */
-        (void)replay(&m, graph, BG_ERROR_STALE_ADDRESS);
+        EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_STALE_ADDRESS);
         EXPECT_ERROR("call sneak#0 at ");
         EXPECT_ERROR("[dangling] kernel parameter 2 is ");
     }
@@ -188,36 +108,24 @@ FIXTURE_TEST(test_nodes)
 
 static void check_after_fault(void)
 {
-    float one = 1;
+    const float one = 1;
     void *user = NULL;
     bg_report *report = NULL;
-    bg_finding finding = BG_FINDING_INIT;
-    bg_graph *graph;
-    float *memory, *armed;
-    model m;
 
     fixture_setup(&user);
-    memory = allocate();
-    armed = allocate();
-    m = (model){.f = user, .x = bg_tensor_1d(memory, BG_F32, N), .ordered = true};
+    char *memory = allocate(BYTES), *armed = allocate(sizeof one);
+    model m = {.f = user, .x = check_vector(memory), .ordered = true};
     EXPECT_OK(bg_ledger_alloc(memory, BYTES, "weights"));
-    graph = capture(&m, "replay");
+    bg_graph *graph = capture(&m, "replay");
     EXPECT_OK(bg_replay(graph, m.f->stream));
     EXPECT_CUDA(cudaMemcpy(armed, &one, sizeof one, cudaMemcpyHostToDevice));
     EXPECT_OK(BG_CALL(faulty, m.f->stream, .armed = bg_tensor_1d(armed, BG_F32, 1)));
     assert_true(cudaDeviceSynchronize() != cudaSuccess);
     EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_CUDA); /* nothing is wrong with the graph */
-    if (bg_check(graph, BG_CHECK_ALL, &report) == BG_OK) {       /* a driver may answer all the same */
-        assert_int_equal(bg_report_count(report), 0);
-        bg_report_destroy(report);
-    }
+    if (bg_check(graph, BG_CHECK_ALL, &report) == BG_OK)         /* a driver may answer all the same */
+        EXPECT_NO_FINDING(report);
     EXPECT_OK(bg_ledger_free(memory));
-    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    assert_int_equal(bg_report_count(report), 1);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_string_equal(finding.kind, "freed");
-    assert_string_equal(finding.call, "scale#0");
-    bg_report_destroy(report);
+    EXPECT_FOUND(graph, BG_CHECK_ALL, "freed", "scale#0");
     EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_STALE_ADDRESS);
     EXPECT_ERROR("[freed] x of scale#0");
 }
@@ -225,17 +133,5 @@ static void check_after_fault(void)
 /* In a process of its own, since the device is lost with it, and before this one uses the device. */
 TEST(test_fault)
 {
-    int status = 0;
-    pid_t pid;
-
-    fflush(NULL);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        check_after_fault();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("status %x", (unsigned)status);
+    EXPECT_CHILD(check_after_fault, 0);
 }

@@ -14,10 +14,9 @@ TEST_VARIABLE(HOSTCUDA_MEMORY, "reuse");
 FIXTURE_TEST(test_replay)
 {
     char *memory = allocate(BYTES), line[40];
-    OWNED_GRAPH(graph);
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
-    graph = check_capture(f, memory);
-    assert_int_equal(unsetenv("BG_CHECK"), 0); /* it was read at begin */
+    set_variable("BG_CHECK", "replay");
+    OWN_GRAPH(graph, check_capture(f, memory));
+    unset_variable("BG_CHECK"); /* it was read at begin */
     check_replay_times(f, graph, 3);
     EXPECT_CUDA(cudaFree(memory));
     put(&f->z, 42);
@@ -33,23 +32,18 @@ FIXTURE_TEST(test_replay)
 
 FIXTURE_TEST(test_replay_of_blocks)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    char *arena = allocate((size_t)4 * BYTES);
-    bg_capture *capture;
-    shift_args *stored;
-    bg_graph *graph;
-    options.check = BG_REPLAY_CHECK_ON;
+    OWN_MEMORY(char, arena, allocate((size_t)4 * BYTES));
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    bg_capture *capture = begin_capture(f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(arena), .y = f->y));
-    graph = check_end(capture);
+    OWN_GRAPH(graph, end_capture(capture));
     check_replay_times(f, graph, 2);
     EXPECT_OK(bg_ledger_alloc(arena + BYTES, BYTES, "another"));
     check_replay_times(f, graph, 2);
     EXPECT_OK(bg_ledger_free(arena));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_STALE_ADDRESS);
     EXPECT_ERROR("block \"kv\"");
-    stored = bg_graph_args(graph, "shift#0", sizeof *stored);
+    shift_args *stored = bg_graph_args(graph, "shift#0", sizeof *stored);
     assert_non_null(stored);
     stored->x = check_vector(arena + BYTES);
     check_replay_times(f, graph, 2); /* fixed */
@@ -58,28 +52,22 @@ FIXTURE_TEST(test_replay_of_blocks)
     EXPECT_ERROR("block \"another\"");
     stored->x = f->x;
     check_replay_times(f, graph, 1);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(arena));
 }
 
 FIXTURE_TEST(test_replay_options)
 {
     char *memory = allocate(BYTES);
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture;
-    bg_graph *graph;
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
-    options.check = BG_REPLAY_CHECK_OFF; /* before the environment */
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    set_variable("BG_CHECK", "replay"); /* options come before the environment */
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_OFF)));
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(memory), .w = f->y, .state = f->z));
-    graph = check_end(capture);
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CUDA(cudaFree(memory));
     check_replay_times(f, graph, 1);
-    bg_graph_destroy(graph);
-    options.check = (bg_replay_check)7;
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = (bg_replay_check)7)),
+                  BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.check is 7");
-    assert_int_equal(setenv("BG_CHECK", "sometimes", 1), 0);
+    set_variable("BG_CHECK", "sometimes");
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_CHECK is \"sometimes\"; allowed are off, or some of graph, replay, recapture, poison");
 }
@@ -116,12 +104,10 @@ FIXTURE_TEST(test_runner)
 {
     bg_batch batch = {.tokens = N - 1, .requests = 1, .max_query_len = 1};
     char *memory = allocate(BYTES);
-    bg_runner *runner;
     bg__owner owner;
-    void *own;
-    assert_int_equal(setenv("BG_CHECK", "replay", 1), 0);
-    runner = make_runner(f, NULL);
-    own = input.data;
+    set_variable("BG_CHECK", "replay");
+    bg_runner *runner = make_runner(f, NULL);
+    void *own = input.data;
     EXPECT_OK(bg__owner_find(BG__REGISTERED, own, &owner));
     assert_string_equal(owner.name, "input token");
     assert_int_equal(owner.bytes, BYTES);

@@ -1,6 +1,6 @@
 /* Closures of eager calls that point into the stack of functions that have returned. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 
 #include "debug/memory/maps.h"
 
@@ -24,16 +24,7 @@ static bg_status pass(void *user, cudaStream_t stream)
 
 static bg_graph *capture(fixture *f, void *user)
 {
-    bg_graph *graph = NULL;
-    EXPECT_OK(bg_capture_forward(&graph, pass, user, f->stream, NULL));
-    return graph;
-}
-
-static bg_report *check(bg_graph *graph)
-{
-    bg_report *report = NULL;
-    EXPECT_OK(bg_check(graph, BG_CHECK_ADDRESSES, &report));
-    return report;
+    return capture_of(pass, user, f->stream, NULL);
 }
 
 /* Its frame is larger than that of the checks, so that user is below them. */
@@ -42,16 +33,15 @@ __attribute__((noinline)) static bg_graph *capture_local(fixture *f)
     volatile char room[4096] = {0};
     int user = room[0];
     bg_graph *graph = capture(f, &user);
-    EXPECT_NO_FINDING(check(graph)); /* it lives */
+    EXPECT_CLEAN(graph, BG_CHECK_ADDRESSES); /* it lives */
     return graph;
 }
 
 FIXTURE_TEST(test_returned)
 {
-    bg_graph *graph = capture_local(f);
-    EXPECT_FINDING(check(graph), "dangling", "closures_count#0", eager_line,
-                   "the frame of a function that has returned");
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_local(f));
+    EXPECT_FOUND(graph, BG_CHECK_ADDRESSES, "dangling", "closures_count#0", eager_line,
+                 "the frame of a function that has returned");
 }
 
 FIXTURE_TEST(test_alive)
@@ -62,11 +52,10 @@ FIXTURE_TEST(test_alive)
 
     assert_non_null(on_heap);
     for (int i = 0; users[i] != NULL; i++) {
-        bg_graph *graph = capture(f, users[i]);
-        EXPECT_NO_FINDING(check(graph));
-        EXPECT_OK(bg_replay(graph, ((fixture *)f)->stream));
+        OWN_GRAPH(graph, capture(f, users[i]));
+        EXPECT_CLEAN(graph, BG_CHECK_ADDRESSES);
+        EXPECT_OK(bg_replay(graph, f->stream));
         assert_int_equal(*users[i], 2);
-        bg_graph_destroy(graph);
     }
     free(on_heap);
 }
@@ -119,29 +108,24 @@ __attribute__((noinline)) static bg_graph *capture_region(fixture *f, call c)
 {
     volatile char room[4096] = {0};
     closure local = {.text = "text", .points_to = (const void *)room};
-    bg_graph *graph = NULL;
     c.user = &local;
-    EXPECT_OK(bg_capture_forward(&graph, region_pass, &c, f->stream, NULL));
-    return graph;
+    return capture_of(region_pass, &c, f->stream, NULL);
 }
 
 FIXTURE_TEST(test_closures)
 {
-    bg_graph *graph = capture_region(f, (call){.eager = true, .copied = true});
-    EXPECT_FINDING(check(graph), "dangling", "closures_eager#0", 0, "(offset 16 of its closure)");
-    bg_graph_destroy(graph);
-
-    graph = capture_region(f, (call){.eager = true}); /* what is there now is not read */
-    EXPECT_FINDING(check(graph), "dangling", "closures_eager#0", 0, "(offset 0 of its closure)");
-    bg_graph_destroy(graph);
-
-    graph = capture_region(f, (call){.eager = true, .copied = true, .silent = true});
-    EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
-
-    graph = capture_region(f, (call){.copied = true}); /* its body runs at capture alone */
-    EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
+    static const struct {
+        call of;
+        const char *words; /* NULL: there is no finding */
+    } cases[] = {{{.eager = true, .copied = true}, "(offset 16 of its closure)"},
+                 {{.eager = true}, "(offset 0 of its closure)"}, /* what is there now is not read */
+                 {{.eager = true, .copied = true, .silent = true}, NULL},
+                 {{.copied = true}, NULL}}; /* its body runs at capture alone */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OWN_GRAPH(graph, capture_region(f, cases[i].of));
+        EXPECT_FINDING_IF(cases[i].words != NULL, check_graph(graph, BG_CHECK_ADDRESSES), "dangling",
+                          "closures_eager#0", 0, cases[i].words);
+    }
 }
 
 static bg_status keep_nothing(void *user, void **kept)
@@ -173,10 +157,8 @@ FIXTURE_TEST(test_null)
 {
     bg_region kept = BG_REGION_INIT;
     for (int i = 0; i < 2; i++) {
-        bg_graph *graph = NULL;
-        EXPECT_OK(bg_capture_forward(&graph, null_pass, &kept, ((fixture *)f)->stream, NULL));
-        EXPECT_NO_FINDING(check(graph));
-        bg_graph_destroy(graph);
+        OWN_GRAPH(graph, capture_of(null_pass, &kept, f->stream, NULL));
+        EXPECT_CLEAN(graph, BG_CHECK_ADDRESSES);
         kept.keep = keep_nothing;
         kept.destroy = destroy_nothing;
     }
@@ -203,20 +185,14 @@ FIXTURE_TEST(test_other_stack)
 static void expect_warning(fixture *f, const char *checks)
 {
     char text[2000];
-    OWNED_GRAPH(graph);
-    FILE *errors;
 
-    setenv("BG_CHECK", checks, 1);
-    errors = keep_errors();
-    graph = capture_local(f);
-    unsetenv("BG_CHECK");
+    set_variable("BG_CHECK", checks);
+    FILE *errors = keep_errors();
+    OWN_GRAPH(graph, capture_local(f));
+    unset_variable("BG_CHECK");
     assert_string_equal(kept_errors(errors, text, sizeof text), "");
-    errors = keep_errors();
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_non_null(strstr(kept_errors(errors, text, sizeof text), "warning [dangling] closures_count#0 at "));
-    errors = keep_errors();
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_string_equal(kept_errors(errors, text, sizeof text), "");
+    EXPECT_IN(replays_say(graph, f->stream, 1), "warning [dangling] closures_count#0 at ");
+    assert_string_equal(replays_say(graph, f->stream, 1), "");
 }
 
 FIXTURE_TEST(test_environment)

@@ -1,6 +1,6 @@
 /* Host memory that a memcpy node reads or writes in each replay. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,12 +9,7 @@
 
 #include "debug/check/node_pointers.h"
 
-static bg_report *check(bg_graph *graph)
-{
-    bg_report *report = NULL;
-    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
-    return report;
-}
+enum { NODES = BG_CHECK_NODES | BG_CHECK_HOST_MEMORY };
 
 BG_OP(upload, BG_OUT(x), BG_VALUE(const void *, host))
 {
@@ -30,16 +25,9 @@ static int upload_line;
 
 static bg_graph *capture_upload(fixture *f, const void *host)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
-
-    options.launch_segments = false;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
-    upload_line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(upload, f->stream, .x = f->x, .host = host));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    return graph;
+    bg_capture *capture = begin_capture(f->stream, UNLAUNCHED);
+    EXPECT_OK(CALL_AT(upload_line, upload, f->stream, .x = f->x, .host = host));
+    return end_capture(capture);
 }
 
 /* Its buffer is gone when it returns. */
@@ -53,28 +41,17 @@ __attribute__((noinline)) static bg_graph *capture_from_stack(fixture *f)
 
 FIXTURE_TEST(test_returned)
 {
-    bg_graph *graph = capture_from_stack(f);
-    bg_finding finding = BG_FINDING_INIT;
-    bg_report *report = check(graph);
-    assert_int_equal(bg_report_count(report), 1);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_FAULT);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "each replay reads 256 bytes on ");
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_from_stack(f));
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "each replay reads 256 bytes on ",
+                 .severity = "fault");
 }
 
 /* The frame lives; so far it is only fragile. */
 FIXTURE_TEST(test_stack)
 {
     float host[N] = {1};
-    bg_graph *graph = capture_upload(f, host);
-    bg_finding finding = BG_FINDING_INIT;
-    bg_report *report = check(graph);
-    assert_int_equal(bg_report_count(report), 1);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_WARNING);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_upload(f, host));
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "on a thread's stack: ", .severity = "warning");
 }
 
 /* ---- another thread's stack ---- */
@@ -130,31 +107,22 @@ static bool await_wait(pid_t id)
 FIXTURE_TEST(test_other_stack)
 {
     struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, false};
-    bg_finding finding = BG_FINDING_INIT;
     pthread_t thread;
-    OWNED_GRAPH(graph);
-    bg_graph *dead;
-    bg_report *report;
-    bool waits;
 
     assert_int_equal(pthread_create(&thread, NULL, hold_a_buffer, &worker), 0);
     pthread_mutex_lock(&worker.mutex);
     while (worker.buffer == NULL)
         pthread_cond_wait(&worker.changed, &worker.mutex);
     pthread_mutex_unlock(&worker.mutex);
-    graph = capture_upload(f, worker.buffer);
-    dead = capture_upload(f, (const void *)worker.dead);
-    waits = await_wait(worker.id);
-    report = check(graph);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_int_equal(finding.severity, BG_WARNING);
-    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "on a thread's stack: ");
+    OWN_GRAPH(graph, capture_upload(f, worker.buffer));
+    OWN_GRAPH(dead, capture_upload(f, (const void *)worker.dead));
+    bool waits = await_wait(worker.id);
+    EXPECT_FOUND(graph, NODES, "stack-copy", "upload#0", upload_line, "on a thread's stack: ", .severity = "warning");
     if (waits)
-        EXPECT_FINDING(check(dead), "stack-copy", "upload#0", upload_line,
-                       "in the frame of a function that has returned");
+        EXPECT_FOUND(dead, NODES, "stack-copy", "upload#0", upload_line,
+                     "in the frame of a function that has returned");
     else
         print_message("the dead frame is not looked at: this kernel has no /proc/self/task/ID/syscall\n");
-    bg_graph_destroy(dead);
     pthread_mutex_lock(&worker.mutex);
     worker.done = true;
     pthread_cond_broadcast(&worker.changed);
@@ -167,11 +135,9 @@ FIXTURE_TEST(test_other_stack)
 FIXTURE_TEST(test_heap)
 {
     float *host = calloc(N, sizeof *host);
-    bg_graph *graph;
     assert_non_null(host);
-    graph = capture_upload(f, host);
-    EXPECT_FINDING(check(graph), "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_upload(f, host));
+    EXPECT_FOUND(graph, NODES, "pageable-copy", "upload#0", upload_line, "reads 256 bytes of pageable host memory");
     free(host);
 }
 
@@ -179,16 +145,11 @@ static float in_the_program[N];
 
 FIXTURE_TEST(test_file)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
-
-    options.launch_segments = false;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    bg_capture *capture = begin_capture(f->stream, UNLAUNCHED);
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(download, f->stream, .x = f->x, .host = in_the_program));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_FINDING(check(graph), "pageable-copy", "download#0", __LINE__ - 2,
-                   "writes 256 bytes of pageable host memory");
+    OWN_GRAPH(graph, end_capture(capture));
+    EXPECT_FOUND(graph, NODES, "pageable-copy", "download#0", line, "writes 256 bytes of pageable host memory");
 }
 
 /* ---- clean twins ---- */
@@ -196,35 +157,30 @@ FIXTURE_TEST(test_file)
 FIXTURE_TEST(test_pinned)
 {
     void *host;
-    bg_graph *graph;
     EXPECT_CUDA(cudaMallocHost(&host, N * sizeof(float)));
-    graph = capture_upload(f, host);
-    EXPECT_NO_FINDING(check(graph));
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_upload(f, host));
+    EXPECT_CLEAN(graph, NODES);
     EXPECT_CUDA(cudaFreeHost(host));
 }
 
 FIXTURE_TEST(test_registered)
 {
     enum { PAGE = 4096 };
-    OWNED_GRAPH(graph);
     void *host = aligned_alloc(PAGE, PAGE);
     assert_non_null(host);
     memset(host, 0, PAGE);
     EXPECT_CUDA(cudaHostRegister(host, PAGE, cudaHostRegisterDefault));
-    graph = capture_upload(f, host);
-    EXPECT_NO_FINDING(check(graph));
+    OWN_GRAPH(graph, capture_upload(f, host));
+    EXPECT_CLEAN(graph, NODES);
     EXPECT_CUDA(cudaHostUnregister(host));
     free(host);
 }
 
 FIXTURE_TEST(test_device_copies)
 {
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->x.data, 64, cudaMemcpyDefault, f->stream));
     EXPECT_CUDA(cudaMemcpy2DAsync(f->y.data, 32, f->x.data, 16, 16, 2, cudaMemcpyDeviceToDevice, f->stream));
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_NO_FINDING(check(graph));
+    OWN_GRAPH(graph, end_capture(capture));
+    EXPECT_CLEAN(graph, NODES);
 }

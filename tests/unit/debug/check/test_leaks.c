@@ -1,6 +1,6 @@
 /* Work that ran at capture time and is in no segment: named, beside clean twins that are not. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 #include "tests/support/ops.h"
 
 #include <breakgraph/check.h>
@@ -23,8 +23,7 @@ BG_OP(sum_on, BG_IN(x), BG_INOUT(y), BG_VALUE(cudaStream_t, other))
 static int inner_line;
 BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
 {
-    inner_line = __LINE__ + 1;
-    return BG_CALL(on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
+    return CALL_AT(inner_line, on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
 }
 
 /* Half in the capture, half outside. */
@@ -32,8 +31,8 @@ BG_OP(both, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
 {
     float *y = args->y.data;
     const float *x = args->x.data;
-    bg_status status = from_cuda(bgk_scale(y, x, 2, N / 2, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(y + N / 2, x + N / 2, 2, N / 2, args->other));
+    TRY(from_cuda(bgk_scale(y, x, 2, N / 2, stream)));
+    return from_cuda(bgk_scale(y + N / 2, x + N / 2, 2, N / 2, args->other));
 }
 
 BG_OP(count, BG_OUT(n), BG_VALUE(cudaStream_t, other))
@@ -43,24 +42,14 @@ BG_OP(count, BG_OUT(n), BG_VALUE(cudaStream_t, other))
 
 BG_OP(product, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, handle), BG_VALUE(cudaStream_t, other))
 {
-    static const float one = 1, zero = 0;
-    cudaStream_t on = args->other ? args->other : stream;
-    bg_status status = bg_cublas_bind(args->handle, on, NULL);
-    if (status != BG_OK)
-        return status;
-    return cublasSgemm(args->handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, args->x.data, 8, args->x.data, 8, &zero,
-                       args->y.data, 8) == CUBLAS_STATUS_SUCCESS
-               ? BG_OK
-               : BG_ERROR_CUBLAS;
+    return multiply(args->handle, 1, &args->x, &args->y, args->other ? args->other : stream);
 }
 
 BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
 {
     if (args->y.data == NULL) { /* only the body knows the shape */
-        bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+        TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
         args->y = bg_tensor_1d(args->y.data, BG_F32, N);
-        if (status != BG_OK)
-            return status;
     }
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
@@ -81,35 +70,26 @@ typedef struct model {
 static bg_status special(model *m, cudaStream_t stream)
 {
     fixture *f = m->f;
-    cudaStream_t other = m->leaks ? m->other : NULL;
-    bg_tensor open = {.dtype = BG_F32};
-    produce_args produced = {.x = f->x, .y = open};
-    bg_status status;
+    cudaStream_t other = m->leaks ? m->other : NULL, leaking = m->leaks ? m->other : stream;
+    produce_args produced = {.x = f->x, .y = {.dtype = BG_F32}};
 
     switch (m->kind) {
     case DEFAULT:
-        m->line = __LINE__ + 1;
-        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = cudaStreamLegacy);
+        return CALL_AT(m->line, on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks,
+                       .other = cudaStreamLegacy);
     case UNTRACKED:
-        m->line = __LINE__ + 1;
-        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
-    case IN_PLACE: m->line = __LINE__; return BG_CALL(sum_on, stream, .x = f->x, .y = f->y, .other = other);
+        return CALL_AT(m->line, on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
+    case IN_PLACE: return CALL_AT(m->line, sum_on, stream, .x = f->x, .y = f->y, .other = other);
     case INNER:
-        status = BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+        TRY(BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = leaking));
         m->line = inner_line;
-        return status;
-    case BOTH:
-        m->line = __LINE__ + 1;
-        return BG_CALL(both, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
-    case COUNT:
-        m->line = __LINE__ + 1;
-        return BG_CALL(count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
-    case CUBLAS:
-        m->line = __LINE__ + 1;
-        return BG_CALL(product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
+        return BG_OK;
+    case BOTH: return CALL_AT(m->line, both, stream, .x = f->x, .y = f->y, .other = leaking);
+    case COUNT: return CALL_AT(m->line, count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
+    case CUBLAS: return CALL_AT(m->line, product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
     case EAGER:
-        status = BG_CALL_ARGS(produce, stream, &produced);
-        return status != BG_OK ? status : BG_CALL(sum_on, stream, .x = produced.y, .y = f->y);
+        TRY(BG_CALL_ARGS(produce, stream, &produced));
+        return BG_CALL(sum_on, stream, .x = produced.y, .y = f->y);
     default: return BG_OK;
     }
 }
@@ -118,38 +98,26 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     const fixture *f = m->f;
-    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
-    if (status == BG_OK)
-        status = special(m, stream);
-    return status != BG_OK ? status : BG_CALL(scale, stream, .x = f->y, .y = f->x, .factor = 3);
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY(special(m, stream));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->x, .factor = 3);
 }
 
 /* What bg_check says of the graph, or bg_check_recapture of the pass. */
 static bg_report *leaks(model *m, bool recapture)
 {
     fixture *f = m->f;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_report *report = NULL;
     OWNED_GRAPH(graph);
 
-    options.launch_segments = false;
     if (!recapture)
-        EXPECT_OK(bg_capture_forward(&graph, forward, m, m->stream, &options));
+        EXPECT_OK(bg_capture_forward(&graph, forward, m, m->stream, UNLAUNCHED));
     EXPECT_CUDA(cudaDeviceSynchronize());
-    put(&f->x, 3);
-    put(&f->y, 4);
-    put(&f->z, 0);
-    if (recapture)
-        EXPECT_OK(bg_check_recapture(forward, m, NULL, m->stream, &report));
-    else
-        EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    put_all(f, 3, 4, 0);
+    if (!recapture)
+        return check_graph(graph, BG_CHECK_ALL);
+    EXPECT_OK(bg_check_recapture(forward, m, NULL, m->stream, &report));
     return report;
-}
-
-/* The tensors hold what they held before. */
-static void expect_same(const fixture *f)
-{
-    assert_true(get(&f->x) == 3 && get(&f->y) == 4 && get(&f->z) == 0);
 }
 
 static model make(fixture *f, int kind)
@@ -174,14 +142,19 @@ static void unmake(model *m)
 
 /* ---- tests ---- */
 
-static void with_twin(fixture *f, int kind, const char *call, const char *absent, const char *changed)
+/* The op's only call leaves its output unwritten in replays. */
+static void with_twin(fixture *f, int kind, const char *op, const char *output, const char *written)
 {
+    char call[32], absent[100], changed[100];
     model m = make(f, kind);
+    snprintf(call, sizeof call, "%s#0", op);
+    snprintf(absent, sizeof absent, "%s left no work in the graph, although %s is its output", call, output);
+    snprintf(changed, sizeof changed, "%s of %s was written%s", output, call, written);
     EXPECT_NO_FINDING(leaks(&m, false));
     EXPECT_NO_FINDING(leaks(&m, true));
-    expect_same(f);
+    EXPECT_ALL(f, 3, 4, 0); /* they hold what they held before */
     m.leaks = true;
-    if (absent != NULL)
+    if (kind != INNER) /* bg_check names the outer one, which has no work of its own either */
         EXPECT_FINDING(leaks(&m, false), "leak", call, m.line, absent);
     EXPECT_FINDING(leaks(&m, true), "leak", call, m.line, changed); /* what leaks has run in the first capture, too */
     unmake(&m);
@@ -189,32 +162,27 @@ static void with_twin(fixture *f, int kind, const char *call, const char *absent
 
 FIXTURE_TEST(test_default_stream)
 {
-    with_twin(f, DEFAULT, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
-              "y of on_stream#0 was written while the pass was captured");
+    with_twin(f, DEFAULT, "on_stream", "y", " while the pass was captured");
 }
 
 FIXTURE_TEST(test_untracked_stream)
 {
-    with_twin(f, UNTRACKED, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
-              "y of on_stream#0 was written");
+    with_twin(f, UNTRACKED, "on_stream", "y", "");
 }
 
 FIXTURE_TEST(test_in_place)
 {
-    with_twin(f, IN_PLACE, "sum_on#0", "sum_on#0 left no work in the graph, although y is its output",
-              "y of sum_on#0 was written");
+    with_twin(f, IN_PLACE, "sum_on", "y", "");
 }
 
 FIXTURE_TEST(test_count)
 {
-    with_twin(f, COUNT, "count#0", "count#0 left no work in the graph, although n is its output",
-              "n of count#0 was written");
+    with_twin(f, COUNT, "count", "n", "");
 }
 
 FIXTURE_TEST(test_library_handle)
 {
-    with_twin(f, CUBLAS, "product#0", "product#0 left no work in the graph, although y is its output",
-              "y of product#0 was written");
+    with_twin(f, CUBLAS, "product", "y", "");
 }
 
 /* Where every call that has the output left nodes, the first is named; and bg_check sees nothing. */
@@ -228,10 +196,9 @@ FIXTURE_TEST(test_half)
     unmake(&m);
 }
 
-/* bg_check names the outer one, which has no work of its own either. */
 FIXTURE_TEST(test_inner_call)
 {
-    with_twin(f, INNER, "outer#0/on_stream#0", NULL, "y of outer#0/on_stream#0 was written");
+    with_twin(f, INNER, "outer#0/on_stream", "y", "");
 }
 
 /* Its body runs, since only it knows the shape. */
@@ -255,12 +222,10 @@ FIXTURE_TEST(test_failure)
 {
     model m = make(f, CLEAN);
     bg_report *report = NULL;
-    put(&m.f->x, 3);
-    put(&m.f->y, 4);
-    put(&m.f->z, 0);
+    put_all(m.f, 3, 4, 0);
     EXPECT_STATUS(bg_check_recapture(fail_second, &m, NULL, m.stream, &report), BG_ERROR_OP);
     assert_null(report);
-    expect_same(m.f);
+    EXPECT_ALL(m.f, 3, 4, 0);
     unmake(&m);
 }
 
@@ -304,8 +269,8 @@ FIXTURE_TEST(test_output_moves)
 /* What begins with a break has its work behind that, also where nothing but a write-back lies before it. */
 BG_OP(breaks_first, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = bg_break(stream);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
+    TRY(bg_break(stream));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
 }
 
 static bg_status break_in_op(void *user, cudaStream_t stream)
@@ -313,25 +278,19 @@ static bg_status break_in_op(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
     produce_args produced = {.x = f->x, .y = {.dtype = BG_F32}};
-    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1);
-    if (status == BG_OK)
-        status = BG_CALL_ARGS(produce, stream, &produced);
-    return status != BG_OK ? status : BG_CALL(breaks_first, stream, .x = produced.y, .y = f->y);
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1));
+    TRY(BG_CALL_ARGS(produce, stream, &produced));
+    return BG_CALL(breaks_first, stream, .x = produced.y, .y = f->y);
 }
 
 FIXTURE_TEST(test_break_in_op)
 {
     model m = make(f, CLEAN);
-    bg_report *report = NULL;
-    bg_graph *graph = NULL;
-
     put(&m.f->x, 2);
-    EXPECT_OK(bg_capture_forward(&graph, break_in_op, &m, m.stream, NULL));
-    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    EXPECT_NO_FINDING(report);
+    OWN_GRAPH(graph, capture_of(break_in_op, &m, m.stream, NULL));
+    EXPECT_CLEAN(graph, BG_CHECK_ALL);
     EXPECT_OK(bg_replay(graph, m.stream));
     assert_true(get(&m.f->y) == 12);
-    bg_graph_destroy(graph);
     unmake(&m);
 }
 
@@ -359,10 +318,9 @@ FIXTURE_TEST(test_other_thread)
     model m = make(f, CLEAN);
     other_thread other = {.stream = m.other, .ended = BG_ERROR_TIMEOUT};
     bg_report *report = NULL;
-    bg_graph *graph = NULL;
     pthread_t thread;
+    OWN_GRAPH(graph, capture_of(forward, &m, m.stream, NULL));
 
-    EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.stream, NULL));
     assert_int_equal(pthread_barrier_init(&other.barrier, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, capture_elsewhere, &other), 0);
     pthread_barrier_wait(&other.barrier);
@@ -376,6 +334,5 @@ FIXTURE_TEST(test_other_thread)
     assert_int_equal(pthread_barrier_destroy(&other.barrier), 0);
     EXPECT_OK(bg_check_recapture(forward, &m, NULL, m.stream, &report));
     EXPECT_NO_FINDING(report);
-    bg_graph_destroy(graph);
     unmake(&m);
 }

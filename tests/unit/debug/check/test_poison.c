@@ -1,6 +1,7 @@
 /* Replays with patterns in memory that no op may read: only what changes with them is reported. */
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
+#include "tests/support/ops.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/memory.h>
@@ -10,14 +11,10 @@ enum { BYTES = N * sizeof(float) };
 
 /* ---- ops ---- */
 
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+/* As many rows as x has. */
+BG_OP(scale_rows, BG_IN(x), BG_OUT(y))
 {
-    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
-}
-
-BG_OP(sum, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->x.dim[0], stream));
 }
 
 /* Leaves out the last elements. */
@@ -31,17 +28,17 @@ BG_OP(most, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 /* Reads so many floats, however long x is. */
 BG_OP(widen, BG_IN(x), BG_OUT(y), BG_VALUE(int, read))
 {
-    bg_status status = from_cuda(bgk_fill(args->y.data, 0, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->read, stream));
+    TRY(from_cuda(bgk_fill(args->y.data, 0, N, stream)));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->read, stream));
 }
 
 BG_OP(accumulate, BG_IN(x), BG_OUT(y), BG_VALUE(bool, clear))
 {
     void *sums;
-    bg_status status = bg_scratch(args, BYTES, &sums);
-    if (status == BG_OK && args->clear)
-        status = from_cuda(bgk_fill(sums, 0, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_add(args->y.data, args->x.data, sums, N, stream));
+    TRY(bg_scratch(args, BYTES, &sums));
+    if (args->clear)
+        TRY(from_cuda(bgk_fill(sums, 0, N, stream)));
+    return from_cuda(bgk_add(args->y.data, args->x.data, sums, N, stream));
 }
 
 /* Reads memory that is no argument. */
@@ -55,8 +52,8 @@ BG_OP(secret, BG_IN(x), BG_OUT(y))
 static float *counter;
 BG_OP(count_up, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = from_cuda(bgk_add(counter, counter, args->x.data, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, counter, 1, N, stream));
+    TRY(from_cuda(bgk_add(counter, counter, args->x.data, N, stream)));
+    return from_cuda(bgk_scale(args->y.data, counter, 1, N, stream));
 }
 
 BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
@@ -66,38 +63,25 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 
 BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 {
-    bg_status status = bg_scratch(args, BYTES, &args->y.data);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
+    TRY(bg_scratch(args, BYTES, &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
 }
 
 /* ---- helpers ---- */
 
 static bg_capture *begin(const fixture *f, bg_pool *pool)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    options.pool = pool;
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
-    return capture;
-}
-
-static bg_graph *end(bg_capture *capture)
-{
-    bg_graph *graph = NULL;
-    EXPECT_OK(bg_capture_end(capture, &graph));
-    return graph;
+    return begin_capture(f->stream, CAPTURE_WITH(.pool = pool));
 }
 
 /* Checks and destroys the graph; all tensors hold what they held before. */
-static bg_report *poison(fixture *f, bg_graph *graph, const bg_tensor *output)
+static bg_report *poison(fixture *f, bg_graph *made, const bg_tensor *output)
 {
+    OWN_GRAPH(graph, made);
     bg_report *report = NULL;
-    put(&f->x, 3);
-    put(&f->y, 4);
-    put(&f->z, 5);
+    put_all(f, 3, 4, 5);
     EXPECT_OK(bg_check_poison(graph, output, 1, f->stream, &report));
-    assert_true(get(&f->x) == 3 && get(&f->y) == 4 && get(&f->z) == 5);
-    bg_graph_destroy(graph);
+    EXPECT_ALL(f, 3, 4, 5);
     return report;
 }
 
@@ -108,7 +92,7 @@ FIXTURE_TEST(test_clean)
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->z, .factor = 2));
     EXPECT_OK(BG_CALL(sum, f->stream, .x = f->z, .y = f->y));
-    EXPECT_NO_FINDING(poison(f, end(capture), &f->y));
+    EXPECT_NO_FINDING(poison(f, end_capture(capture), &f->y));
 }
 
 /* y is read and written by each replay: state, which is put back before each. */
@@ -118,30 +102,22 @@ FIXTURE_TEST(test_state)
     for (int i = 0; i < 3; i++)
         EXPECT_OK(BG_CALL(sum, f->stream, .x = f->x, .y = f->y));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
-    EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
+    EXPECT_NO_FINDING(poison(f, end_capture(capture), &f->z));
 }
 
 FIXTURE_TEST(test_output_never_written)
 {
-    bg_capture *capture;
-    int line;
-
     for (int left_out = 0; left_out <= N; left_out += left_out == 1 ? N - 1 : 1) {
         char text[200];
-        bg_report *report;
-        capture = begin(f, NULL);
-        line = __LINE__ + 1;
+        bg_capture *capture = begin(f, NULL);
+        int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
-        report = poison(f, end(capture), &f->y);
-        if (left_out == 0) {
-            EXPECT_NO_FINDING(report);
-            continue;
-        }
         snprintf(text, sizeof text,
                  "y of most#0 is not written in full: %d of its 64 elements hold what was there before the replay, the "
                  "first at index %d",
                  left_out, N - left_out);
-        EXPECT_FINDING(report, "unwritten-output", "most#0", line, text);
+        EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->y), "unwritten-output", "most#0", line,
+                          text);
     }
 }
 
@@ -149,7 +125,7 @@ FIXTURE_TEST(test_output_of_no_call)
 {
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "", 0,
+    EXPECT_FINDING(poison(f, end_capture(capture), &f->z), "unwritten-output", "", 0,
                    "outputs[0], which no op call writes, is not");
 }
 
@@ -161,11 +137,8 @@ FIXTURE_TEST(test_unwritten_on_the_way)
         int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = left_out));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
-        if (left_out == 0)
-            EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
-        else
-            EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
-                           "y of most#0 is not written in full: 1 of its 64 elements hold");
+        EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->z), "unwritten-output", "most#0", line,
+                          "y of most#0 is not written in full: 1 of its 64 elements hold");
     }
 }
 
@@ -176,7 +149,7 @@ FIXTURE_TEST(test_no_work)
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = N));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
-    EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
+    EXPECT_FINDING(poison(f, end_capture(capture), &f->z), "unwritten-output", "most#0", line,
                    "most#0 left no work in the graph, but scale#0 reads its output as x");
 }
 
@@ -191,12 +164,11 @@ BG_OP(touch, BG_INOUT(y))
 FIXTURE_TEST(test_no_work_to_do)
 {
     bg_capture *capture = begin(f, NULL);
-    int line;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_OK(BG_CALL(touch, f->stream, .y = f->y));
-    line = __LINE__ + 1;
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->y, .y = f->z));
-    EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
+    EXPECT_FINDING(poison(f, end_capture(capture), &f->z), "reads-unwritten", "accumulate#0", line,
                    "y of accumulate#0 depends on memory that no op had written");
 }
 
@@ -206,8 +178,8 @@ FIXTURE_TEST(test_unwritten_and_unread)
     bg_tensor shorter = bg_tensor_1d(f->y.data, BG_F32, N - 1), out = bg_tensor_1d(f->z.data, BG_F32, N - 1);
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = 1));
-    EXPECT_OK(BG_CALL(scale, f->stream, .x = shorter, .y = out, .factor = 2));
-    EXPECT_NO_FINDING(poison(f, end(capture), &out));
+    EXPECT_OK(BG_CALL(scale_rows, f->stream, .x = shorter, .y = out));
+    EXPECT_NO_FINDING(poison(f, end_capture(capture), &out));
 }
 
 /* The pool's blocks end at multiples of 256 bytes. */
@@ -224,11 +196,8 @@ FIXTURE_TEST(test_padding)
         int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(widen, f->stream, .x = x, .y = f->y, .read = beyond ? N : N - 8));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
-        if (beyond)
-            EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "widen#0", line,
-                           "before they are written): 8 of its 64 elements differ");
-        else
-            EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
+        EXPECT_FINDING_IF(beyond, poison(f, end_capture(capture), &f->z), "reads-unwritten", "widen#0", line,
+                          "before they are written): 8 of its 64 elements differ");
     }
     bg_pool_release(pool, x.data);
 }
@@ -244,11 +213,8 @@ FIXTURE_TEST(test_scratch)
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
         EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->y, .y = f->z, .clear = i % 2 == 0));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->z, .y = f->y, .factor = 2));
-        if (i % 2 == 0)
-            EXPECT_NO_FINDING(poison(f, end(capture), &f->y));
-        else
-            EXPECT_FINDING(poison(f, end(capture), &f->y), "reads-unwritten", "accumulate#0", line,
-                           "before they are written): 64 of its 64 elements differ");
+        EXPECT_FINDING_IF(i % 2 == 1, poison(f, end_capture(capture), &f->y), "reads-unwritten", "accumulate#0", line,
+                          "before they are written): 64 of its 64 elements differ");
     }
     bg_pool_destroy(pools[1]);
 }
@@ -260,24 +226,19 @@ FIXTURE_TEST(test_released_block)
 
     EXPECT_OK(bg_pool_create(&pool, NULL));
     for (int released = 0; released < 2; released++) {
-        bg_capture *capture;
-        bg_graph *graph;
-        int line;
         EXPECT_OK(bg_pool_alloc(pool, BYTES, &block));
         EXPECT_CUDA(cudaMemset(block, 0, BYTES));
         hidden = block;
-        capture = begin(f, pool);
-        line = __LINE__ + 1;
+        bg_capture *capture = begin(f, pool);
+        int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(secret, f->stream, .x = f->x, .y = f->y));
-        graph = end(capture);
-        if (released) {
+        bg_graph *graph = end_capture(capture);
+        if (released)
             bg_pool_release(pool, block);
-            EXPECT_FINDING(poison(f, graph, &f->y), "reads-unwritten", "secret#0", line,
-                           "y of secret#0 depends on memory that no op had written");
-        } else {
-            EXPECT_NO_FINDING(poison(f, graph, &f->y));
+        EXPECT_FINDING_IF(released, poison(f, graph, &f->y), "reads-unwritten", "secret#0", line,
+                          "y of secret#0 depends on memory that no op had written");
+        if (!released)
             bg_pool_release(pool, block);
-        }
     }
 }
 
@@ -293,11 +254,8 @@ FIXTURE_TEST(test_eager)
         EXPECT_OK(BG_CALL(sum, f->stream, .x = produced.y, .y = f->y));
         EXPECT_OK(BG_CALL_ARGS(elsewhere, f->stream, &left));
         EXPECT_OK(BG_CALL(sum, f->stream, .x = left.y, .y = f->y));
-        if (left_out == 0)
-            EXPECT_NO_FINDING(poison(f, end(capture), &f->y));
-        else
-            EXPECT_FINDING(poison(f, end(capture), &f->y), "unwritten-output", "produce#0", line,
-                           "y of produce#0 is not written in full: 1 of its 64 elements hold");
+        EXPECT_FINDING_IF(left_out > 0, poison(f, end_capture(capture), &f->y), "unwritten-output", "produce#0", line,
+                          "y of produce#0 is not written in full: 1 of its 64 elements hold");
     }
 }
 
@@ -307,32 +265,25 @@ FIXTURE_TEST(test_whole_segment)
     for (int clear = 0; clear < 2; clear++) {
         bg_capture *capture = begin(f, NULL);
         void *own = NULL;
-        int line;
         EXPECT_CUDA(cudaMallocAsync(&own, BYTES, f->stream));
         EXPECT_CUDA(bgk_scale(own, f->x.data, 2, N, f->stream));
         EXPECT_CUDA(cudaFreeAsync(own, f->stream));
-        line = __LINE__ + 1;
+        int line = __LINE__ + 1;
         EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->x, .y = f->y, .clear = clear));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
-        if (clear)
-            EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
-        else
-            EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
-                           "before they are written): 64 of its 64 elements differ");
+        EXPECT_FINDING_IF(!clear, poison(f, end_capture(capture), &f->z), "reads-unwritten", "accumulate#0", line,
+                          "before they are written): 64 of its 64 elements differ");
     }
 }
 
 FIXTURE_TEST(test_not_repeatable)
 {
-    bg_capture *capture;
-    int line;
-    EXPECT_CUDA(cudaMalloc((void **)&counter, BYTES));
-    EXPECT_CUDA(cudaMemset(counter, 0, BYTES));
+    counter = (float *)allocate(BYTES);
     put(&f->x, 1);
-    capture = begin(f, NULL);
-    line = __LINE__ + 1;
+    bg_capture *capture = begin(f, NULL);
+    int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(count_up, f->stream, .x = f->x, .y = f->y));
-    EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "count_up#0", line,
+    EXPECT_FINDING(poison(f, end_capture(capture), &f->y), "not-repeatable", "count_up#0", line,
                    "y cannot be checked: it differs between two replays");
     EXPECT_CUDA(cudaFree(counter));
 }
@@ -340,37 +291,30 @@ FIXTURE_TEST(test_not_repeatable)
 /* Nothing is replayed where an address is stale. */
 FIXTURE_TEST(test_stale)
 {
-    bg_tensor x = f->x;
-    bg_capture *capture;
-    int line;
-    EXPECT_CUDA(cudaMalloc(&x.data, BYTES));
-    capture = begin(f, NULL);
-    line = __LINE__ + 1;
-    EXPECT_OK(BG_CALL(scale, f->stream, .x = x, .y = f->y, .factor = 2));
-    {
-        bg_graph *graph = end(capture);
-        EXPECT_CUDA(cudaDeviceSynchronize());
-        EXPECT_CUDA(cudaFree(x.data));
-        EXPECT_FINDING(poison(f, graph, &f->y), "freed", "scale#0", line, "was freed after the capture");
-    }
+    char *memory = allocate(BYTES);
+    bg_capture *capture = begin(f, NULL);
+    int line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2));
+    bg_graph *graph = end_capture(capture);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaFree(memory));
+    EXPECT_FINDING(poison(f, graph, &f->y), "freed", "scale#0", line, "was freed after the capture");
 }
 
 FIXTURE_TEST(test_errors)
 {
-    bg_tensor bad = {.dtype = BG_F32, .rank = BG_MAX_RANK + 1}, host;
     float memory[4] = {0};
+    const bg_tensor bad = {.dtype = BG_F32, .rank = BG_MAX_RANK + 1}, host = bg_tensor_1d(memory, BG_F32, 4);
+    const bg_tensor *const refused[] = {NULL, &bad, &host};
     bg_report *report = NULL;
     bg_capture *capture = begin(f, NULL);
-    OWNED_GRAPH(graph);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    graph = end(capture);
-    host = bg_tensor_1d(memory, BG_F32, 4);
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_STATUS(bg_check_poison(NULL, &f->y, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_check_poison(graph, NULL, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_poison(graph, &f->y, 1, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_poison(graph, &f->y, 1, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_check_poison(graph, &bad, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_check_poison(graph, &host, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        EXPECT_STATUS(bg_check_poison(graph, refused[i], 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("outputs[0] is not in memory that the device can access");
     assert_null(report);
     EXPECT_OK(bg_check_poison(graph, NULL, 0, f->stream, &report));

@@ -1,6 +1,6 @@
 /* Calls that nothing orders: each race beside a clean twin, whose one more wait makes the difference. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 #include "tests/support/ops.h"
 
 #include <breakgraph/check.h>
@@ -17,20 +17,18 @@ BG_EAGER_OP(look, BG_INOUT(x))
 /* Its work is its children's, on two streams. */
 BG_OP(both, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(cudaStream_t, side))
 {
-    bg_status status = bg_stream_wait_stream(args->side, stream);
-    if (status == BG_OK)
-        status = BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4);
-    if (status == BG_OK)
-        status = BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3);
-    return status != BG_OK ? status : bg_stream_wait_stream(stream, args->side);
+    TRY(bg_stream_wait_stream(args->side, stream));
+    TRY(BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4));
+    TRY(BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3));
+    return bg_stream_wait_stream(stream, args->side);
 }
 
 /* Its work is nothing this time: it leaves nodes that only allocate and free. */
 BG_OP(rest, BG_INOUT(y))
 {
     void *scratch;
-    bg_status status = from_cuda(cudaMallocAsync(&scratch, 256, stream));
-    return status != BG_OK ? status : from_cuda(cudaFreeAsync(scratch, stream));
+    TRY(from_cuda(cudaMallocAsync(&scratch, 256, stream)));
+    return from_cuda(cudaFreeAsync(scratch, stream));
 }
 
 static cudaGraphNode_t overtaken; /* the node of the last call of `slow` */
@@ -74,13 +72,6 @@ typedef struct model {
     int recorded, waited; /* EVENT: lines */
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 /* Work on the side stream, then a call on the origin that has to come after it. */
 static bg_status forward(void *user, cudaStream_t stream)
 {
@@ -119,23 +110,18 @@ static bg_status forward(void *user, cudaStream_t stream)
         break;
     case OVERTAKEN:
         TRY(BG_CALL(slow, m->side, .y = f->y));
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(fast, stream, .y = f->y, .ahead = m->ordered));
+        TRY(CALL_AT(m->line, fast, stream, .y = f->y, .ahead = m->ordered));
         return bg_stream_wait_stream(stream, m->side);
     case NESTED: TRY(BG_CALL(both, m->side, .x = f->x, .y = f->y, .z = f->z, .side = m->third)); break;
     }
     if (m->ordered)
         TRY(bg_stream_wait_stream(stream, m->kind == READERS ? m->third : m->side));
-    if (m->kind == WRITE) {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3));
-    } else if (m->kind == BOTH_WRITE) {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3));
-    } else {
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(sum, stream, .x = f->x, .y = f->y));
-    }
+    if (m->kind == WRITE)
+        TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = 3));
+    else if (m->kind == BOTH_WRITE)
+        TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
+    else
+        TRY(CALL_AT(m->line, sum, stream, .x = f->x, .y = f->y));
     if (m->kind == READERS)
         TRY(bg_stream_wait_stream(stream, m->third));
     return bg_stream_wait_stream(stream, m->side);
@@ -152,9 +138,7 @@ static model make(fixture *f, int kind, bool ordered)
 
 static bg_graph *capture(model *m)
 {
-    bg_graph *graph = NULL;
-    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    return graph;
+    return capture_of(forward, m, m->f->stream, NULL);
 }
 
 static void unmake(model *m, bg_graph *graph)
@@ -171,12 +155,7 @@ static void with_twin(fixture *f, int kind, const char *call, const char *text)
     for (int ordered = 0; ordered < 2; ordered++) {
         model m = make(f, kind, ordered);
         bg_graph *graph = capture(&m);
-        bg_report *report = NULL;
-        EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-        if (ordered)
-            EXPECT_NO_FINDING(report);
-        else
-            EXPECT_FINDING(report, "race", call, m.line, text);
+        EXPECT_FINDING_IF(!ordered, check_graph(graph, BG_CHECK_ALL), "race", call, m.line, text);
         unmake(&m, graph);
     }
 }
@@ -206,13 +185,11 @@ FIXTURE_TEST(test_early_event)
 {
     model m = make(f, EVENT, false);
     bg_graph *graph = capture(&m);
-    bg_report *report = NULL;
     char text[300];
 
     snprintf(text, sizeof text, "; the wait at %s:%d is on an event recorded at %s:%d, before scale#0", __FILE__,
              m.waited, __FILE__, m.recorded);
-    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
-    EXPECT_FINDING(report, "race", "sum#0", m.line, text);
+    EXPECT_FOUND(graph, BG_CHECK_ALL, "race", "sum#0", m.line, text);
     unmake(&m, graph);
 }
 
@@ -253,14 +230,12 @@ FIXTURE_TEST(test_seeds)
         bool first = false, second = false;
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
             model m = make(f, READ, ordered);
-            bg_graph *graph;
-            float y;
             hostcuda_seed(seed);
-            graph = capture(&m);
+            bg_graph *graph = capture(&m);
             put(&m.f->x, 3);
             put(&m.f->y, 100);
             EXPECT_OK(bg_replay(graph, m.f->stream));
-            y = get(&m.f->y);
+            float y = get(&m.f->y);
             first |= y == 9;  /* twice x, plus x */
             second |= y == 6; /* twice x over the sum */
             unmake(&m, graph);

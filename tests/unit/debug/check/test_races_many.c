@@ -1,6 +1,6 @@
 /* Races in a segment of 40,000 nodes: the last two calls have no order, or one more wait gives them one. */
 #include "tests/support/test.h"
-#include "tests/support/tools/finding_support.h"
+#include "tests/support/tools/check_support.h"
 
 #include <breakgraph/check.h>
 
@@ -26,13 +26,6 @@ typedef struct model {
     bool ordered;
     int line; /* of the last call */
 } model;
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 static bg_tensor block(const model *m, int number)
 {
@@ -74,8 +67,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     TRY(BG_CALL(fill, m->streams[2], .y = block(m, CALLS)));
     if (m->ordered)
         TRY(bg_stream_wait_stream(m->streams[3], m->streams[2]));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(fill, m->streams[3], .y = block(m, CALLS)));
+    TRY(CALL_AT(m->line, fill, m->streams[3], .y = block(m, CALLS)));
     for (int i = 1; i < STREAMS; i++)
         TRY(bg_stream_wait_stream(stream, m->streams[i]));
     return BG_OK;
@@ -85,20 +77,14 @@ static void find_last(fixture *f, int kind)
 {
     for (int ordered = 0; ordered < 2; ordered++) {
         model m = {.kind = kind, .ordered = ordered};
-        bg_graph *graph = NULL;
-        bg_report *report = NULL;
         char last[32];
 
-        EXPECT_CUDA(cudaMalloc((void **)&m.blocks, (size_t)(CALLS + 1) * BYTES));
+        m.blocks = allocate((size_t)(CALLS + 1) * BYTES);
         for (int i = 1; i < STREAMS; i++)
             EXPECT_CUDA(cudaStreamCreateWithFlags(&m.streams[i], cudaStreamNonBlocking));
-        EXPECT_OK(bg_capture_forward(&graph, forward, &m, f->stream, NULL));
-        EXPECT_OK(bg_check(graph, BG_CHECK_OVERLAP, &report));
+        bg_graph *graph = capture_of(forward, &m, f->stream, NULL);
         snprintf(last, sizeof last, "fill#%d", kind == APART ? CALLS - 1 : 1);
-        if (ordered)
-            EXPECT_NO_FINDING(report);
-        else
-            EXPECT_FINDING(report, "race", last, m.line, "share 256 bytes");
+        EXPECT_FINDING_IF(!ordered, check_graph(graph, BG_CHECK_OVERLAP), "race", last, m.line, "share 256 bytes");
         EXPECT_CUDA(cudaStreamSynchronize(f->stream));
         bg_graph_destroy(graph);
         for (int i = 1; i < STREAMS; i++)

@@ -118,11 +118,10 @@ TEST(test_wide)
     enum { WIDTH = 4200 };
     drawn d = draw(2 * WIDTH);
     bg__lanes lanes = {0};
-    size_t joined;
 
     for (int i = 0; i < WIDTH; i++)
         add(&d, NULL, 0);
-    joined = add(&d, (const size_t[]){0, 1}, 2);
+    size_t joined = add(&d, (const size_t[]){0, 1}, 2);
     for (size_t i = 2; i < WIDTH; i++)
         joined = add(&d, (const size_t[]){joined, i}, 2);
     find_lanes(&d, &lanes);

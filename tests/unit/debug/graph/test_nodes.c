@@ -1,5 +1,5 @@
 /* The walk over a graph's nodes: which call, which kernel, which parameters. */
-#include "tests/support/support.h"
+#include "tests/support/tools/finding_support.h"
 
 #include <breakgraph/cublas.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 BG_OP(shift, BG_IN(x), BG_INOUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
 }
 
 BG_EAGER_OP(look, BG_INOUT(x))
@@ -22,12 +22,11 @@ BG_EAGER_OP(look, BG_INOUT(x))
 /* A captured body with inner calls, one of which is a break. */
 BG_OP(outer, BG_INOUT(x), BG_INOUT(y), BG_VALUE(bool, broken))
 {
-    bg_status status = from_cuda(bgk_fill(args->x.data, 1, N, stream));
-    if (status == BG_OK)
-        status = BG_CALL(shift, stream, .x = args->x, .y = args->y, .factor = 2);
-    if (status == BG_OK && args->broken)
-        status = BG_CALL(look, stream, .x = args->y);
-    return status != BG_OK ? status : from_cuda(bgk_fill(args->x.data, 3, N, stream));
+    TRY(from_cuda(bgk_fill(args->x.data, 1, N, stream)));
+    TRY(BG_CALL(shift, stream, .x = args->x, .y = args->y, .factor = 2));
+    if (args->broken)
+        TRY(BG_CALL(look, stream, .x = args->y));
+    return from_cuda(bgk_fill(args->x.data, 3, N, stream));
 }
 
 static const char *call_of(const bg__node *node)
@@ -47,16 +46,14 @@ static void expect_label(const bg__nodes *nodes, size_t index, const char *call,
 
 FIXTURE_TEST(test_calls)
 {
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
     bg__nodes nodes;
 
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_CUDA(bgk_fill(f->x.data, 1, N, f->stream));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_OK(BG_CALL(outer, f->stream, .x = f->x, .y = f->y, .broken = true));
     EXPECT_CUDA(cudaMemsetAsync(f->y.data, 0, N, f->stream));
-    EXPECT_OK(bg_capture_end(capture, &graph));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 8);
     expect_label(&nodes, 0, "", "segment 0, node 0, kernel ", "fill");
@@ -74,12 +71,10 @@ FIXTURE_TEST(test_calls)
 FIXTURE_TEST(test_calls_on_streams)
 {
     OWNED_STREAM(side);
-    OWNED_GRAPH(graph);
-    bg_capture *capture = NULL;
     bg__nodes nodes;
 
     EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_OK(bg_stream_wait_stream(side, f->stream));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_CUDA(bgk_fill(f->z.data, 1, N, side));
@@ -88,7 +83,7 @@ FIXTURE_TEST(test_calls_on_streams)
     EXPECT_OK(BG_CALL(shift, side, .x = f->z, .y = f->z, .factor = 4));
     EXPECT_OK(bg_stream_wait_stream(f->stream, side));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->z, .y = f->y, .factor = 5));
-    EXPECT_OK(bg_capture_end(capture, &graph));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 10);
     expect_label(&nodes, 0, "shift#0", "segment 0, node 0, kernel ", "product");
@@ -149,6 +144,13 @@ FIXTURE_TEST(test_parameters)
     bg__nodes_free(&nodes);
 }
 
+static void expect_end(bool is_there, const bg__end *end, const void *address, size_t bytes)
+{
+    assert_true(is_there);
+    assert_ptr_equal(end->address, address);
+    assert_int_equal(end->bytes, bytes);
+}
+
 FIXTURE_TEST(test_copies)
 {
     static float host[4 * N];
@@ -157,36 +159,24 @@ FIXTURE_TEST(test_copies)
                                     .dstPtr = {device, 16, 16, 4},
                                     .extent = {8, 2, 3},
                                     .kind = cudaMemcpyHostToDevice};
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
     bg__nodes nodes;
     bg__end end;
 
     box.srcPos = (struct cudaPos){4, 1, 1};
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_CUDA(cudaMemcpyAsync(device, host, 40, cudaMemcpyHostToDevice, f->stream));
     EXPECT_CUDA(cudaMemcpy2DAsync(host, 64, device, 32, 16, 3, cudaMemcpyDeviceToHost, f->stream));
     EXPECT_CUDA(cudaMemcpy3DAsync(&box, f->stream));
     EXPECT_CUDA(cudaMemsetAsync(device, 5, 100, f->stream));
-    EXPECT_OK(bg_capture_end(capture, &graph));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 4);
-    assert_true(bg__copy_end(&nodes.node[0], BG__SOURCE, &end));
-    assert_ptr_equal(end.address, host);
-    assert_int_equal(end.bytes, 40);
-    assert_true(bg__copy_end(&nodes.node[1], BG__DESTINATION, &end));
-    assert_ptr_equal(end.address, host);
-    assert_int_equal(end.bytes, 2 * 64 + 16);
-    assert_true(bg__copy_end(&nodes.node[1], BG__SOURCE, &end));
-    assert_ptr_equal(end.address, device);
-    assert_int_equal(end.bytes, 2 * 32 + 16);
-    assert_true(bg__copy_end(&nodes.node[2], BG__SOURCE, &end));
-    assert_ptr_equal(end.address, (char *)host + 4 + 16 + 64);
-    assert_int_equal(end.bytes, 2 * 64 + 16 + 8);
+    expect_end(bg__copy_end(&nodes.node[0], BG__SOURCE, &end), &end, host, 40);
+    expect_end(bg__copy_end(&nodes.node[1], BG__DESTINATION, &end), &end, host, 2 * 64 + 16);
+    expect_end(bg__copy_end(&nodes.node[1], BG__SOURCE, &end), &end, device, 2 * 32 + 16);
+    expect_end(bg__copy_end(&nodes.node[2], BG__SOURCE, &end), &end, (char *)host + 4 + 16 + 64, 2 * 64 + 16 + 8);
     assert_false(bg__copy_end(&nodes.node[3], BG__SOURCE, &end));
-    assert_true(bg__fill_end(&nodes.node[3], &end));
-    assert_ptr_equal(end.address, device);
-    assert_int_equal(end.bytes, 100);
+    expect_end(bg__fill_end(&nodes.node[3], &end), &end, device, 100);
     bg__nodes_free(&nodes);
 }
 
@@ -228,19 +218,13 @@ FIXTURE_TEST(test_children)
 FIXTURE_TEST(test_cublas)
 {
     cublasHandle_t handle;
-    const float one = 1, zero = 0;
-    bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
     bg__nodes nodes;
     bool seen = false;
 
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
-    EXPECT_OK(bg_cublas_bind(handle, f->stream, NULL));
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
-    assert_int_equal(
-        cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, f->x.data, 8, f->x.data, 8, &zero, f->y.data, 8),
-        CUBLAS_STATUS_SUCCESS);
-    EXPECT_OK(bg_capture_end(capture, &graph));
+    bg_capture *capture = begin_capture(f->stream, NULL);
+    EXPECT_OK(multiply(handle, 1, &f->x, &f->y, f->stream));
+    bg_graph *graph = end_capture(capture);
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_true(nodes.count > 0);
     for (size_t i = 0; i < nodes.count; i++) {
@@ -260,24 +244,18 @@ FIXTURE_TEST(test_cublas)
 /* The copy of an eager op's output is the eager call's. */
 BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 {
-    void *own;
-    bg_status status = bg_scratch(args, N * sizeof(float), &own);
-    if (status == BG_OK)
-        status = from_cuda(bgk_scale(own, args->x.data, 2, N, stream));
-    args->y.data = own;
-    return status;
+    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 
 FIXTURE_TEST(test_writeback)
 {
-    bg_capture *capture = NULL;
-    OWNED_GRAPH(graph);
     bg__nodes nodes;
 
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    bg_capture *capture = begin_capture(f->stream, NULL);
     EXPECT_OK(BG_CALL(elsewhere, f->stream, .x = f->x, .y = f->y));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    EXPECT_OK(bg_capture_end(capture, &graph));
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 3);
     expect_label(&nodes, 0, "elsewhere#0", "segment 0, node 0, kernel", "move_rows");

@@ -1,5 +1,5 @@
 /* JSON as columns, as a page holds it. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include "debug/report/columns.h"
 
@@ -26,9 +26,8 @@ static char *written(const char *json)
 
 static void expect(const char *json, const char *expected)
 {
-    char *text = written(json);
+    OWN_TEXT(text, written(json));
     assert_string_equal(text, expected);
-    free(text);
 }
 
 TEST(test_lists)
@@ -53,10 +52,9 @@ TEST(test_other_forms)
 
 TEST(test_escapes)
 {
-    char *text = written("{\"</script>\": [{\"<!--\": \"</script>\"}], \"b\": \"<\xe2\x80\xa8\"}");
+    OWN_TEXT(text, written("{\"</script>\": [{\"<!--\": \"</script>\"}], \"b\": \"<\xe2\x80\xa8\"}"));
     assert_null(strchr(text, '<'));
     assert_null(strstr(text, "\xe2\x80\xa8"));
-    free(text);
 }
 
 /* Rows of very many different members are no table. */
@@ -84,17 +82,15 @@ TEST(test_size)
 {
     enum { ROWS = 1000 };
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "nodes");
-    char *json, *text;
     for (int i = 0; i < ROWS; i++) {
         cJSON *row = cJSON_CreateObject();
         assert_non_null(cJSON_AddStringToObject(row, "kernel", "void gemm<float, 128, 128>(float const*, float*)"));
         assert_non_null(cJSON_AddNumberToObject(row, "node", i));
         assert_true(cJSON_AddItemToArray(list, row));
     }
-    json = cJSON_PrintUnformatted(root);
-    text = written(json);
+    char *json = cJSON_PrintUnformatted(root);
+    OWN_TEXT(text, written(json));
     assert_true(strlen(text) * 8 < strlen(json));
     cJSON_free(json);
     cJSON_Delete(root);
-    free(text);
 }

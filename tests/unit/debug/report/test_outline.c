@@ -104,12 +104,10 @@ static void expect_calls(const cJSON *outline, const bg_graph *graph)
     }
 }
 
-#define OUTLINE_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
-
-OUTLINE_TEST(test_breaks)
+PICTURE_TEST(test_breaks)
 {
-    bg_graph *graph = capture_picture(f, broken_pass);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     expect_calls(outline, graph);
     expect_steps(outline, "launch 0, call move#0, launch 1, launch 2");
@@ -124,93 +122,70 @@ OUTLINE_TEST(test_breaks)
     expect_lane(outline, 3, 0, "");
     assert_non_null(strstr(string_of(element(outline, "nodes", 0), "kernel"), "product>(float4*"));
     assert_int_equal(strncmp(string_of(element(outline, "nodes", 0), "symbol"), "_Z", 2), 0);
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
 }
 
-OUTLINE_TEST(test_write_backs)
+PICTURE_TEST(test_write_backs)
 {
-    bg_graph *graph;
-    cJSON *outline;
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    graph = capture_picture(f, broken_pass);
-    outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     expect_steps(outline, "launch 0, call move#0, launch 1, launch 2");
     assert_true(cJSON_IsTrue(member(expect_node(outline, 1, 1, 0, "kernel", "move#0"), "writeback")));
     assert_false(has_member(expect_node(outline, 2, 1, 1, "kernel", "outer#0/scale#0"), "writeback"));
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
-    graph = capture_picture(f, ending_pass);
-    outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_steps(outline, "launch 0, call move#0, copy move#0");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(ending, capture_picture(f, ending_pass));
+    OWN_JSON(ending_outline, outline_of(ending));
+    expect_figures(ending_outline, ending);
+    expect_steps(ending_outline, "launch 0, call move#0, copy move#0");
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
-OUTLINE_TEST(test_forks)
+PICTURE_TEST(test_forks)
 {
     static const char *const after[] = {"", "", "0", "1 2", "2 3", "3", "4", "5 6"};
-    bg_graph *graph = capture_picture(f, forked_pass);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, forked_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     for (int i = 0; i < 8; i++) {
         expect_node(outline, i, 0, i, "kernel", string_of(element(outline, "calls", i), "name"));
         expect_lane(outline, i, i == 1 || i == 5, after[i]);
     }
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
 }
 
-OUTLINE_TEST(test_kinds_of_nodes)
+PICTURE_TEST(test_kinds_of_nodes)
 {
     static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "child graph"};
-    bg_graph *graph = capture_picture(f, mixed_pass);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, mixed_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph); /* nodes inside the child graph are not counted */
     for (int i = 0; i < 5; i++)
         expect_node(outline, i, 0, i, kinds[i], i < 4 ? "mixed#0" : "nested#0");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
 }
 
-OUTLINE_TEST(test_memory_nodes)
+PICTURE_TEST(test_memory_nodes)
 {
-    bg_graph *graph = capture_picture(f, memory_pass);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, capture_picture(f, memory_pass));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     expect_steps(outline, "launch 0, launch 1, launch 2");
     expect_node(outline, 0, 0, 0, "allocation", "allocate#0");
     expect_node(outline, 1, 0, 1, "kernel", "allocate#0");
     expect_node(outline, 2, 1, 0, "kernel", "use#0");
     expect_node(outline, 3, 2, 0, "free", "release#0");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
 }
 
-OUTLINE_TEST(test_forward_and_sync)
+PICTURE_TEST(test_forward_and_sync)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    cJSON *outline;
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_calls(outline, graph);
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_JSON(outline, outline_of(forward));
+    expect_figures(outline, forward);
+    expect_calls(outline, forward);
     expect_steps(outline, "forward");
     assert_int_equal(size_of(outline, "nodes"), 0);
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
-    options.debug = BG_DEBUG_SYNC;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    outline = outline_of(graph);
-    expect_figures(outline, graph);
-    expect_steps(outline, "launch 0, sync, call move#0, sync, launch 1, sync, launch 2, sync");
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_JSON(sync_outline, outline_of(sync));
+    expect_figures(sync_outline, sync);
+    expect_steps(sync_outline, "launch 0, sync, call move#0, sync, launch 1, sync, launch 2, sync");
 }
 
 /* A graph of empty nodes: an edge from, to for each pair. */
@@ -230,8 +205,8 @@ static bg_graph *wrap(cudaGraph_t *source, int count, const int (*edges)[2], int
 static void expect_lanes(int count, const int (*edges)[2], int edge_count, const int *lanes)
 {
     OWNED_CUDA_GRAPH(source);
-    bg_graph *graph = wrap(&source, count, edges, edge_count);
-    cJSON *outline = outline_of(graph);
+    OWN_GRAPH(graph, wrap(&source, count, edges, edge_count));
+    OWN_JSON(outline, outline_of(graph));
     expect_figures(outline, graph);
     expect_steps(outline, "launch 0");
     for (int i = 0; i < count; i++) {
@@ -240,14 +215,12 @@ static void expect_lanes(int count, const int (*edges)[2], int edge_count, const
             fail_msg("node %d is in lane %d, not %d", i, (int)number_of(element(outline, "nodes", i), "lane"),
                      lanes[i]);
     }
-    cJSON_Delete(outline);
-    bg_graph_destroy(graph);
 }
 
 #define EXPECT_LANES(edges, lanes)                                                                                     \
     expect_lanes(sizeof(lanes) / sizeof *(lanes), edges, sizeof(edges) / sizeof *(edges), lanes)
 
-OUTLINE_TEST(test_lanes)
+PICTURE_TEST(test_lanes)
 {
     /* three at once, joined; then two again, of which one takes a lane that is free */
     static const int star[][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 4}, {2, 4}, {3, 4}, {4, 5}, {4, 6}, {5, 7}, {6, 7}};
@@ -271,22 +244,14 @@ OUTLINE_TEST(test_lanes)
     EXPECT_LANES(joined, joined_lanes);
 }
 
-OUTLINE_TEST(test_in_a_report)
+PICTURE_TEST(test_in_a_report)
 {
-    bg_graph *graph = capture_picture(f, broken_pass);
-    bg_report *report;
-    cJSON *root;
-    char *text;
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWNED_REPORT(report);
     EXPECT_OK(bg__report_create(&report, "capture", "graph"));
     EXPECT_OK(bg__report_set_outline(report, outline_of(graph)));
-    EXPECT_OK(bg_report_write(report, BG_JSON, picture_path));
-    text = read_picture();
-    root = cJSON_Parse(text);
-    assert_non_null(root);
+    EXPECT_OK(bg_report_write(report, BG_JSON, test_file));
+    OWN_JSON(root, parse_file(test_file));
     expect_figures(member(root, "outline"), graph);
     expect_calls(member(root, "outline"), graph);
-    cJSON_Delete(root);
-    free(text);
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
 }

@@ -1,5 +1,5 @@
 /* What others left where a file is written or read: pipes, links, directories, other users' files. */
-#include "tests/support/support.h"
+#include "tests/support/tools/report_support.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,61 +15,49 @@
 
 enum { LIMIT_S = 60, NOBODY = 65534 };
 
-static char directory[64];
-static char path[96], secret[96];
+static char secret[96];
 static bg_report *report;
 
 /* The limit ends a test that waits for a pipe. The directory is like /tmp: all may write, and take away their own. */
 static int setup(void **state)
 {
-    FILE *file;
-    (void)state;
     (void)alarm(LIMIT_S);
-    snprintf(directory, sizeof directory, "/tmp/breakgraph-planted.XXXXXX");
-    if (mkdtemp(directory) == NULL || chmod(directory, 01777) != 0)
+    if (directory_setup(state) != 0 || chmod(test_directory, 01777) != 0)
         return 1;
-    snprintf(path, sizeof path, "%s/report", directory);
-    snprintf(secret, sizeof secret, "%s/secret", directory);
-    file = fopen(secret, "w");
-    if (file == NULL || fputs("secret", file) < 0 || fclose(file) != 0 || chmod(secret, 0640) != 0)
-        return 1;
-    return bg__report_create(&report, "check", "decode") == BG_OK ? 0 : 1;
+    snprintf(secret, sizeof secret, "%s/secret", test_directory);
+    write_file(secret, "secret", 6);
+    report = make_report();
+    return chmod(secret, 0640);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     (void)alarm(0);
     bg_report_destroy(report);
-    (void)remove(path);
-    return remove(secret) != 0 || rmdir(directory) != 0;
+    return remove(secret) != 0 || directory_teardown(state) != 0;
 }
 
 /* As it was made. */
 static void expect_secret(void)
 {
-    char text[16] = "";
     struct stat about;
-    FILE *file = fopen(secret, "r");
-    assert_non_null(file);
-    assert_int_equal(fread(text, 1, sizeof text - 1, file), 6);
-    assert_int_equal(fclose(file), 0);
+    OWN_TEXT(text, read_file(secret, NULL));
     assert_string_equal(text, "secret");
     assert_int_equal(stat(secret, &about), 0);
     assert_int_equal(about.st_mode, S_IFREG | 0640);
 }
 
-/* A report of this user's, and no link. */
-static void expect_report(void)
+/* Writes under a name that the tool makes: that is a report of this user's then, and no link, which it takes away. */
+static void expect_made(void)
 {
-    bg_report *read = NULL;
+    OWNED_REPORT(read);
     struct stat about;
-    assert_int_equal(lstat(path, &about), 0);
+    EXPECT_OK(bg__report_write(report, BG_JSON, test_file, BG__FILE_MADE));
+    assert_int_equal(lstat(test_file, &about), 0);
     assert_true(S_ISREG(about.st_mode));
     assert_int_equal(about.st_uid, geteuid());
-    EXPECT_OK(bg_report_read(&read, path));
-    bg_report_destroy(read);
-    assert_int_equal(remove(path), 0);
+    EXPECT_OK(bg_report_read(&read, test_file));
+    assert_int_equal(remove(test_file), 0);
 }
 
 static void need_root(void)
@@ -84,21 +72,18 @@ static void need_root(void)
 
 PLANTED_TEST(test_made_names)
 {
-    assert_int_equal(symlink(secret, path), 0);
-    EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
-    expect_report();
-    assert_int_equal(link(secret, path), 0);
-    EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
-    expect_report();
-    assert_int_equal(mkfifo(path, 0600), 0);
-    EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
-    expect_report();
-    assert_int_equal(symlink("nowhere", path), 0);
-    EXPECT_STATUS(bg__report_write(report, BG_JSON, path, BG__FILE_FRESH), BG_ERROR_IO);
+    assert_int_equal(symlink(secret, test_file), 0);
+    expect_made();
+    assert_int_equal(link(secret, test_file), 0);
+    expect_made();
+    assert_int_equal(mkfifo(test_file, 0600), 0);
+    expect_made();
+    assert_int_equal(symlink("nowhere", test_file), 0);
+    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_FRESH), BG_ERROR_IO);
     EXPECT_ERROR("File exists");
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0);
-    EXPECT_STATUS(bg__report_write(report, BG_JSON, path, BG__FILE_MADE), BG_ERROR_IO);
+    assert_int_equal(remove(test_file), 0);
+    assert_int_equal(mkdir(test_file, 0700), 0);
+    EXPECT_STATUS(bg__report_write(report, BG_JSON, test_file, BG__FILE_MADE), BG_ERROR_IO);
     EXPECT_ERROR("Is a directory");
     expect_secret();
 }
@@ -106,18 +91,17 @@ PLANTED_TEST(test_made_names)
 PLANTED_TEST(test_made_descriptors)
 {
     struct stat about;
-    int descriptor;
-    assert_int_equal(symlink(secret, path), 0);
-    descriptor = bg__file_create(path);
+    assert_int_equal(symlink(secret, test_file), 0);
+    int descriptor = bg__file_create(test_file);
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, "x", 1), 1);
     assert_int_equal(fcntl(descriptor, F_GETFL) & (O_APPEND | O_ACCMODE), O_APPEND | O_RDWR);
     assert_int_equal(close(descriptor), 0);
-    assert_int_equal(lstat(path, &about), 0);
+    assert_int_equal(lstat(test_file, &about), 0);
     assert_true(S_ISREG(about.st_mode) && about.st_size == 1);
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(bg__file_create(path), -1);
+    assert_int_equal(remove(test_file), 0);
+    assert_int_equal(mkdir(test_file, 0700), 0);
+    assert_int_equal(bg__file_create(test_file), -1);
     expect_secret();
 }
 
@@ -126,15 +110,14 @@ PLANTED_TEST(test_given_pipe)
 {
     char text[256] = "";
     struct stat about;
-    int descriptor;
-    assert_int_equal(mkfifo(path, 0600), 0);
-    descriptor = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(mkfifo(test_file, 0600), 0);
+    int descriptor = open(test_file, O_RDWR | O_CLOEXEC);
     assert_true(descriptor >= 0);
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    EXPECT_OK(bg_report_write(report, BG_TEXT, test_file));
     assert_true(read(descriptor, text, sizeof text - 1) > 0);
     assert_string_equal(text, "check of decode: 0 findings\n");
     assert_int_equal(close(descriptor), 0);
-    assert_int_equal(lstat(path, &about), 0);
+    assert_int_equal(lstat(test_file, &about), 0);
     assert_true(S_ISFIFO(about.st_mode));
 }
 
@@ -145,26 +128,26 @@ PLANTED_TEST(test_reading)
     bg_report *read = NULL;
     char *text = NULL, list[128];
     size_t size = 0;
-    assert_int_equal(mkfifo(path, 0600), 0);
-    EXPECT_STATUS(bg_report_read(&read, path), BG_ERROR_IO);
+    assert_int_equal(mkfifo(test_file, 0600), 0);
+    EXPECT_STATUS(bg_report_read(&read, test_file), BG_ERROR_IO);
     EXPECT_ERROR("report cannot be read: it is a pipe, not a file; name a regular file");
-    EXPECT_STATUS(bg_runner_config_read(&config, path), BG_ERROR_IO);
+    EXPECT_STATUS(bg_runner_config_read(&config, test_file), BG_ERROR_IO);
     EXPECT_ERROR("it is a pipe");
-    snprintf(list, sizeof list, "@%s", path);
+    snprintf(list, sizeof list, "@%s", test_file);
     assert_int_equal(setenv("BG_EAGER_OPS", list, 1), 0);
     EXPECT_STATUS(bg__override_get(&override, NULL), BG_ERROR_IO);
     EXPECT_ERROR("BG_EAGER_OPS: ");
     EXPECT_ERROR("it is a pipe");
     assert_int_equal(unsetenv("BG_EAGER_OPS"), 0);
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(symlink(secret, path), 0);
-    EXPECT_STATUS(bg__file_read(path, false, 100, &text, &size), BG_ERROR_IO);
+    assert_int_equal(remove(test_file), 0);
+    assert_int_equal(symlink(secret, test_file), 0);
+    EXPECT_STATUS(bg__file_read(test_file, false, 100, &text, &size), BG_ERROR_IO);
     EXPECT_ERROR("report cannot be read: it is a symbolic link, which is not allowed here; remove it");
-    EXPECT_OK(bg__file_read(path, true, 100, &text, &size));
+    EXPECT_OK(bg__file_read(test_file, true, 100, &text, &size));
     assert_int_equal(size, 6);
     assert_string_equal(text, "secret");
     free(text);
-    EXPECT_OK(bg__file_read(path, true, 3, &text, &size));
+    EXPECT_OK(bg__file_read(test_file, true, 3, &text, &size));
     assert_int_equal(size, 4);
     assert_string_equal(text, "secr");
     free(text);
@@ -175,42 +158,40 @@ PLANTED_TEST(test_given_names_of_others)
 {
     char beside[128];
     need_root();
-    snprintf(beside, sizeof beside, "%s/", path);
-    assert_int_equal(symlink(secret, path), 0);
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path)); /* this user's own */
-    assert_int_equal(remove(path), 0);
+    snprintf(beside, sizeof beside, "%s/", test_file);
+    assert_int_equal(symlink(secret, test_file), 0);
+    EXPECT_OK(bg_report_write(report, BG_TEXT, test_file)); /* this user's own */
+    assert_int_equal(remove(test_file), 0);
     assert_int_equal(truncate(secret, 0), 0);
-    assert_int_equal(symlink(directory, path), 0);
-    EXPECT_OK(bg__directory_make(path));
-    assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
-    EXPECT_STATUS(bg__directory_make(path), BG_ERROR_IO);
+    assert_int_equal(symlink(test_directory, test_file), 0);
+    EXPECT_OK(bg__directory_make(test_file));
+    assert_int_equal(lchown(test_file, NOBODY, NOBODY), 0);
+    EXPECT_STATUS(bg__directory_make(test_file), BG_ERROR_IO);
     EXPECT_STATUS(bg__directory_make(beside), BG_ERROR_IO);
     EXPECT_ERROR("it belongs to another user, in a shared directory");
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(symlink(secret, path), 0);
-    assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
-    EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
+    assert_int_equal(remove(test_file), 0);
+    assert_int_equal(symlink(secret, test_file), 0);
+    assert_int_equal(lchown(test_file, NOBODY, NOBODY), 0);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, test_file), BG_ERROR_IO);
     EXPECT_ERROR("it belongs to another user, in a shared directory");
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(mkfifo(path, 0666), 0);
-    assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
-    EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
+    assert_int_equal(remove(test_file), 0);
+    assert_int_equal(mkfifo(test_file, 0666), 0);
+    assert_int_equal(lchown(test_file, NOBODY, NOBODY), 0);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, test_file), BG_ERROR_IO);
     EXPECT_ERROR("it belongs to another user, in a shared directory");
-    EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
-    expect_report();
-    assert_int_equal(chmod(directory, 0700), 0); /* nobody else's */
-    assert_int_equal(symlink(secret, path), 0);
-    assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    expect_made();
+    assert_int_equal(chmod(test_directory, 0700), 0); /* nobody else's */
+    assert_int_equal(symlink(secret, test_file), 0);
+    assert_int_equal(lchown(test_file, NOBODY, NOBODY), 0);
+    EXPECT_OK(bg_report_write(report, BG_TEXT, test_file));
 }
 
 /* In a process without rights over the file: it stays, and the sentence says so. */
 PLANTED_TEST(test_a_file_of_another_user)
 {
     int status = -1;
-    pid_t pid;
     need_root();
-    pid = fork();
+    pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)

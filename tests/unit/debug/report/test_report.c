@@ -1,210 +1,112 @@
 /* Reports: what is put in comes out as text, as JSON and one by one. */
-#include "tests/support/support.h"
+#include "tests/support/tools/report_support.h"
 
-#include "debug/report/report.h"
-
-#include <cjson/cJSON.h>
-#include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char directory[64];
-static char path[96];
-
-static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
 static const bg__call nameless = {.site = {NULL, 0}};
-
-static int setup(void **state)
-{
-    (void)state;
-    snprintf(directory, sizeof directory, "/tmp/breakgraph-report.XXXXXX");
-    if (mkdtemp(directory) == NULL)
-        return 1;
-    snprintf(path, sizeof path, "%s/report", directory);
-    return 0;
-}
-
-static int count_files(void)
-{
-    const struct dirent *entry;
-    DIR *files = opendir(directory);
-    int count = 0;
-    assert_non_null(files);
-    while ((entry = readdir(files)) != NULL)
-        count += entry->d_name[0] != '.';
-    assert_int_equal(closedir(files), 0);
-    return count;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    (void)remove(path);
-    return rmdir(directory);
-}
-
-static bg_report *make(void)
-{
-    bg_report *report;
-    EXPECT_OK(bg__report_create(&report, "check", "decode"));
-    return report;
-}
 
 /* A note, a fault, a warning, and another fault. */
 static bg_report *make_mixed(void)
 {
-    bg_report *report = make();
+    bg_report *report = make_report();
     bg__report_add(report, "note-kind", BG_NOTE, NULL, NULL, "", "worth knowing");
-    bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "keep it", "field %s of %d", "x", 7);
+    bg__report_add(report, "freed", BG_FAULT, &rope_call, (void *)0x1000, "keep it", "field %s of %d", "x", 7);
     bg__report_add(report, "odd", BG_WARNING, &nameless, NULL, "look", "a \"quoted\" \\ line\nand another");
-    bg__report_add(report, "reused", BG_FAULT, &call, (void *)0x2000, "copy it", "field y");
+    bg__report_add(report, "reused", BG_FAULT, &rope_call, (void *)0x2000, "copy it", "field y");
     return report;
 }
 
-static bg_finding finding_of(const bg_report *report, int index)
+FILE_TEST(test_empty)
 {
+    OWN_REPORT(report, make_report());
     bg_finding finding = BG_FINDING_INIT;
-    EXPECT_OK(bg_report_get(report, index, &finding));
-    return finding;
-}
-
-/* What the file holds; the caller frees it. */
-static char *read_all(void)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
-#define REPORT_TEST(name) TEST_F(name, setup, teardown, void *state)
-
-REPORT_TEST(test_empty)
-{
-    bg_report *report = make();
-    bg_finding finding = BG_FINDING_INIT;
-    char *text;
     assert_int_equal(bg_report_count(report), 0);
     EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_NOT_FOUND);
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
-    assert_string_equal(text, "check of decode: 0 findings\n");
-    free(text);
-    bg_report_destroy(report);
+    assert_string_equal(written(report, BG_TEXT), "check of decode: 0 findings\n");
 }
 
-REPORT_TEST(test_order)
+FILE_TEST(test_order)
 {
     static const char *const kinds[] = {"freed", "reused", "odd", "note-kind"};
-    bg_report *report = make_mixed();
-    bg_finding finding;
+    OWN_REPORT(report, make_mixed());
     assert_int_equal(bg_report_count(report), 4);
     for (int i = 0; i < 4; i++)
         assert_string_equal(finding_of(report, i).kind, kinds[i]);
-    finding = finding_of(report, 0);
-    assert_int_equal(finding.severity, BG_FAULT);
-    assert_string_equal(finding.call, "rope#3");
-    assert_string_equal(finding.file, "model.c");
-    assert_int_equal(finding.line, 42);
-    assert_ptr_equal(finding.address, (void *)0x1000);
-    assert_string_equal(finding.message, "field x of 7");
-    assert_string_equal(finding.advice, "keep it");
+    bg_finding finding = finding_of(report, 0);
+    EXPECT_IS(finding, .kind = "freed", .severity = BG_FAULT, .call = "rope#3", .file = "model.c", .line = 42,
+              .address = (void *)0x1000, .message = "field x of 7", .advice = "keep it");
     finding = finding_of(report, 2); /* a call without name or place */
-    assert_string_equal(finding.call, "");
-    assert_string_equal(finding.file, "");
-    assert_int_equal(finding.line, 0);
-    assert_null(finding.address);
+    EXPECT_IS(finding, .kind = "odd", .severity = BG_WARNING, .call = "", .file = "");
     EXPECT_STATUS(bg_report_get(report, 4, &finding), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("there is no finding 4; the report has 4");
     EXPECT_STATUS(bg_report_get(report, -1, &finding), BG_ERROR_NOT_FOUND);
-    bg_report_destroy(report);
 }
 
-REPORT_TEST(test_duplicates)
+FILE_TEST(test_duplicates)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make_report());
     const bg__call elsewhere = {.name = (char *)"rope#3", .site = {"model.c", 43}};
     for (int i = 0; i < 2; i++) {
-        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field x");
-        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field y");
-        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x2000, "", "field x");
+        bg__report_add(report, "freed", BG_FAULT, &rope_call, (void *)0x1000, "", "field x");
+        bg__report_add(report, "freed", BG_FAULT, &rope_call, (void *)0x1000, "", "field y");
+        bg__report_add(report, "freed", BG_FAULT, &rope_call, (void *)0x2000, "", "field x");
         bg__report_add(report, "freed", BG_FAULT, &elsewhere, (void *)0x1000, "", "field x");
-        bg__report_add(report, "reused", BG_FAULT, &call, (void *)0x1000, "", "field x");
+        bg__report_add(report, "reused", BG_FAULT, &rope_call, (void *)0x1000, "", "field x");
         bg__report_add(report, "freed", BG_FAULT, NULL, (void *)0x1000, "", "field x");
         assert_int_equal(bg_report_count(report), 6);
     }
-    bg_report_destroy(report);
 }
 
 /* Its strings are the report's own. */
-REPORT_TEST(test_copies)
+FILE_TEST(test_copies)
 {
-    bg_report *report = make();
+    OWN_REPORT(report, make_report());
     char kind[] = "freed", advice[] = "keep it", name[] = "rope#3", file[] = "model.c";
     const bg__call own = {.name = name, .site = {file, 1}};
-    bg_finding finding;
     bg__report_add(report, kind, BG_FAULT, &own, NULL, advice, "%s", "gone");
     kind[0] = advice[0] = name[0] = file[0] = '?';
-    finding = finding_of(report, 0);
-    assert_string_equal(finding.kind, "freed");
-    assert_string_equal(finding.advice, "keep it");
-    assert_string_equal(finding.call, "rope#3");
-    assert_string_equal(finding.file, "model.c");
-    bg_report_destroy(report);
+    EXPECT_IS(finding_of(report, 0), .kind = "freed", .severity = BG_FAULT, .advice = "keep it", .call = "rope#3",
+              .file = "model.c", .line = 1);
 }
 
-REPORT_TEST(test_text)
+FILE_TEST(test_text)
 {
-    bg_report *report = make_mixed();
-    char *text;
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
-    assert_string_equal(text, "check of decode: 4 findings\n"
-                              "fault [freed] rope#3 at model.c:42: field x of 7\n    keep it\n"
-                              "fault [reused] rope#3 at model.c:42: field y\n    copy it\n"
-                              "warning [odd]: a \"quoted\" \\ line\\x0aand another\n    look\n"
-                              "note [note-kind]: worth knowing\n");
-    free(text);
-    bg_report_destroy(report);
+    OWN_REPORT(report, make_mixed());
+    assert_string_equal(written(report, BG_TEXT), "check of decode: 4 findings\n"
+                                                  "fault [freed] rope#3 at model.c:42: field x of 7\n    keep it\n"
+                                                  "fault [reused] rope#3 at model.c:42: field y\n    copy it\n"
+                                                  "warning [odd]: a \"quoted\" \\ line\\x0aand another\n    look\n"
+                                                  "note [note-kind]: worth knowing\n");
 }
 
 static bg_report *make_long(void)
 {
-    bg_report *report = make();
-    bg__report_add(report, "freed", BG_FAULT, &call, NULL, "keep it as long as the graph is replayed, or capture again",
+    bg_report *report = make_report();
+    bg__report_add(report, "freed", BG_FAULT, &rope_call, NULL,
+                   "keep it as long as the graph is replayed, or capture again",
                    "the words of gr\303\274n were freed  after the capture: 256 bytes at 0x7f05b66de000, device "
                    "allocation of 256 bytes at 0x7f05b66de000 (allocation id 7)");
     return report;
 }
 
-REPORT_TEST(test_wrapped)
+FILE_TEST(test_wrapped)
 {
-    bg_report *report = make_long();
-    char *text;
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
-    assert_string_equal(text,
+    OWN_REPORT(report, make_long());
+    assert_string_equal(written(report, BG_TEXT),
                         "check of decode: 1 finding\n"
                         "fault [freed] rope#3 at model.c:42: the words of gr\303\274n were freed  after the capture: "
                         "256 bytes at 0x7f05b66de000, device\n"
                         "        allocation of 256 bytes at 0x7f05b66de000 (allocation id 7)\n"
                         "    keep it as long as the graph is replayed, or capture again\n");
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* As wide as the terminal, which has other line ends. */
-REPORT_TEST(test_wrapped_in_terminal)
+FILE_TEST(test_wrapped_in_terminal)
 {
     static const char expected[] = "check of decode: 1 finding\r\n"
                                    "fault [freed] rope#3 at model.c:42: the words of\r\n"
@@ -215,16 +117,15 @@ REPORT_TEST(test_wrapped_in_terminal)
                                    "    keep it as long as the graph is replayed, or\r\n"
                                    "        capture again\r\n";
     const struct winsize size = {.ws_row = 24, .ws_col = 48};
-    bg_report *report = make_long();
+    OWN_REPORT(report, make_long());
     int terminal = posix_openpt(O_RDWR | O_NOCTTY), user;
     char text[1024] = "";
     size_t used = 0;
-    FILE *out;
 
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     user = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(user >= 0 && ioctl(user, TIOCSWINSZ, &size) == 0);
-    out = fdopen(user, "w");
+    FILE *out = fdopen(user, "w");
     assert_non_null(out);
     bg__report_print(report, out);
     assert_int_equal(fflush(out), 0);
@@ -236,88 +137,59 @@ REPORT_TEST(test_wrapped_in_terminal)
     assert_string_equal(text, expected);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(close(terminal), 0);
-    bg_report_destroy(report);
 }
 
 /* Nothing of a report drives a terminal. */
-REPORT_TEST(test_hostile_text)
+FILE_TEST(test_hostile_text)
 {
     static const bg__call hostile = {.name = (char *)"rope\033[2J", .site = {"\033]0;x\007.c", 42}};
     OWNED_REPORT(report);
-    char *text;
     EXPECT_OK(bg__report_create(&report, "to\rol", "gra\302\233ph"));
     bg__report_add(report, "ki\nnd", BG_FAULT, &hostile, NULL, "\177", "%s", "a\033[31m b\233 gr\303\274n");
-    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
-    text = read_all();
-    assert_string_equal(text, "to\\x0dol of gra\\xc2\\x9bph: 1 finding\n"
-                              "fault [ki\\x0and] rope\\x1b[2J at \\x1b]0;x\\x07.c:42: a\\x1b[31m b\\x9b gr\303\274n\n"
-                              "    \\x7f\n");
-    free(text);
-    EXPECT_OK(bg_report_write(report, BG_JSON, path));
-    text = read_all();
-    assert_non_null(strstr(text, "\"gra\\u009bph\""));
-    assert_non_null(strstr(text, "\"\\u007f\""));
-    assert_null(strchr(text, '\033'));
-    assert_null(strchr(text, '\177'));
-    free(text);
-}
-
-static const char *string_of(const cJSON *object, const char *name)
-{
-    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    if (value == NULL)
-        fail_msg("no string \"%s\"", name);
-    return value;
+    assert_string_equal(written(report, BG_TEXT),
+                        "to\\x0dol of gra\\xc2\\x9bph: 1 finding\n"
+                        "fault [ki\\x0and] rope\\x1b[2J at \\x1b]0;x\\x07.c:42: a\\x1b[31m b\\x9b gr\303\274n\n"
+                        "    \\x7f\n");
+    const char *text = written(report, BG_JSON);
+    EXPECT_IN(text, "\"gra\\u009bph\"|\"\\u007f\"");
+    EXPECT_NOT_IN(text, "\033|\177");
 }
 
 static void expect_item(const cJSON *item, const bg_finding *finding)
 {
     static const char *const severities[] = {"note", "warning", "fault"};
-    const cJSON *address = cJSON_GetObjectItemCaseSensitive(item, "address");
+    const cJSON *address = member(item, "address");
     assert_string_equal(string_of(item, "kind"), finding->kind);
     assert_string_equal(string_of(item, "severity"), severities[finding->severity]);
     assert_string_equal(string_of(item, "call"), finding->call);
     assert_string_equal(string_of(item, "file"), finding->file);
     assert_string_equal(string_of(item, "message"), finding->message);
     assert_string_equal(string_of(item, "advice"), finding->advice);
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(item, "line")) == finding->line);
+    assert_true(number_of(item, "line") == finding->line);
     if (finding->address == NULL)
         assert_true(cJSON_IsNull(address));
     else
         assert_ptr_equal((void *)(uintptr_t)strtoull(cJSON_GetStringValue(address), NULL, 16), finding->address);
 }
 
-REPORT_TEST(test_json)
+FILE_TEST(test_json)
 {
-    bg_report *report = make_mixed();
-    const cJSON *list, *item;
-    cJSON *root;
-    char *text;
-    int i = 0;
-    EXPECT_OK(bg_report_write(report, BG_JSON, path));
-    text = read_all();
-    root = cJSON_Parse(text);
-    assert_non_null(root);
+    OWN_REPORT(report, make_mixed());
+    OWN_JSON(root, parsed(written(report, BG_JSON)));
     assert_string_equal(string_of(root, "breakgraph"), bg_version());
     assert_string_equal(string_of(root, "tool"), "check");
     assert_string_equal(string_of(root, "graph"), "decode");
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "report_version")) == 2);
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "lost")) == 0);
-    list = cJSON_GetObjectItemCaseSensitive(root, "findings");
-    assert_int_equal(cJSON_GetArraySize(list), 4);
-    cJSON_ArrayForEach(item, list)
-    {
-        bg_finding finding = finding_of(report, i++);
-        expect_item(item, &finding);
+    assert_true(number_of(root, "report_version") == 2);
+    assert_true(number_of(root, "lost") == 0);
+    assert_int_equal(size_of(root, "findings"), 4);
+    for (int i = 0; i < 4; i++) {
+        bg_finding finding = finding_of(report, i);
+        expect_item(element(root, "findings", i), &finding);
     }
-    assert_int_equal(i, 4);
-    cJSON_Delete(root);
-    free(text);
-    bg_report_destroy(report);
 }
 
 /* JSON and pages are UTF-8, whatever names hold: what is no character becomes U+FFFD, byte by byte. */
-REPORT_TEST(test_bytes)
+FILE_TEST(test_bytes)
 {
 #define BAD "\xef\xbf\xbd"
     static const char *const rows[][2] = {
@@ -340,161 +212,122 @@ REPORT_TEST(test_bytes)
     };
 #undef BAD
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bg_report *report = make();
-        cJSON *root;
-        char *text;
-        bg__report_add(report, "freed", BG_FAULT, &call, NULL, "", "%s", rows[i][0]);
-        EXPECT_OK(bg_report_write(report, BG_JSON, path));
-        text = read_all();
-        root = cJSON_Parse(text);
-        assert_string_equal(string_of(cJSON_GetObjectItemCaseSensitive(root, "findings")->child, "message"),
-                            rows[i][1]);
-        cJSON_Delete(root);
-        free(text);
-        bg_report_destroy(report);
+        OWN_REPORT(report, make_report());
+        bg__report_add(report, "freed", BG_FAULT, &rope_call, NULL, "", "%s", rows[i][0]);
+        OWN_JSON(root, parsed(written(report, BG_JSON)));
+        assert_string_equal(string_of(element(root, "findings", 0), "message"), rows[i][1]);
     }
 }
 
 /* Very many findings: each is looked for, read and written in about the same time. Were it in the time of all before
  * it, this took half an hour; the limit ends the program then. */
-REPORT_TEST(test_many)
+FILE_TEST(test_many)
 {
     enum { MANY = 100000, LIMIT_S = 300 };
     static const bg_format formats[] = {BG_TEXT, BG_HTML, BG_JSON};
-    bg_report *report = make(), *read = NULL;
+    OWN_REPORT(report, make_report());
+    OWNED_REPORT(read);
     bg_finding finding = BG_FINDING_INIT;
     (void)alarm(LIMIT_S);
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < MANY; i++)
-            bg__report_add(report, "freed", (bg_severity)(i % 3), &call, NULL, "free it later", "field x of %d", i);
+            bg__report_add(report, "freed", (bg_severity)(i % 3), &rope_call, NULL, "free it later", "field x of %d",
+                           i);
     assert_int_equal(bg_report_count(report), MANY);
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        EXPECT_OK(bg_report_write(report, formats[i], path));
-    EXPECT_OK(bg_report_read(&read, path));
-    bg__report_add(read, "freed", BG_FAULT, &call, NULL, "free it later", "field y");
+        EXPECT_OK(bg_report_write(report, formats[i], test_file));
+    EXPECT_OK(bg_report_read(&read, test_file));
+    bg__report_add(read, "freed", BG_FAULT, &rope_call, NULL, "free it later", "field y");
     EXPECT_OK(bg_report_merge(report, read));
     assert_int_equal(bg_report_count(report), MANY + 1);
     for (int i = 0; i <= MANY; i++)
         EXPECT_OK(bg_report_get(report, i, &finding));
     assert_int_equal(finding.severity, BG_NOTE);
     (void)alarm(0);
-    bg_report_destroy(read);
-    bg_report_destroy(report);
 }
 
 /* An old report stays where a new one cannot be written, and nothing else is left behind. */
-REPORT_TEST(test_whole_or_not)
+FILE_TEST(test_whole_or_not)
 {
-    bg_report *empty = make(), *mixed = make_mixed();
-    struct rlimit limit, none;
+    OWN_REPORT(empty, make_report());
+    OWN_REPORT(mixed, make_mixed());
     struct stat about;
-    void (*before)(int);
-    char *text;
     mode_t mask = umask(027);
-    EXPECT_OK(bg_report_write(empty, BG_TEXT, path));
+    EXPECT_OK(bg_report_write(empty, BG_TEXT, test_file));
     (void)umask(mask);
-    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(stat(test_file, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0640);
-    before = signal(SIGXFSZ, SIG_IGN);
-    assert_true(before != SIG_ERR);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    none = limit;
-    none.rlim_cur = 0;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-    bg_status status = bg_report_write(mixed, BG_JSON, path);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_true(signal(SIGXFSZ, before) != SIG_ERR);
-    EXPECT_STATUS(status, BG_ERROR_IO);
-    EXPECT_ERROR(path);
-    text = read_all();
+    EXPECT_STATUS(write_limited(mixed, BG_JSON, 0), BG_ERROR_IO);
+    EXPECT_ERROR(test_file);
+    OWN_TEXT(text, read_file(test_file, NULL));
     assert_string_equal(text, "check of decode: 0 findings\n");
-    free(text);
-    assert_int_equal(count_files(), 1);
-    EXPECT_OK(bg_report_write(mixed, BG_TEXT, path)); /* in its place */
-    text = read_all();
-    assert_non_null(strstr(text, "4 findings"));
-    free(text);
-    assert_int_equal(count_files(), 1);
-    bg_report_destroy(empty);
-    bg_report_destroy(mixed);
+    assert_int_equal(count_files(test_directory), 1);
+    EXPECT_IN(written(mixed, BG_TEXT), "4 findings"); /* in its place */
+    assert_int_equal(count_files(test_directory), 1);
 }
 
-REPORT_TEST(test_no_place)
+FILE_TEST(test_no_place)
 {
-    bg_report *report = make_mixed();
+    OWN_REPORT(report, make_mixed());
     char nowhere[128];
-    snprintf(nowhere, sizeof nowhere, "%s/nowhere/report", directory);
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere/report", test_directory);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, nowhere), BG_ERROR_IO);
     EXPECT_ERROR("No such file");
-    assert_int_equal(count_files(), 0);
-    assert_int_equal(mkdir(path, 0700), 0);
-    EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
-    assert_int_equal(count_files(), 1); /* nothing is left beside it */
-    bg_report_destroy(report);
+    assert_int_equal(count_files(test_directory), 0);
+    assert_int_equal(mkdir(test_file, 0700), 0);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, test_file), BG_ERROR_IO);
+    assert_int_equal(count_files(test_directory), 1); /* nothing is left beside it */
 }
 
 /* Runs bg_report_write with standard output there. */
 static bg_status write_to_stdout(const bg_report *report, const char *there)
 {
-    int kept, target;
-    bg_status status;
-    fflush(stdout);
-    kept = dup(STDOUT_FILENO);
-    target = open(there, O_WRONLY | O_CREAT, 0600);
-    assert_true(kept >= 0 && target >= 0);
-    assert_true(dup2(target, STDOUT_FILENO) >= 0);
-    status = bg_report_write(report, BG_TEXT, "-");
-    clearerr(stdout);
-    assert_true(dup2(kept, STDOUT_FILENO) >= 0);
-    assert_int_equal(close(kept), 0);
-    assert_int_equal(close(target), 0);
+    int kept = begin_stdout(there);
+    bg_status status = bg_report_write(report, BG_TEXT, "-");
+    end_stdout(kept);
     return status;
 }
 
 /* Written through links, there or not, which stay links; an endless one is an error. */
-REPORT_TEST(test_links)
+FILE_TEST(test_links)
 {
     static const char *const targets[] = {"report", "second", "loop"};
     static const bg_status wanted[] = {BG_OK, BG_OK, BG_ERROR_IO};
-    bg_report *report = make();
+    OWN_REPORT(report, make_report());
     char names[3][128];
     struct stat about;
 
-    snprintf(names[0], sizeof names[0], "%s/first", directory);
-    snprintf(names[1], sizeof names[1], "%s/second", directory);
-    snprintf(names[2], sizeof names[2], "%s/loop", directory);
-    assert_int_equal(symlink(path, names[1]), 0); /* whole paths, and relative ones */
+    snprintf(names[0], sizeof names[0], "%s/first", test_directory);
+    snprintf(names[1], sizeof names[1], "%s/second", test_directory);
+    snprintf(names[2], sizeof names[2], "%s/loop", test_directory);
+    assert_int_equal(symlink(test_file, names[1]), 0); /* whole paths, and relative ones */
     assert_int_equal(symlink(targets[1], names[0]), 0);
     assert_int_equal(symlink(targets[2], names[2]), 0);
     for (int i = 0; i < 3; i++) {
         EXPECT_STATUS(bg_report_write(report, BG_TEXT, names[i]), wanted[i]);
         assert_int_equal(lstat(names[i], &about), 0);
         assert_true(S_ISLNK(about.st_mode));
-        assert_int_equal(lstat(path, &about), 0);
+        assert_int_equal(lstat(test_file, &about), 0);
         assert_true(S_ISREG(about.st_mode) && about.st_size > 0);
     }
-    assert_int_equal(count_files(), 4);
+    assert_int_equal(count_files(test_directory), 4);
     for (int i = 0; i < 3; i++)
         assert_int_equal(remove(names[i]), 0);
-    bg_report_destroy(report);
 }
 
-REPORT_TEST(test_stdout)
+FILE_TEST(test_stdout)
 {
-    bg_report *report = make_mixed();
-    char *text;
-    EXPECT_OK(write_to_stdout(report, path));
-    text = read_all();
-    assert_non_null(strstr(text, "fault [freed] rope#3 at model.c:42: field x of 7\n"));
-    free(text);
+    OWN_REPORT(report, make_mixed());
+    EXPECT_OK(write_to_stdout(report, test_file));
+    OWN_TEXT(text, read_file(test_file, NULL));
+    EXPECT_IN(text, "fault [freed] rope#3 at model.c:42: field x of 7\n");
     EXPECT_STATUS(write_to_stdout(report, "/dev/full"), BG_ERROR_IO);
     EXPECT_ERROR("standard output");
-    bg_report_destroy(report);
 }
 
-REPORT_TEST(test_arguments)
+FILE_TEST(test_arguments)
 {
-    bg_report *report = make_mixed();
+    OWN_REPORT(report, make_mixed());
     bg_finding finding = BG_FINDING_INIT;
     assert_int_equal(bg_report_count(NULL), 0);
     bg_report_destroy(NULL);
@@ -503,10 +336,9 @@ REPORT_TEST(test_arguments)
     finding.struct_size = 0;
     EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_FINDING_INIT");
-    EXPECT_STATUS(bg_report_write(NULL, BG_TEXT, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_write(NULL, BG_TEXT, test_file), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_report_write(report, (bg_format)9, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_write(report, (bg_format)9, test_file), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("format 9 is not a bg_format");
-    assert_int_equal(count_files(), 0);
-    bg_report_destroy(report);
+    assert_int_equal(count_files(test_directory), 0);
 }

@@ -1,22 +1,10 @@
 /* Reports of several graphs: what is of each of them stays apart when reports become one. */
-#include "tests/support/support.h"
+#include "tests/support/tools/report_support.h"
 
-#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
-
-static cJSON *parsed(const char *text)
-{
-    cJSON *root = cJSON_Parse(text);
-    assert_non_null(root);
-    return root;
-}
 
 /* A report with a finding, an outline of that many breaks, a comparison and a timing. */
 static bg_report *make(const char *graph, int breaks)
@@ -28,7 +16,7 @@ static bg_report *make(const char *graph, int breaks)
         "{\"name\": \"%s\", \"capture_ms\": 1, \"steps\": [{\"kind\": \"launch\", \"segment\": %d}], \"calls\": []}",
         graph, breaks);
     EXPECT_OK(bg__report_create(&report, "shadow", graph));
-    bg__report_add(report, "race", BG_WARNING, &call, NULL, "join it", "a race");
+    bg__report_add(report, "race", BG_WARNING, &rope_call, NULL, "join it", "a race");
     EXPECT_OK(bg__report_set_outline(report, parsed(outline)));
     assert_true(cJSON_AddItemToArray(bg__report_part(report, "comparisons"), parsed("{\"call\": \"rope#3\"}")));
     assert_true(cJSON_AddItemToArray(bg__report_part(report, "timings"), parsed("{\"what\": \"segment 0\"}")));
@@ -69,35 +57,32 @@ static void expect_parts(const bg_report *report, const char *expected)
 /* The same finding on the same call of another graph is another finding. */
 TEST(test_apart)
 {
-    bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
-    bg_finding finding = BG_FINDING_INIT;
+    OWN_REPORT(report, make("decode 1", 1));
+    bg_report *two = make("decode 8", 1);
     merge(two, make("decode 16", 1));
     merge(report, two);
     expect_parts(report, "own, decode 8, decode 16");
     expect_graphs(report, "outlines", "name", "decode 8, decode 16");
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_string_equal(finding.graph, "decode 1");
-    EXPECT_OK(bg_report_get(report, 2, &finding));
-    assert_string_equal(finding.graph, "decode 16");
-    bg_report_destroy(report);
+    assert_string_equal(finding_of(report, 0).graph, "decode 1");
+    assert_string_equal(finding_of(report, 2).graph, "decode 16");
 }
 
 /* A row of the report's own graph, from a report of another one, is the report's own again. */
 TEST(test_back)
 {
-    bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
+    OWN_REPORT(report, make("decode 1", 1));
+    bg_report *two = make("decode 8", 1);
     merge(two, make("decode 1", 1));
     merge(report, two);
     expect_graphs(report, "comparisons", "graph", "own, decode 8, own");
     expect_graphs(report, "findings", "graph", "own, decode 8");
     expect_graphs(report, "outlines", "name", "decode 8");
-    bg_report_destroy(report);
 }
 
 /* Graphs that the program gave no names. */
 TEST(test_same_name)
 {
-    bg_report *report = make("graph", 1);
+    OWN_REPORT(report, make("graph", 1));
     merge(report, make("graph", 2));
     merge(report, make("graph", 1));
     merge(report, make("graph", 3));
@@ -105,58 +90,48 @@ TEST(test_same_name)
     expect_graphs(report, "outlines", "name", "graph (2), graph (3)");
     expect_graphs(report, "comparisons", "graph", "own, graph (2), own, graph (3), graph (2)");
     expect_graphs(report, "findings", "graph", "own, graph (2), graph (3)");
-    bg_report_destroy(report);
 }
 
 /* A graph that an earlier merge has numbered is one that the report has without a number. */
 TEST(test_numbered)
 {
-    bg_report *report = make("graph", 2), *merged = make("graph", 1);
+    OWN_REPORT(report, make("graph", 2));
+    bg_report *merged = make("graph", 1);
     merge(merged, make("graph", 2));
     merge(merged, make("graph", 3));
     merge(report, merged);
     expect_graphs(report, "outlines", "name", "graph (2), graph (3)");
     expect_graphs(report, "comparisons", "graph", "own, graph (2), own, graph (3)");
-    bg_report_destroy(report);
 }
 
 TEST(test_no_graph)
 {
-    bg_report *report = make("decode 1", 1), *broken;
-    bg_finding finding = BG_FINDING_INIT;
+    OWN_REPORT(report, make("decode 1", 1));
+    bg_report *broken;
     EXPECT_OK(bg__report_create(&broken, "capture", ""));
     bg__report_add(broken, "capture-broken", BG_WARNING, NULL, NULL, "", "a capture broke");
     merge(report, broken);
     expect_graphs(report, "findings", "graph", "own, ");
-    EXPECT_OK(bg_report_get(report, 1, &finding));
-    assert_string_equal(finding.graph, "");
-    bg_report_destroy(report);
+    assert_string_equal(finding_of(report, 1).graph, "");
 }
 
-TEST(test_files)
+FILE_TEST(test_files)
 {
-    char path[] = "/tmp/breakgraph-graphs.XXXXXX", *first = NULL, *second = NULL, *text = NULL;
-    int descriptor = mkstemp(path);
-    bg_report *report = make("decode 1", 1), *again = NULL;
+    OWN_TEXT(first, NULL);
+    OWN_TEXT(second, NULL);
+    OWN_TEXT(text, NULL);
+    OWN_REPORT(report, make("decode 1", 1));
+    OWNED_REPORT(again);
     size_t bytes;
-    FILE *out;
-    assert_true(descriptor >= 0 && close(descriptor) == 0);
     merge(report, make("decode 8", 2));
-    EXPECT_OK(bg_report_write(report, BG_JSON, path));
-    EXPECT_OK(bg_report_read(&again, path));
+    EXPECT_OK(bg_report_write(report, BG_JSON, test_file));
+    EXPECT_OK(bg_report_read(&again, test_file));
     EXPECT_OK(bg__report_json(report, false, &first));
     EXPECT_OK(bg__report_json(again, false, &second));
     assert_string_equal(first, second);
-    out = open_memstream(&text, &bytes);
+    FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
     bg__report_print(again, out);
     assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(text, "rope#3 at model.c:42: a race"));
-    assert_non_null(strstr(text, "rope#3 at model.c:42, graph decode 8: a race"));
-    assert_int_equal(remove(path), 0);
-    cJSON_free(first);
-    cJSON_free(second);
-    free(text);
-    bg_report_destroy(report);
-    bg_report_destroy(again);
+    EXPECT_IN(text, "rope#3 at model.c:42: a race|rope#3 at model.c:42, graph decode 8: a race");
 }

@@ -1,64 +1,13 @@
 /* Pages of reports: whole, alone, and broken by nothing that a report holds. test_page.sh opens them in a browser. */
-#include "tests/support/support.h"
+#include "tests/support/tools/report_support.h"
 
-#include "debug/report/report.h"
-
-#include <cjson/cJSON.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-enum { TEXT_BYTES = 1 << 18 };
-
-static char directory[64];
-static char path[96];
-
-static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
-
-static int setup(void **state)
-{
-    (void)state;
-    snprintf(directory, sizeof directory, "/tmp/breakgraph-page.XXXXXX");
-    if (mkdtemp(directory) == NULL)
-        return 1;
-    snprintf(path, sizeof path, "%s/report", directory);
-    return 0;
-}
-
-/* The directory goes only where nothing is left beside the page. */
-static int teardown(void **state)
-{
-    (void)state;
-    (void)remove(path);
-    return rmdir(directory);
-}
-
-/* What the file holds; the caller frees it. */
-static char *read_all(void)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, TEXT_BYTES);
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, TEXT_BYTES - 1, file) < TEXT_BYTES - 1);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
-static char *page_of(const bg_report *report)
-{
-    EXPECT_OK(bg_report_write(report, BG_HTML, path));
-    return read_all();
-}
 
 static bg_report *make(void)
 {
-    bg_report *report;
-    EXPECT_OK(bg__report_create(&report, "check", "decode"));
-    bg__report_add(report, "freed", BG_FAULT, &call, NULL, "keep it", "it is gone");
+    bg_report *report = make_report();
+    bg__report_add(report, "freed", BG_FAULT, &rope_call, NULL, "keep it", "it is gone");
     return report;
 }
 
@@ -83,83 +32,46 @@ static int occurrences(const char *text, const char *of)
     return count;
 }
 
-#define REPORT_PAGE_TEST(name) TEST_F(name, setup, teardown, void *state)
-
 /* The page holds the report as it is, and each element of the page once, whatever the report holds. */
-REPORT_PAGE_TEST(test_page_escapes)
+FILE_TEST(test_page_escapes)
 {
     static const char hostile[] =
         "</script><!-- <script> </noscript> </title> & \xe2\x80\xa8 \xe2\x80\xa9 ]]> ' \\u003c";
     OWNED_REPORT(report);
-    bg_finding finding = BG_FINDING_INIT;
-    char *page, *json, *text;
-    cJSON *root;
     EXPECT_OK(bg__report_create(&report, hostile, hostile));
-    bg__report_add(report, hostile, BG_FAULT, &call, NULL, hostile, "%s", hostile);
-    page = page_of(report);
+    bg__report_add(report, hostile, BG_FAULT, &rope_call, NULL, hostile, "%s", hostile);
+    const char *page = written(report, BG_HTML);
     assert_int_equal(occurrences(page, "<script"), 2);
     assert_int_equal(occurrences(page, "</script>"), 2);
     assert_int_equal(occurrences(page, "</noscript>"), 1);
     assert_int_equal(occurrences(page, "</title>"), 1);
-    assert_int_equal(occurrences(page, "<!--"), 0);
-    json = between(page, "id=\"report\">", "</script>");
-    assert_null(strchr(json, '<'));
-    assert_null(strstr(json, "\xe2\x80"));
-    root = cJSON_Parse(json);
-    assert_non_null(root);
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "tool")), hostile);
-    EXPECT_OK(bg_report_get(report, 0, &finding));
-    assert_string_equal(finding.message, hostile);
-    text = between(page, "<noscript>", "</noscript>");
-    assert_non_null(strstr(text, "&lt;/script&gt;&lt;!-- "));
-    assert_non_null(strstr(text, "at model.c:42"));
-    cJSON_Delete(root);
-    free(text);
-    free(json);
-    free(page);
+    EXPECT_NOT_IN(page, "<!--");
+    OWN_TEXT(json, between(page, "id=\"report\">", "</script>"));
+    EXPECT_NOT_IN(json, "<|\xe2\x80");
+    OWN_JSON(root, parsed(json));
+    assert_string_equal(string_of(root, "tool"), hostile);
+    assert_string_equal(finding_of(report, 0).message, hostile);
+    OWN_TEXT(text, between(page, "<noscript>", "</noscript>"));
+    EXPECT_IN(text, "&lt;/script&gt;&lt;!-- |at model.c:42");
 }
 
 /* One file that asks the network for nothing. */
-REPORT_PAGE_TEST(test_page_alone)
+FILE_TEST(test_page_alone)
 {
-    bg_report *report = make();
-    char *page = page_of(report), *title = between(page, "<title>\n", "\n</title>");
+    OWN_REPORT(report, make());
+    const char *page = written(report, BG_HTML);
+    OWN_TEXT(title, between(page, "<title>\n", "\n</title>"));
     assert_string_equal(title, "check of decode: 1 finding");
-    assert_null(strstr(page, "src="));
-    assert_null(strstr(page, "@import"));
-    assert_null(strstr(page, "url("));
-    assert_null(strstr(page, "https:"));
-    assert_non_null(strstr(page, "default-src 'none'"));
-    assert_null(strstr(page, "@REPORT@"));
-    assert_null(strstr(page, "@TEXT@"));
-    free(title);
-    free(page);
-    bg_report_destroy(report);
+    EXPECT_NOT_IN(page, "src=|@import|url(|https:|@REPORT@|@TEXT@");
+    EXPECT_IN(page, "default-src 'none'");
 }
 
-REPORT_PAGE_TEST(test_page_whole_or_not)
+FILE_TEST(test_page_whole_or_not)
 {
-    bg_report *report = make();
-    FILE *file = fopen(path, "w");
-    struct rlimit limit, small;
-    void (*before)(int);
-    bg_status status;
-    char *text;
-    assert_non_null(file);
-    assert_int_equal(fputs("old", file) >= 0 && fclose(file) == 0, 1);
-    before = signal(SIGXFSZ, SIG_IGN);
-    assert_true(before != SIG_ERR);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    small = limit;
-    small.rlim_cur = 8192; /* the page begins to fit */
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    status = bg_report_write(report, BG_HTML, path);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_true(signal(SIGXFSZ, before) != SIG_ERR);
-    EXPECT_STATUS(status, BG_ERROR_IO);
-    EXPECT_ERROR(path);
-    text = read_all();
+    OWN_REPORT(report, make());
+    write_file(test_file, "old", 3);
+    EXPECT_STATUS(write_limited(report, BG_HTML, 8192), BG_ERROR_IO); /* the page begins to fit */
+    EXPECT_ERROR(test_file);
+    OWN_TEXT(text, read_file(test_file, NULL));
     assert_string_equal(text, "old");
-    free(text);
-    bg_report_destroy(report);
 }

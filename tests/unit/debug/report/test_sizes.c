@@ -54,13 +54,12 @@ static uint64_t try_all(const bg__size_mix *m, size_t length, double cover)
     for (unsigned set = 1; set < 1u << MAX_TOKENS; set++) {
         int sizes[MAX_TOKENS];
         size_t count = 0;
-        bg__size_cost cost;
         for (int size = 1; size <= MAX_TOKENS; size++)
             if ((set >> (size - 1) & 1) != 0)
                 sizes[count++] = size;
         if (count != length)
             continue;
-        cost = bg__sizes_judge(m, sizes, count);
+        bg__size_cost cost = bg__sizes_judge(m, sizes, count);
         if ((double)cost.batches >= (double)count_batches(m) * cover / 100 && cost.padding_rows < least)
             least = cost.padding_rows;
     }
@@ -73,13 +72,12 @@ static void check_mix(const bg__size_mix *m, uint64_t seed, double cover)
     EXPECT_OK(bg__sizes_choose(m, cover, MAX_TOKENS, &choices));
     for (size_t length = 1; length <= choices.most; length++) {
         int sizes[MAX_TOKENS];
-        bg__size_cost cost;
         bg__sizes_get(&choices, length, sizes);
         bg__sizes_raise(m, sizes, length);
         for (size_t i = 0; i < length; i++)
             if (sizes[i] < 1 || sizes[i] > MAX_TOKENS || (i > 0 && sizes[i] <= sizes[i - 1]))
                 fail_msg("seed %d: size %zu of %zu is %d", (int)seed, i, length, sizes[i]);
-        cost = bg__sizes_judge(m, sizes, length);
+        bg__size_cost cost = bg__sizes_judge(m, sizes, length);
         if ((double)cost.batches < (double)count_batches(m) * cover / 100)
             fail_msg("seed %d: %zu sizes do not cover %g %%", (int)seed, length, cover);
         if (cost.padding_rows != try_all(m, length, cover))

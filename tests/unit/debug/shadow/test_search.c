@@ -1,5 +1,5 @@
 /* bg_search against programs whose faults are known: what it finds, in how many trials, and in what order. */
-#include "tests/support/support.h"
+#include "tests/support/tools/owned.h"
 
 #include <breakgraph/bisect.h>
 #include <stdio.h>
@@ -57,6 +57,14 @@ static void seed_with(uint64_t seed)
 }
 
 /* ---- programs ---- */
+
+static void free_program(program **p)
+{
+    free((*p)->hashes);
+    free(*p);
+}
+
+#define PROGRAM(name, value) OWN(program *, name, free_program, value)
 
 static size_t add_call(program *p, long parent)
 {
@@ -246,12 +254,19 @@ static void choose(const program *p, size_t *chosen, size_t count)
     assert_int_equal(given, count);
 }
 
+static void add_faults(program *p, size_t *chosen, size_t count)
+{
+    choose(p, chosen, count);
+    for (size_t i = 0; i < count; i++)
+        add_fault(p, chosen[i]);
+}
+
 /* ---- tests ---- */
 
 TEST(test_one)
 {
     for (size_t n = 1; n <= CALLS; n++) {
-        program *p = make_flat(n);
+        PROGRAM(p, make_flat(n));
         size_t culprits[] = {0, n / 2, n - 1, 0};
         seed_with(n);
         culprits[3] = below(n);
@@ -264,7 +279,6 @@ TEST(test_one)
             if (p->trials > log2_up(n) + 1)
                 fail_msg("%zu calls, culprit %zu: %zu trials", n, culprits[i], p->trials);
         }
-        free(p);
     }
 }
 
@@ -272,20 +286,15 @@ TEST(test_several)
 {
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        size_t culprits[CLAUSES], count, most;
-        program *p;
+        size_t culprits[CLAUSES];
         seed_with(seed);
-        p = make_flat(CLAUSES + below(CALLS - CLAUSES));
-        count = 2 + below(CLAUSES - 1);
-        choose(p, culprits, count);
-        for (size_t i = 0; i < count; i++)
-            add_fault(p, culprits[i]);
+        PROGRAM(p, make_flat(CLAUSES + below(CALLS - CLAUSES)));
+        size_t count = 2 + below(CLAUSES - 1), most = count * (log2_up(p->count) + 2);
+        add_faults(p, culprits, count);
         search(p);
         expect_found(p, culprits, count, seed);
-        most = count * (log2_up(p->count) + 2);
         if (p->trials > most)
             fail_msg("seed %llu: %zu trials, at most %zu", (unsigned long long)seed, p->trials, most);
-        free(p);
     }
 }
 
@@ -294,11 +303,10 @@ TEST(test_either)
 {
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        size_t members[MEMBERS], faults;
-        program *p;
+        size_t members[MEMBERS];
         seed_with(seed);
-        p = make_flat(8 + below(200));
-        faults = 1 + below(CLAUSES);
+        PROGRAM(p, make_flat(8 + below(200)));
+        size_t faults = 1 + below(CLAUSES);
         for (size_t i = 0; i < faults; i++) {
             choose(p, members, MEMBERS);
             *add_fault(p, members[0]) = (fault){{members[0], members[1], members[2]}, 2 + below(2)};
@@ -306,7 +314,6 @@ TEST(test_either)
         search(p);
         assert_true(p->found >= 1 && p->found <= faults);
         expect_minimal(p, seed);
-        free(p);
     }
 }
 
@@ -316,9 +323,8 @@ TEST(test_together)
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         size_t chosen[3];
-        program *p;
         seed_with(seed);
-        p = make_flat(3 + below(200));
+        PROGRAM(p, make_flat(3 + below(200)));
         choose(p, chosen, 3);
         add_fault(p, chosen[below(3)]);
         p->spoils = true;
@@ -326,7 +332,6 @@ TEST(test_together)
         p->cure = chosen[below(3)];
         search(p);
         expect_minimal(p, seed);
-        free(p);
     }
 }
 
@@ -334,14 +339,13 @@ TEST(test_together)
 TEST(test_too_many)
 {
     const size_t last = 2;
-    program *p = make_flat(8);
+    PROGRAM(p, make_flat(8));
     add_fault(p, last);
     p->spoils = true;
     p->spoiler = 3;
     p->cure = 5;
     search(p);
     expect_found(p, &last, 1, 0);
-    free(p);
 }
 
 /* ---- calls inside calls ---- */
@@ -359,20 +363,16 @@ TEST(test_nested)
 {
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        size_t culprits[CLAUSES], expected[CLAUSES], count, left = 0;
-        program *p;
+        size_t culprits[CLAUSES], expected[CLAUSES], left = 0;
         seed_with(seed);
-        p = make_tree(CLAUSES + below(200));
-        count = 1 + below(CLAUSES);
-        choose(p, culprits, count);
-        for (size_t i = 0; i < count; i++) {
-            add_fault(p, culprits[i]);
+        PROGRAM(p, make_tree(CLAUSES + below(200)));
+        size_t count = 1 + below(CLAUSES);
+        add_faults(p, culprits, count);
+        for (size_t i = 0; i < count; i++)
             if (!has_culprit_around(p, culprits, count, culprits[i]))
                 expected[left++] = culprits[i];
-        }
         search(p);
         expect_found(p, expected, left, seed);
-        free(p);
     }
 }
 
@@ -388,14 +388,13 @@ TEST(test_inner_and_outer)
                                         "mlp#0"};
     for (size_t culprit = 0; culprit < 8; culprit++) {
         static const long parents[] = {-1, -1, 1, 2, 1, -1, -1, -1};
-        program *p = make_flat(8);
+        PROGRAM(p, make_flat(8));
         for (size_t i = 0; i < 8; i++)
             p->calls[i] = calls[i];
         memcpy(p->parents, parents, sizeof parents);
         add_fault(p, culprit);
         search(p);
         expect_found(p, &culprit, 1, 0);
-        free(p);
     }
 }
 
@@ -403,14 +402,10 @@ TEST(test_inner_and_outer)
 
 static program *make_random(uint64_t seed, unsigned skips)
 {
-    size_t culprits[3], count;
-    program *p;
+    size_t culprits[3];
     seed_with(seed);
-    p = make_tree(3 + below(80));
-    count = 1 + below(3);
-    choose(p, culprits, count);
-    for (size_t i = 0; i < count; i++)
-        add_fault(p, culprits[i]);
+    program *p = make_tree(3 + below(80));
+    add_faults(p, culprits, 1 + below(3));
     p->skips = skips;
     p->salt = random_next();
     p->hashes = calloc(TRIALS, sizeof *p->hashes);
@@ -418,21 +413,14 @@ static program *make_random(uint64_t seed, unsigned skips)
     return p;
 }
 
-static void free_random(program *p)
-{
-    free(p->hashes);
-    free(p);
-}
-
 TEST(test_skips)
 {
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         for (unsigned skips = 0; skips <= 100; skips += 20) {
-            program *p = make_random(seed, skips);
+            PROGRAM(p, make_random(seed, skips));
             search(p);
             expect_minimal(p, seed);
-            free_random(p);
         }
 }
 
@@ -441,14 +429,13 @@ TEST(test_one_skip)
 {
     for (size_t culprit = 0; culprit < 64; culprit++)
         for (size_t skipped = 1; skipped < 64; skipped++) {
-            program *p = make_flat(64);
+            PROGRAM(p, make_flat(64));
             add_fault(p, culprit);
             p->skipped_prefix = skipped;
             search(p);
             if (culprit > 0 || skipped > 1) /* else the culprit alone is what is skipped */
                 expect_found(p, &culprit, 1, skipped);
             assert_true(p->trials <= log2_up(64) + (skipped == culprit || skipped == culprit + 1 ? 6 : 3));
-            free(p);
         }
 }
 
@@ -456,14 +443,13 @@ TEST(test_one_skip)
 TEST(test_inseparable)
 {
     static const size_t expected[] = {20, 21, 22, 23};
-    program *p = make_flat(64);
+    PROGRAM(p, make_flat(64));
     add_fault(p, 22);
     p->inseparable[0] = 20;
     p->inseparable[1] = 24;
     search(p);
     expect_found(p, expected, 4, 0);
     assert_true(p->trials < 20);
-    free(p);
 }
 
 static bg_status skip_all(void *user, const char *const *names, size_t count, bg_verdict *verdict)
@@ -477,35 +463,32 @@ static bg_status skip_all(void *user, const char *const *names, size_t count, bg
 
 TEST(test_all_skipped)
 {
-    program *p = make_flat(9);
+    PROGRAM(p, make_flat(9));
     EXPECT_OK(bg_search(p->calls, 9, skip_all, p, p->culprits, &p->found));
     assert_int_equal(p->found, 9);
     for (size_t i = 0; i < 9; i++)
         assert_int_equal(p->culprits[i], i);
-    free(p);
 }
 
 TEST(test_order)
 {
     printf("seeds 1 to %d\n", SEEDS);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        program *first = make_random(seed, 10), *second = make_random(seed, 10);
+        PROGRAM(first, make_random(seed, 10));
+        PROGRAM(second, make_random(seed, 10));
         search(first);
         search(second);
         assert_int_equal(first->trials, second->trials);
         assert_memory_equal(first->hashes, second->hashes, first->trials * sizeof *first->hashes);
         assert_memory_equal(first->culprits, second->culprits, first->found * sizeof *first->culprits);
-        free_random(first);
-        free_random(second);
     }
 }
 
 TEST(test_failure)
 {
-    size_t trials;
-    program *p = make_random(7, 0);
+    PROGRAM(p, make_random(7, 0));
     search(p);
-    trials = p->trials;
+    size_t trials = p->trials;
     assert_true(trials > 3);
     for (size_t at = 1; at <= trials; at++) {
         p->fails_at = at;
@@ -515,7 +498,6 @@ TEST(test_failure)
         assert_int_equal(p->trials, at);
         assert_int_equal(p->found, 0);
     }
-    free_random(p);
 }
 
 TEST(test_arguments)

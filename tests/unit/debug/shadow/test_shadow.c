@@ -18,12 +18,9 @@ enum { SEEDS = 20 };
 
 BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
 {
-    bg_status status;
     if (args->y.data == NULL) {
         args->y = bg_tensor_1d(NULL, BG_F32, N);
-        status = bg_scratch(args, N * sizeof(float), &args->y.data);
-        if (status != BG_OK)
-            return status;
+        TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
     }
     return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
 }
@@ -48,13 +45,6 @@ typedef struct model {
     int line;
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -66,13 +56,9 @@ static bg_status forward(void *user, cudaStream_t stream)
     TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
     switch (m->kind) {
     case FROZEN:
-    case VARIES:
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 1 + drift));
-        break;
+    case VARIES: TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 1 + drift)); break;
     case CANCELS: /* (1 + d) and (1 - d) of the same, added up */
-        m->line = __LINE__ + 1;
-        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1 + drift));
+        TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = 1 + drift));
         TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1 - drift));
         TRY(BG_CALL(sum, stream, .x = f->y, .y = f->z));
         return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0);
@@ -89,42 +75,24 @@ static bg_status forward(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
-static bg_report *shadow(model *m, const bg_compare_options *options)
+static bg_report *shadow_of(bg_forward pass, model *m, const bg_compare_options *options)
 {
-    fixture *f = m->f;
     bg_report *report = NULL;
-
     m->passes = 0;
-    put(&f->x, 3);
-    put(&f->y, 7);
-    put(&f->z, 11);
-    EXPECT_OK(bg_shadow(forward, m, f->stream, options, &report));
-    assert_true(get(&f->x) == 3 && get(&f->y) == 7 && get(&f->z) == 11);
+    put_all(m->f, 3, 7, 11);
+    EXPECT_OK(bg_shadow(pass, m, m->f->stream, options, &report));
+    EXPECT_ALL(m->f, 3, 7, 11);
     return report;
 }
 
-/* The finding of that kind, at that call and line; its message is returned, and the report is gone. */
-static void expect_kinds(const model *m, bg_report *report, const char *const *kinds, const char *born,
-                         const char *words)
+static bg_report *shadow(model *m, const bg_compare_options *options)
 {
-    bg_finding finding = BG_FINDING_INIT;
-    int count = 0;
-    bool found = words == NULL;
-
-    for (; kinds[count] != NULL; count++) {
-        EXPECT_OK(bg_report_get(report, count, &finding));
-        assert_string_equal(finding.kind, kinds[count]);
-        found = found || strstr(finding.message, words) != NULL;
-        if (strcmp(finding.kind, "mismatch-origin") == 0 || strcmp(finding.kind, "frozen-value") == 0) {
-            assert_string_equal(finding.call, born);
-            assert_int_equal(finding.line, m->line);
-        }
-    }
-    if (!found)
-        fail_msg("no finding has \"%s\"; the last one: %s", words, finding.message);
-    assert_int_equal(bg_report_count(report), count);
-    bg_report_destroy(report);
+    return shadow_of(forward, m, options);
 }
+
+/* A value that is frozen, by that call, and what comes of it, with the words. */
+#define EXPECT_FROZEN(m, report, call, text)                                                                           \
+    EXPECT_FINDINGS(report, FINDING("frozen-value", call, (m).line), FINDING("mismatch", .words = text))
 
 FIXTURE_TEST(test_clean)
 {
@@ -137,10 +105,10 @@ FIXTURE_TEST(test_clean)
 
 FIXTURE_TEST(test_frozen)
 {
-    static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
     model m = {.f = f, .kind = FROZEN, .step = 1};
-    expect_kinds(&m, shadow(&m, NULL), kinds, "scale#1",
-                 "y of sum#0 differs from the eager pass, because of scale#1: 64 of 64 elements (f32) differ");
+    bg_report *report = shadow(&m, NULL);
+    EXPECT_FROZEN(m, report, "scale#1",
+                  "y of sum#0 differs from the eager pass, because of scale#1: 64 of 64 elements (f32) differ");
 }
 
 /* Gone again in the output: both calls are named, since each gets the inputs that the eager pass gave it. */
@@ -148,64 +116,46 @@ FIXTURE_TEST(test_cancels)
 {
     model m = {.f = f, .kind = CANCELS, .step = 0.25f};
     bg_report *report = shadow(&m, NULL);
-    bg_finding finding = BG_FINDING_INIT;
-
-    assert_int_equal(bg_report_count(report), 2);
-    for (int i = 0; i < 2; i++) {
-        EXPECT_OK(bg_report_get(report, i, &finding));
-        assert_string_equal(finding.kind, "frozen-value");
-        assert_string_equal(finding.call, i == 0 ? "scale#1" : "scale#2");
-        assert_int_equal(finding.line, m.line + i);
-        assert_non_null(strstr(finding.message, i == 0 ? "factor is 1.25 in the graph, 1 in the eager pass"
-                                                       : "factor is 0.75 in the graph, 1 in the eager pass"));
-    }
-    bg_report_destroy(report);
+    EXPECT_FINDINGS(report,
+                    FINDING("frozen-value", "scale#1", m.line, "factor is 1.25 in the graph, 1 in the eager pass"),
+                    FINDING("frozen-value", "scale#2", m.line + 1, "factor is 0.75 in the graph, 1 in the eager pass"));
 }
 
 /* One step of the format is let pass by a tolerance of one. */
 FIXTURE_TEST(test_tolerance)
 {
-    static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
     model m = {.f = f, .kind = FROZEN, .step = 0x1p-23f};
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "; largest error ");
-    options.tolerance.ulp = 4;
-    EXPECT_NO_FINDING(shadow(&m, &options));
-    options.tolerance = (bg_tolerance){0, 1e-6, 0};
-    EXPECT_NO_FINDING(shadow(&m, &options));
-    options.tolerance = (bg_tolerance){1e-30, 0, 0};
-    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", NULL);
+    bg_report *report = shadow(&m, COMPARE_WITH(.outputs = NULL));
+    EXPECT_FINDINGS(report, FINDING("frozen-value", "scale#1", m.line, "; largest error "), FINDING("mismatch"));
+    EXPECT_NO_FINDING(shadow(&m, COMPARE_WITH(.tolerance = {.ulp = 4})));
+    EXPECT_NO_FINDING(shadow(&m, COMPARE_WITH(.tolerance = {0, 1e-6, 0})));
+    report = shadow(&m, COMPARE_WITH(.tolerance = {1e-30, 0, 0}));
+    EXPECT_FINDINGS(report, FINDING("frozen-value", "scale#1", m.line), FINDING("mismatch"));
 }
 
 FIXTURE_TEST(test_nan)
 {
-    static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
     model m = {.f = f, .kind = FROZEN, .step = INFINITY};
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    options.tolerance = (bg_tolerance){1e30, 1e30, 1 << 20};
-    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "elements only one of the two values is finite");
+    bg_report *report = shadow(&m, COMPARE_WITH(.tolerance = {1e30, 1e30, 1 << 20}));
+    EXPECT_FROZEN(m, report, "scale#1", "elements only one of the two values is finite");
 }
 
 /* What no op call has is put back where it is told of. */
 FIXTURE_TEST(test_state)
 {
     model m = {.f = f, .kind = STATE, .clean = true};
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    options.outputs = &m.f->y;
-    options.outputs_count = 1;
-    options.state = &m.f->z;
-    options.state_count = 1;
-    EXPECT_NO_FINDING(shadow(&m, &options));
+    EXPECT_NO_FINDING(shadow(&m, COMPARE_WITH(.outputs = &f->y, .outputs_count = 1, .state = &f->z, .state_count = 1)));
 }
 
 /* A pass that is nondeterministic. */
 FIXTURE_TEST(test_varies)
 {
-    static const char *const kinds[] = {"frozen-value", "mismatch", "not-repeatable", NULL};
     model m = {.f = f, .kind = VARIES, .step = 1};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     options.repeats = 2;
-    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs from the same");
+    bg_report *report = shadow(&m, &options);
+    EXPECT_FINDINGS(report, FINDING("frozen-value", "scale#1", m.line), FINDING("mismatch"),
+                    FINDING("not-repeatable", .words = "between two eager runs from the same"));
 }
 
 /* Half of what is asked for, perhaps elsewhere. */
@@ -227,15 +177,10 @@ static bg_status halve(void *user, cudaStream_t stream)
 /* The body may leave fewer rows than the caller asked for. */
 FIXTURE_TEST(test_shorter)
 {
-    model m = {.f = f};
-    bg_report *report = NULL;
-
     EXPECT_OK(bg_op_set_attributes("half", ATTRIBUTES(.allow_fewer_rows = true)));
-    put(&m.f->x, 3);
     for (int k = 0; k < 2; k++) {
-        m.clean = k == 0;
-        EXPECT_OK(bg_shadow(halve, &m, m.f->stream, NULL, &report));
-        EXPECT_NO_FINDING(report);
+        model m = {.f = f, .clean = k == 0};
+        EXPECT_NO_FINDING(shadow_of(halve, &m, NULL));
     }
     EXPECT_OK(bg_op_set_attributes("half", NULL));
 }
@@ -243,28 +188,23 @@ FIXTURE_TEST(test_shorter)
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 static bg_status freeze_and_move(void *user, cudaStream_t stream)
 {
     model *m = user;
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
+    TRY(CALL_AT(m->line, move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
     return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
 }
 
 /* What comes after a call that is at fault is not, wherever that one left its output. */
 FIXTURE_TEST(test_left_elsewhere)
 {
-    static const char *const kinds[] = {"frozen-value", "mismatch", NULL};
     model m = {.f = f};
-    bg_report *report = NULL;
-
-    put(&m.f->x, 3);
-    EXPECT_OK(bg_shadow(freeze_and_move, &m, m.f->stream, NULL, &report));
-    expect_kinds(&m, report, kinds, "move#0", NULL);
+    bg_report *report = shadow_of(freeze_and_move, &m, NULL);
+    EXPECT_FINDINGS(report, FINDING("frozen-value", "move#0", m.line), FINDING("mismatch"));
 }
 
 static bg_status branch(void *user, cudaStream_t stream)
@@ -280,9 +220,7 @@ FIXTURE_TEST(test_lone_call)
 {
     for (int kind = 0; kind < 2; kind++) {
         model m = {.f = f, .kind = kind};
-        bg_report *report = NULL;
-        put(&m.f->x, 3);
-        EXPECT_OK(bg_shadow(branch, &m, m.f->stream, NULL, &report));
+        bg_report *report = shadow_of(branch, &m, NULL);
         EXPECT_FINDING(report, "frozen-control-flow", "scale#1", m.line,
                        kind == 0 ? "only in the eager pass" : "only in the capture");
     }
@@ -291,21 +229,19 @@ FIXTURE_TEST(test_lone_call)
 static bg_status grow(void *user, cudaStream_t stream)
 {
     model *m = user;
-    m->line = __LINE__ + 1;
-    return BG_CALL(fill, stream, .y = {.dtype = BG_F32}, .rows = ++m->passes * N);
+    return CALL_AT(m->line, fill, stream, .y = {.dtype = BG_F32}, .rows = ++m->passes * N);
 }
 
 /* An output that is larger in the next eager run. */
 FIXTURE_TEST(test_grows)
 {
-    static const char *const kinds[] = {"frozen-value", "not-repeatable", NULL};
     model m = {.f = f};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    bg_report *report = NULL;
 
     options.repeats = 2;
-    EXPECT_OK(bg_shadow(grow, &m, m.f->stream, &options, &report));
-    expect_kinds(&m, report, kinds, "fill#0", "another shape or dtype in the second of two eager runs");
+    bg_report *report = shadow_of(grow, &m, &options);
+    EXPECT_FINDINGS(report, FINDING("frozen-value", "fill#0", m.line),
+                    FINDING("not-repeatable", .words = "another shape or dtype in the second of two eager runs"));
 }
 
 static bg_status refuse(void *user, cudaStream_t stream)
@@ -325,36 +261,28 @@ static bg_status fail_eagerly(void *user, cudaStream_t stream)
 FIXTURE_TEST(test_errors)
 {
     model m = {.f = f, .kind = FROZEN, .clean = true};
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    bg_tensor bad = {.dtype = BG_F32, .rank = 1, .dim = {4}};
+    const bg_tensor bad = {.dtype = BG_F32, .rank = 1, .dim = {4}};
+    bg_compare_options refused[] = {*COMPARE_WITH(.tolerance = {.absolute = -1}),
+                                    *COMPARE_WITH(.tolerance = {.absolute = NAN}), *COMPARE_WITH(.outputs = NULL),
+                                    *COMPARE_WITH(.outputs_count = 1),
+                                    *COMPARE_WITH(.outputs = &bad, .outputs_count = 1)};
     bg_report *report;
 
+    refused[2].repeats = -1;
     EXPECT_STATUS(bg_shadow(forward, &m, f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_shadow(NULL, &m, f->stream, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_shadow(forward, &m, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
-    options.tolerance.absolute = -1;
-    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
-    options.tolerance.absolute = NAN;
-    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
-    options = (bg_compare_options)BG_COMPARE_OPTIONS_INIT;
-    options.repeats = -1;
-    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
-    options.repeats = 1;
-    options.outputs_count = 1;
-    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
-    options.outputs = &bad;
-    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &refused[i], &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.outputs[0]");
     EXPECT_STATUS(bg_shadow(refuse, &m, f->stream, NULL, &report), BG_ERROR_OP);
     assert_null(report);
     m.passes = 0;
-    put(&f->x, 3);
-    put(&f->y, 7);
-    put(&f->z, 11);
+    put_all(f, 3, 7, 11);
     EXPECT_STATUS(bg_shadow(fail_eagerly, &m, f->stream, NULL, &report), BG_ERROR_OP);
     EXPECT_ERROR("bg_shadow, the pass run eagerly");
     assert_null(report);
-    assert_true(get(&f->x) == 3 && get(&f->y) == 7 && get(&f->z) == 11);
+    EXPECT_ALL(f, 3, 7, 11);
     expect_usable(f, f->stream);
 }
 
@@ -397,9 +325,7 @@ FIXTURE_TEST(test_put_back_after_a_failure)
         print_message("skipped: calls fail on request on the host device only\n");
         skip();
     }
-    put(&m.f->x, 3);
-    put(&m.f->y, 7);
-    put(&m.f->z, 11);
+    put_all(f, 3, 7, 11);
     for (int nth = 1; nth == 1 || failed > 0; nth++) {
         bg_report *report = NULL;
         snprintf(fault, sizeof fault, "cudaThreadExchangeStreamCaptureMode@%d=cudaErrorUnknown", nth);
@@ -409,6 +335,6 @@ FIXTURE_TEST(test_put_back_after_a_failure)
         assert_int_equal(hostcuda_fail(NULL), 0);
         bg_report_destroy(report);
         (void)cudaGetLastError();
-        assert_true(get(&m.f->x) == 3 && get(&m.f->y) == 7 && get(&m.f->z) == 11);
+        EXPECT_ALL(f, 3, 7, 11);
     }
 }

@@ -17,8 +17,8 @@ enum { SEEDS = 20 };
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 static bg_status scale_reference(void *user, cudaStream_t stream)
@@ -41,13 +41,6 @@ typedef struct model {
     int passes, line;
 } model;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -58,8 +51,7 @@ static bg_status forward(void *user, cudaStream_t stream)
         return BG_ERROR_OP;
     if (m->allocates)
         TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
-    m->line = __LINE__ + 1;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
+    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
     if (m->allocates) {
         TRY(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
         TRY(from_cuda(cudaFreeAsync(temporary, stream)));
@@ -72,38 +64,29 @@ static bg_status forward(void *user, cudaStream_t stream)
 
 static bg_graph *capture(model *m, const char *shadow)
 {
-    bg_graph *graph = NULL;
-    assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
     m->passes = 0;
-    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    bg_graph *graph = capture_under("BG_SHADOW", shadow, forward, m, m->f->stream, NULL);
     assert_int_equal(m->passes, 1);
     return graph;
 }
+
+static const char *const modes[] = {"0", "1", "calls"};
+enum { MODES = sizeof modes / sizeof *modes, FIRST_SHADOW = 1 };
 
 /* z += 2 * factor * x, at capture and in each replay: what the program finds is one replay's, not what the shadow did.
  */
 FIXTURE_TEST(test_state_is_kept)
 {
-    static const char *const modes[] = {"0", "1", "calls"};
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < MODES; k++) {
         model m = {.f = f, .factor = 2};
-        bg_graph *graph;
-        char text[4096];
-        FILE *file;
-
-        put(&m.f->x, 3);
-        put(&m.f->z, 0);
-        graph = capture(&m, modes[k]);
-        file = keep_errors();
+        put_all(f, 3, 0, 0);
+        OWN_GRAPH(graph, capture(&m, modes[k]));
         for (int i = 1; i <= 4; i++) {
-            EXPECT_OK(bg_replay(graph, m.f->stream));
-            assert_true(get(&m.f->z) == 12 * (float)(i + 1));
+            assert_string_equal(replays_say(graph, f->stream, 1), "");
+            assert_true(get(&f->z) == 12 * (float)(i + 1));
         }
-        assert_string_equal(kept_errors(file, text, sizeof text), "");
         assert_int_equal(m.passes, k == 0 ? 1 : 5);
         assert_int_equal(info_of(graph).replays, 4);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -117,19 +100,13 @@ static bg_status count_in_no_op(void *user, cudaStream_t stream)
 /* A tensor that no op call has, but options.state of the capture. */
 FIXTURE_TEST(test_options_state)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     OWNED_GRAPH(graph);
-
-    options.launch_segments = false;
     put(&f->x, 3);
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
-    {
+    { /* the list is gone before the replays */
         const bg_tensor kept[] = {f->z};
-        options.state = kept;
-        options.state_count = 1;
-        EXPECT_OK(bg_capture_forward(&graph, count_in_no_op, f, f->stream, &options));
+        graph = capture_under("BG_SHADOW", "calls", count_in_no_op, f, f->stream,
+                              UNLAUNCHED_WITH(.state = kept, .state_count = 1));
     }
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
     for (int i = 1; i <= 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
         assert_true(get(&f->z) == 3 * (float)i);
@@ -155,26 +132,15 @@ static bg_status release_a_block(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_released_blocks_are_nobodys)
 {
-    static const char *const modes[] = {"1", "calls"};
     releasing p = {.f = f};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
 
     EXPECT_OK(bg_pool_create(&p.pool, NULL));
-    options.pool = p.pool;
-    options.launch_segments = false;
-    put(&p.f->x, 3);
-    for (int k = 0; k < 2; k++) {
-        bg_graph *graph = NULL;
-        char text[4096];
-        FILE *file;
-        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
-        EXPECT_OK(bg_capture_forward(&graph, release_a_block, &p, p.f->stream, &options));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = keep_errors();
-        EXPECT_OK(bg_replay(graph, p.f->stream));
-        assert_true(get(&p.f->y) == 6);
-        assert_string_equal(kept_errors(file, text, sizeof text), "");
-        bg_graph_destroy(graph);
+    put(&f->x, 3);
+    for (int k = FIRST_SHADOW; k < MODES; k++) {
+        OWN_GRAPH(graph, capture_under("BG_SHADOW", modes[k], release_a_block, &p, f->stream,
+                                       UNLAUNCHED_WITH(.pool = p.pool)));
+        assert_string_equal(replays_say(graph, f->stream, 1), "");
+        assert_true(get(&f->y) == 6);
     }
     bg_pool_destroy(p.pool);
 }
@@ -194,31 +160,17 @@ static bg_status count_alone(void *user, cudaStream_t stream)
  */
 FIXTURE_TEST(test_changed_arguments)
 {
-    static const char *const modes[] = {"1", "calls"};
-
-    put(&f->x, 3);
-    for (int k = 0; k < 2; k++) {
-        bg_graph *graph = NULL;
-        count_args *args;
-        char text[8192];
-        FILE *file;
-
-        put(&f->y, 0);
-        put(&f->z, 0);
-        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
-        EXPECT_OK(bg_capture_forward(&graph, count_alone, f, f->stream, NULL));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (int k = FIRST_SHADOW; k < MODES; k++) {
+        put_all(f, 3, 0, 0);
+        OWN_GRAPH(graph, capture_under("BG_SHADOW", modes[k], count_alone, f, f->stream, NULL));
         EXPECT_OK(bg_replay(graph, f->stream));
-        args = bg_graph_args(graph, "count#0", sizeof *args);
+        count_args *args = bg_graph_args(graph, "count#0", sizeof *args);
         assert_non_null(args);
         args->y = f->z;
-        file = keep_errors();
-        EXPECT_OK(bg_replay(graph, f->stream));
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_non_null(strstr(kept_errors(file, text, sizeof text), "note [unstable-pointer] count#0"));
-        assert_null(strstr(text, "fault "));
+        const char *text = replays_say(graph, f->stream, 2);
+        EXPECT_IN(text, "note [unstable-pointer] count#0");
+        EXPECT_NOT_IN(text, "fault ");
         assert_true(get(&f->y) == 6 && get(&f->z) == 6);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -226,112 +178,73 @@ FIXTURE_TEST(test_changed_arguments)
 FIXTURE_TEST(test_frozen)
 {
     model m = {.f = f, .factor = 2};
-    char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
-    put(&m.f->x, 3);
-    graph = capture(&m, "1");
+    put(&f->x, 3);
+    OWN_GRAPH(graph, capture(&m, "1"));
     m.factor = 5;
-    put(&m.f->z, 0);
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    kept_errors(file, text, sizeof text);
-    assert_true(get(&m.f->z) == 24); /* the replays' results */
-    assert_non_null(strstr(text, "fault [frozen-value] scale#0"));
-    assert_non_null(strstr(text, "factor is 2 in the graph, 5 in the"));
-    assert_null(strstr(strstr(text, "fault") + 1, "fault")); /* the cause alone */
-    assert_non_null(strstr(text, "note [mismatch] sum#0"));
-    assert_null(strstr(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0")); /* once */
+    put(&f->z, 0);
+    const char *text = replays_say(graph, f->stream, 2);
+    assert_true(get(&f->z) == 24); /* the replays' results */
+    EXPECT_IN(text, "fault [frozen-value] scale#0|factor is 2 in the graph, 5 in the|note [mismatch] sum#0");
+    EXPECT_NOT_IN(strstr(text, "fault") + 1, "fault");                                 /* the cause alone */
+    EXPECT_NOT_IN(strstr(text, "note [mismatch] sum#0") + 1, "note [mismatch] sum#0"); /* once */
 }
 
 /* A tolerance of the environment's, for the op that is at fault. */
 FIXTURE_TEST(test_tolerance)
 {
     model m = {.f = f, .factor = 2};
-    char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
-    put(&m.f->x, 3);
-    assert_int_equal(setenv("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0", 1), 0);
-    graph = capture(&m, "1");
-    assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    put(&f->x, 3);
+    set_variable("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0");
+    OWN_GRAPH(graph, capture(&m, "1"));
+    unset_variable("BG_TOLERANCE");
     m.factor = 2.01f;
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_string_equal(kept_errors(file, text, sizeof text), "");
+    assert_string_equal(replays_say(graph, f->stream, 1), "");
     m.factor = 2.1f;
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
+    EXPECT_IN(replays_say(graph, f->stream, 1), "[frozen-value] scale#0");
 }
 
 /* A segment that cannot be taken apart is compared where it ends. */
 FIXTURE_TEST(test_memory_nodes)
 {
     model m = {.f = f, .factor = 2, .allocates = true};
-    char text[8192];
-    OWNED_GRAPH(graph);
-    FILE *file;
 
-    put(&m.f->x, 3);
-    put(&m.f->z, 0);
-    graph = capture(&m, "calls");
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_string_equal(kept_errors(file, text, sizeof text), "");
-    assert_true(get(&m.f->z) == 24);
+    put_all(f, 3, 0, 0);
+    OWN_GRAPH(graph, capture(&m, "calls"));
+    assert_string_equal(replays_say(graph, f->stream, 1), "");
+    assert_true(get(&f->z) == 24);
     m.factor = 4;
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[frozen-value] scale#0"));
-    assert_true(get(&m.f->z) == 36);
+    EXPECT_IN(replays_say(graph, f->stream, 1), "[frozen-value] scale#0");
+    assert_true(get(&f->z) == 36);
 }
 
 /* A pass that cannot run again is told of, and the replay is as good as any. */
 FIXTURE_TEST(test_failing_pass)
 {
     model m = {.f = f, .factor = 2, .fails = true};
-    char text[4096];
-    bg_graph *graph;
-    FILE *file;
 
-    put(&m.f->x, 3);
-    put(&m.f->z, 0);
-    graph = capture(&m, "1");
-    file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "could not be compared with the pass"));
-    assert_true(get(&m.f->z) == 24);
-    bg_graph_destroy(graph);
-    expect_usable(m.f, m.f->stream);
+    put_all(f, 3, 0, 0);
+    OWN_GRAPH(graph, capture(&m, "1"));
+    EXPECT_IN(replays_say(graph, f->stream, 1), "could not be compared with the pass");
+    assert_true(get(&f->z) == 24);
+    expect_usable(f, f->stream);
 }
 
 /* While someone captures in the mode that forbids what waits and allocates in any thread. */
 FIXTURE_TEST(test_beside_a_capture)
 {
-    static const char *const modes[] = {"1", "calls"};
-    for (int k = 0; k < 2; k++) {
+    for (int k = FIRST_SHADOW; k < MODES; k++) {
         model m = {.f = f, .factor = 2};
-        cudaGraph_t captured = NULL;
-        char text[4096];
-        bg_graph *graph;
-        FILE *file;
+        OWNED_CUDA_GRAPH(captured);
 
-        put(&m.f->x, 3);
-        put(&m.f->z, 0);
-        graph = capture(&m, modes[k]);
-        EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
-        file = keep_errors();
-        EXPECT_OK(bg_replay(graph, m.f->stream));
-        assert_string_equal(kept_errors(file, text, sizeof text), "");
-        EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
-        EXPECT_CUDA(cudaGraphDestroy(captured));
-        assert_true(get(&m.f->z) == 24);
+        put_all(f, 3, 0, 0);
+        OWN_GRAPH(graph, capture(&m, modes[k]));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeGlobal));
+        assert_string_equal(replays_say(graph, f->stream, 1), "");
+        EXPECT_CUDA(cudaStreamEndCapture(f->other, &captured));
+        assert_true(get(&f->z) == 24);
         assert_int_equal(m.passes, 2);
-        bg_graph_destroy(graph);
     }
 }
 
@@ -346,24 +259,13 @@ static bg_status fork_alone(void *user, cudaStream_t stream)
 
 static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-
-    options.join_at_end = true;
     put(&f->x, 3);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        bg_graph *graph = NULL;
-        char text[4096];
-        FILE *file;
-
         hostcuda_seed(seed);
-        assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
-        EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = keep_errors();
-        EXPECT_OK(bg_replay(graph, f->stream));
-        assert_string_equal(kept_errors(file, text, sizeof text), "");
+        OWN_GRAPH(graph, capture_under("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", pass, f, f->stream,
+                                       CAPTURE_WITH(.join_at_end = true)));
+        assert_string_equal(replays_say(graph, f->stream, 1), "");
         assert_true(get(&f->y) == y && get(&f->z) == z);
-        bg_graph_destroy(graph);
     }
     hostcuda_seed(0);
 }
@@ -401,8 +303,8 @@ FIXTURE_TEST(test_bad_values)
                                              "!scale:abs=1",
                                              "sca le:ulp=1",
                                              "ulp=1.5",
-                                             "rel=1e-3;;f99:q=1",
                                              "rel=nan",
+                                             "rel=1e-3;;f99:q=1",
                                              "rel=.nan",
                                              "abs=1e400",
                                              "abs=0x1",
@@ -410,12 +312,11 @@ FIXTURE_TEST(test_bad_values)
                                              "abs=.",
                                              "ulp=99999999999999999999"};
     model m = {.f = f, .factor = 2};
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_report *report = NULL;
 
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
-        options.tolerances = tolerances[i];
-        EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_STATUS(bg_shadow(forward, &m, f->stream, COMPARE_WITH(.tolerances = tolerances[i]), &report),
+                      BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR("options.tolerances");
         assert_null(report);
         EXPECT_STATUS(bg_tolerances_check(tolerances[i]), BG_ERROR_INVALID_ARGUMENT);
@@ -424,8 +325,8 @@ FIXTURE_TEST(test_bad_values)
     EXPECT_STATUS(bg_tolerances_check(NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_OK(bg_tolerances_check(""));
     EXPECT_OK(bg_tolerances_check(" ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;"));
-    options.tolerances = " ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;";
-    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, &options, &report));
+    EXPECT_OK(bg_shadow(forward, &m, f->stream,
+                        COMPARE_WITH(.tolerances = " ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;"), &report));
     bg_report_destroy(report);
     expect_usable(m.f, m.f->stream);
 }
@@ -492,10 +393,7 @@ static bg_status around_alone(void *user, cudaStream_t stream)
 /* Inside a call that has one, too: nothing of it stays from replay to replay. */
 FIXTURE_TEST(test_failing_inner_reference)
 {
-    OWNED_GRAPH(graph);
     size_t blocks = 0;
-    char text[4096];
-    FILE *file;
 
     if (hostcuda_count_live == NULL) {
         print_message("skipped: only the host device counts what a program holds\n");
@@ -503,15 +401,13 @@ FIXTURE_TEST(test_failing_inner_reference)
     }
     EXPECT_OK(bg_op_set_attributes("around", ATTRIBUTES(.reference = around_reference)));
     EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
-    EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
-    file = keep_errors();
+    OWN_GRAPH(graph, capture_under("BG_SHADOW", "calls", around_alone, f, f->stream, NULL));
+    FILE *errors = keep_errors();
     for (int i = 0; i < 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
         blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
     }
-    assert_non_null(strstr(kept_errors(file, text, sizeof text), "the reference of scale"));
+    EXPECT_IN(errors_said(errors), "the reference of scale");
     assert_int_equal(hostcuda_count_live().blocks, blocks);
     EXPECT_OK(bg_op_set_attributes("scale", NULL));
     EXPECT_OK(bg_op_set_attributes("around", NULL));
@@ -529,16 +425,16 @@ FIXTURE_TEST(test_bad_environment)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bg_graph *graph = NULL;
         bg_capture *begun = NULL;
-        assert_int_equal(setenv("BG_SHADOW", cases[i].shadow, 1), 0);
-        assert_int_equal(setenv("BG_TOLERANCE", cases[i].tolerance, 1), 0);
+        set_variable("BG_SHADOW", cases[i].shadow);
+        set_variable("BG_TOLERANCE", cases[i].tolerance);
         EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR(cases[i].named);
         assert_null(graph);
         EXPECT_STATUS(bg_capture_begin(&begun, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR(cases[i].named);
         assert_null(begun);
-        assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+        unset_variable("BG_SHADOW");
+        unset_variable("BG_TOLERANCE");
     }
     assert_int_equal(m.passes, 0);
     assert_true(get(&m.f->z) == 7);

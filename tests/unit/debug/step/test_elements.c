@@ -159,7 +159,6 @@ FIXTURE_TEST(test_nan)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int k = 0; k < 3; k++) {
             size_t size = bg__float_bytes(cases[i].format);
-            bgk_suspects found;
             memset(now, 0, BYTES);
             memset(before, 0, BYTES);
             set(77, size, cases[i].bits[k]); /* alone */
@@ -171,7 +170,7 @@ FIXTURE_TEST(test_nan)
             set(77, size, cases[i].bits[k]);
             expect_nan(f, cases[i].kernel, 0, 1, BYTES, cases[i].format);
             expect_nan(f, opaque, 0, 1, BYTES, cases[i].bits[k] == 0x7fff ? BGK_BF16 : cases[i].format);
-            found = suspects(BYTES, 0, f->stream);
+            bgk_suspects found = suspects(BYTES, 0, f->stream);
             assert_int_equal(found.nan[cases[i].format], 1);
             assert_int_equal(found.first_nan[cases[i].format], 77);
             memcpy(before, now, BYTES); /* it was there */
@@ -258,13 +257,12 @@ FIXTURE_TEST(test_infinities)
 /* The last bytes, and only those that changed. */
 FIXTURE_TEST(test_places)
 {
-    bgk_changes changes;
     fill_numbers(BGK_F32, BYTES / 4);
     memcpy(before, now, BYTES);
     assert_true(count(BYTES, f->stream).first == UINT64_MAX);
     set(1000, 4, 0x7fffffff);
     set(1001, 4, bits_f32(2));
-    changes = count(BYTES, f->stream);
+    bgk_changes changes = count(BYTES, f->stream);
     assert_int_equal(changes.words[BGK_F32].nan, 1);
     assert_int_equal(changes.words[BGK_F32].positive, 1);
     assert_int_equal(changes.words[BGK_F32].first_nan, 1000);

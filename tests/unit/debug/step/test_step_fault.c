@@ -1,6 +1,8 @@
 /* A fault that takes the device, in one node of 200: a step names it, and the report can be written afterwards. Each
  * case in a process of its own, since the device is lost with it. */
 #include "tests/support/test.h"
+#include "tests/support/tools/file_support.h"
+#include "tests/support/tools/file_support.h"
 #include "tests/support/tools/step_support.h"
 #include "tests/support/kernels/trap.h"
 #include "tests/support/ops.h"
@@ -41,12 +43,10 @@ static bg_status trap_pass(void *user, cudaStream_t stream)
 {
     program *p = user;
     for (int i = 0; i < NODES; i++) {
-        if (i == FAULTY) {
-            p->line = __LINE__ + 1;
-            BG_CALL(faulty, stream, .armed = p->f->z);
-        } else {
+        if (i == FAULTY)
+            CALL_AT(p->line, faulty, stream, .armed = p->f->z);
+        else
             BG_CALL(scale, stream, .x = p->f->x, .y = p->f->y, .factor = (float)i);
-        }
     }
     return BG_OK;
 }
@@ -55,53 +55,37 @@ static bg_status stale_pass(void *user, cudaStream_t stream)
 {
     program *p = user;
     for (int i = 0; i < NODES; i++) {
-        if (i == FAULTY) {
-            p->line = __LINE__ + 1;
-            BG_CALL(writes, stream, .where = p->block);
-        } else if (i == EAGER) {
+        if (i == FAULTY)
+            CALL_AT(p->line, writes, stream, .where = p->block);
+        else if (i == EAGER)
             BG_CALL(writes_eagerly, stream, .where = &p->target);
-        } else {
+        else
             BG_CALL(scale, stream, .x = p->f->x, .y = p->f->y, .factor = (float)i);
-        }
     }
     return BG_OK;
 }
 
 static bg_graph *capture(program *p, bg_forward pass)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = p->debug;
-    EXPECT_CUDA(cudaMalloc((void **)&p->block, N * sizeof(float)));
-    EXPECT_CUDA(cudaMalloc((void **)&p->target, N * sizeof(float)));
-    EXPECT_OK(bg_capture_forward(&graph, pass, p, p->f->stream, &options));
+    p->block = (float *)allocate(N * sizeof(float));
+    p->target = (float *)allocate(N * sizeof(float));
+    bg_graph *graph = capture_of(pass, p, p->f->stream, CAPTURE_WITH(.debug = p->debug));
     EXPECT_CUDA(cudaDeviceSynchronize());
     return graph;
 }
 
 /* What every report of such a fault must have, also once it is a file. */
-static void expect_report(const program *p, const bg_report *report, const char *call, const char *const *parts)
+static void expect_report(const program *p, const bg_report *report, const char *call, const char *words)
 {
-    char path[] = "/tmp/breakgraph-step-XXXXXX", text[8192] = "";
+    char path[] = "/tmp/breakgraph-step-XXXXXX";
     int descriptor = mkstemp(path);
-    bg_finding finding = the_finding(report, "fault");
-    assert_true(descriptor >= 0);
-    assert_int_equal(close(descriptor), 0);
-    assert_int_equal(finding.severity, BG_FAULT);
-    assert_string_equal(finding.call, call);
-    expect_in(finding.file, "test_step_fault.c");
-    if (p->line > 0)
-        assert_int_equal(finding.line, p->line);
-    for (; *parts != NULL; parts++)
-        expect_in(finding.message, *parts);
+    EXPECT_THE(report, "fault", call, p->line, words, .severity = "fault");
+    assert_true(descriptor >= 0 && close(descriptor) == 0);
     EXPECT_OK(bg_report_write(report, BG_JSON, path));
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
+    OWN_TEXT(text, read_file(path, NULL));
     remove(path);
-    expect_in(text, "\"kind\":\t\"fault\"");
-    expect_in(text, call);
+    EXPECT_IN(text, "\"kind\":\t\"fault\"");
+    EXPECT_IN(text, call);
 }
 
 static cudaError_t last_error;
@@ -121,20 +105,19 @@ static bg_report *step(const program *p, bg_graph *graph, int *count)
     return report;
 }
 
-/* parts: of the finding's message. */
+/* words: of the finding's message. */
 static void expect_named(const program *p, bg_graph *graph, void (*plant)(const program *p), const char *call,
-                         const char *const *parts)
+                         const char *words)
 {
     int count;
     bg_report *report = step(p, graph, &count); /* the clean twin */
-    expect_clean_step(report);
+    EXPECT_NO_FINDING(report);
     assert_int_equal(count, NODES);
-    bg_report_destroy(report);
     plant(p);
     report = step(p, graph, &count);
     assert_int_equal(count, FAULTY + 1); /* nothing after it */
     assert_true(last_error != cudaSuccess);
-    expect_report(p, report, call, parts);
+    expect_report(p, report, call, words);
     bg_report_destroy(report);
     EXPECT_STATUS(bg_replay(graph, p->f->stream), BG_ERROR_CUDA); /* the device is lost */
     bg_graph_destroy(graph);
@@ -147,13 +130,9 @@ static void arm(const program *p)
 
 static void trap(program *p)
 {
-    static const char *const parts[] = {"segment 0, node 137 (kernel ",
-                                        "trap",
-                                        ", of call faulty#0 at ",
-                                        "cudaError",
-                                        "grid 1 x 1 x 1, block 1 x 1 x 1, parameters +0 0x",
-                                        NULL};
-    expect_named(p, capture(p, trap_pass), arm, "faulty#0", parts);
+    expect_named(p, capture(p, trap_pass), arm, "faulty#0",
+                 "segment 0, node 137 (kernel |trap|, of call faulty#0 at |cudaError|"
+                 "grid 1 x 1 x 1, block 1 x 1 x 1, parameters +0 0x");
 }
 
 static void free_block(const program *p)
@@ -163,12 +142,12 @@ static void free_block(const program *p)
 
 static void stale(program *p)
 {
-    char address[40];
-    const char *const parts[] = {"segment 0, node 137 (kernel ", ", of call writes#0 at ", "cudaErrorIllegalAddress",
-                                 address, NULL};
+    char words[160];
     bg_graph *graph = capture(p, stale_pass);
-    snprintf(address, sizeof address, "parameters +0 0x%016llx", (unsigned long long)(uintptr_t)p->block);
-    expect_named(p, graph, free_block, "writes#0", parts);
+    snprintf(words, sizeof words,
+             "segment 0, node 137 (kernel |, of call writes#0 at |cudaErrorIllegalAddress|parameters +0 0x%016llx",
+             (unsigned long long)(uintptr_t)p->block);
+    expect_named(p, graph, free_block, "writes#0", words);
     assert_int_equal(last_error, cudaErrorIllegalAddress);
 }
 
@@ -176,13 +155,12 @@ static void stale(program *p)
 static void replay(program *p)
 {
     p->debug = BG_DEBUG_STEP;
-    bg_graph *graph = capture(p, trap_pass);
+    OWN_GRAPH(graph, capture(p, trap_pass));
     EXPECT_OK(bg_replay(graph, p->f->stream));
     put(&p->f->z, 1);
     EXPECT_STATUS(bg_replay(graph, p->f->stream), BG_ERROR_CUDA);
     EXPECT_ERROR("step 137 of graph, segment 0, node 137 (kernel ");
     EXPECT_ERROR(", of call faulty#0 at ");
-    bg_graph_destroy(graph);
 }
 
 /* ---- the parent ---------------------------------------------------------------------------------------------------
@@ -239,6 +217,5 @@ TEST(test_illegal_access)
 TEST(test_replay)
 {
     in_child(replay, "");
-    expect_in(said, "step of graph: 1 finding");
-    expect_in(said, "fault [fault] faulty#0 at ");
+    EXPECT_IN(said, "step of graph: 1 finding|fault [fault] faulty#0 at ");
 }

@@ -12,36 +12,29 @@ static int poison; /* whether a call beside the masks holds -inf among other num
 BG_OP(mask, BG_OUT(y), BG_VALUE(float, rest))
 {
     float *y = args->y.data;
-    bg_status status = from_cuda(bgk_fill(y, args->rest, N, stream));
-    return status != BG_OK ? status : from_cuda(bgk_fill(y, -INFINITY, 1, stream));
+    TRY(from_cuda(bgk_fill(y, args->rest, N, stream)));
+    return from_cuda(bgk_fill(y, -INFINITY, 1, stream));
 }
 
 static bg_status mask_and_more(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    bg_status status = BG_CALL(mask, stream, .y = f->x, .rest = 0);
-    if (status == BG_OK)
-        status = BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY);
-    return status != BG_OK || poison == 0 ? status : BG_CALL(mask, stream, .y = f->y, .rest = 1);
+    TRY(BG_CALL(mask, stream, .y = f->x, .rest = 0));
+    TRY(BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY));
+    return poison == 0 ? BG_OK : BG_CALL(mask, stream, .y = f->y, .rest = 1);
 }
 
 /* A mask is a note, and hides no overflow after it. */
 FIXTURE_TEST(test_masks_are_notes)
 {
     for (poison = 0; poison < 2; poison++) {
-        bg_graph *graph = NULL;
-        bg_finding finding = BG_FINDING_INIT;
-        bg_report *report = NULL;
-        EXPECT_OK(bg_capture_forward(&graph, mask_and_more, f, f->stream, NULL));
+        OWN_GRAPH(graph, capture_of(mask_and_more, f, f->stream, NULL));
+        bg_report *report;
         EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
-        assert_int_equal(bg_report_count(report), 1 + poison);
-        for (int i = 0; i <= poison; i++) { /* notes come last */
-            EXPECT_OK(bg_report_get(report, i, &finding));
-            assert_string_equal(finding.kind, "inf-origin");
-            assert_string_equal(finding.call, i == poison ? "mask#0" : "mask#2");
-            assert_int_equal(finding.severity, i == poison ? BG_NOTE : BG_WARNING);
-        }
-        bg_report_destroy(report);
-        bg_graph_destroy(graph);
+        if (poison == 0)
+            EXPECT_FINDING(report, "inf-origin", "mask#0", .severity = "note");
+        else /* notes come last */
+            EXPECT_FINDINGS(report, FINDING("inf-origin", "mask#2", .severity = "warning"),
+                            FINDING("inf-origin", "mask#0", .severity = "note"));
     }
 }

@@ -33,49 +33,42 @@ static bg_status spoiled(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
+/* From the seventh call on, its last node sees what was spoiled. */
+static void expect_seen(void)
+{
+    for (int i = 0, calls = 0; i < step_seen.count; i++) {
+        bool last = i + 1 == step_seen.count || strcmp(step_seen.calls[i], step_seen.calls[i + 1]) != 0;
+        calls += last;
+        assert_int_equal(step_seen.nan[i], last && calls > 6 ? poison & 1 : 0);
+        assert_int_equal(step_seen.inf[i], last && calls > 6 ? poison >> 1 : 0);
+    }
+}
+
 FIXTURE_TEST(test_nan_is_named_where_it_is_born)
 {
-    bg_finding finding;
-    bg_report *report;
     for (poison = 0; poison < 4; poison++) {
-        bg_graph *graph = capture_pass(f, spoiled);
+        OWN_GRAPH(graph, capture_of(spoiled, f, f->stream, NULL));
         for (int round = 0; round < 2; round++) { /* the second over what the first has left */
             put(&f->x, 1);
-            report = step_noting(f, graph);
+            OWN_REPORT(report, step_noting(f, graph));
             assert_int_equal(count_findings(report, "nan-origin"), poison & 1);
-            assert_int_equal(count_findings(report, "inf-origin"), poison >> 1);
             assert_int_equal(bg_report_count(report), (poison & 1) + (poison >> 1));
-            for (int i = 0, calls = 0; i < step_seen.count; i++) {
-                bool last = i + 1 == step_seen.count || strcmp(step_seen.calls[i], step_seen.calls[i + 1]) != 0;
-                calls += last;
-                assert_int_equal(step_seen.nan[i], last && calls > 6 ? poison & 1 : 0);
-                assert_int_equal(step_seen.inf[i], last && calls > 6 ? poison >> 1 : 0);
-            }
-            if (poison & 1) {
-                finding = the_finding(report, "nan-origin");
-                assert_int_equal(finding.severity, BG_WARNING);
-                assert_string_equal(finding.call, "spoil#6");
-                expect_in(finding.file, "test_step_nan.c");
-                expect_in(finding.message, "y of spoil#6 holds 1 NaN (of 64 elements), the first at index 5");
-            }
+            expect_seen();
+            if (poison & 1)
+                EXPECT_THE(report, "nan-origin", "spoil#6", 0,
+                           "y of spoil#6 holds 1 NaN (of 64 elements), the first at index 5", .severity = "warning");
             if (poison & 2)
-                expect_in(the_finding(report, "inf-origin").message,
-                          "holds 1 infinities (of 64 elements), the first at "
-                          "index 6");
-            bg_report_destroy(report);
+                EXPECT_THE(report, "inf-origin", .words = "holds 1 infinities (of 64 elements), the first at index 6");
         }
-        bg_graph_destroy(graph);
     }
-    put(&f->x, 1);
-    put(&f->y, 1);
+    put_all(f, 1, 1, 0);
 }
 
 /* The NaN comes after the break. */
 BG_OP(spoil_behind_a_break, BG_IN(x), BG_INOUT(y), BG_VALUE(int, poison))
 {
-    bg_status status = BG_CALL(move, stream, .x = args->x, .y = args->y);
-    return status != BG_OK ? status
-                           : from_cuda(bgk_scale(args->y.data, args->y.data, args->poison ? NAN : 1, N, stream));
+    TRY(BG_CALL(move, stream, .x = args->x, .y = args->y));
+    return from_cuda(bgk_scale(args->y.data, args->y.data, args->poison ? NAN : 1, N, stream));
 }
 
 static bg_status spoiled_behind_a_break(void *user, cudaStream_t stream)
@@ -90,20 +83,14 @@ FIXTURE_TEST(test_nan_behind_a_break)
 {
     static const char *const calls[] = {"spoil_behind_a_break#0", "spoil_behind_a_break#1"};
     for (poison = 0; poison < 3; poison++) {
-        bg_report *report;
-        bg_graph *graph;
-        put(&f->x, 1);
+        put_all(f, 1, 1, 1);
+        OWN_GRAPH(graph, capture_of(spoiled_behind_a_break, f, f->stream, NULL));
         put(&f->y, 1);
         put(&f->z, 1);
-        graph = capture_pass(f, spoiled_behind_a_break);
-        put(&f->y, 1);
-        put(&f->z, 1);
-        report = step_noting(f, graph);
+        OWN_REPORT(report, step_noting(f, graph));
         assert_int_equal(bg_report_count(report), poison < 2);
         if (poison < 2)
-            assert_string_equal(the_finding(report, "nan-origin").call, calls[poison]);
-        bg_report_destroy(report);
-        bg_graph_destroy(graph);
+            EXPECT_THE(report, "nan-origin", calls[poison]);
     }
     put(&f->y, 1);
     put(&f->z, 1);
@@ -112,27 +99,21 @@ FIXTURE_TEST(test_nan_behind_a_break)
 static int count_nan_from(fixture *f, bg_graph *graph, const char *from)
 {
     OWNED_REPORT(report);
-    int count;
-    put(&f->x, 1);
-    put(&f->y, 1);
-    put(&f->z, 1);
+    put_all(f, 1, 1, 1);
     EXPECT_OK(bg_step_from(graph, f->stream, from, NULL, NULL, &report));
-    count = count_findings(report, "nan-origin");
-    return count;
+    return count_findings(report, "nan-origin");
 }
 
 /* Of a call that began before, the inputs are unknown. */
 FIXTURE_TEST(test_nan_from)
 {
-    bg_graph *graph;
     poison = 1;
     put(&f->x, 1);
-    graph = capture_pass(f, spoiled_behind_a_break);
+    OWN_GRAPH(graph, capture_of(spoiled_behind_a_break, f, f->stream, NULL));
     assert_int_equal(count_nan_from(f, graph, "0"), 1);
     assert_int_equal(count_nan_from(f, graph, "spoil_behind_a_break#1/move#0"), 1); /* where it begins */
     assert_int_equal(count_nan_from(f, graph, "3"), 0);                             /* the node behind its break */
     assert_int_equal(count_nan_from(f, graph, "scale#0"), 0);                       /* which reads the NaN */
-    bg_graph_destroy(graph);
     put(&f->y, 1);
     put(&f->z, 1);
 }
@@ -144,9 +125,8 @@ BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
     static const unsigned bits = 0x7fc00000;
     float *y = elsewhere;
     args->y.data = y;
-    bg_status status = from_cuda(bgk_scale(y, args->x.data, 1, N, stream));
-    return status != BG_OK ? status
-                           : from_cuda(cudaMemcpyAsync(y + 9, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
+    TRY(from_cuda(bgk_scale(y, args->x.data, 1, N, stream)));
+    return from_cuda(cudaMemcpyAsync(y + 9, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
 }
 
 static bg_status spoiled_eagerly(void *user, cudaStream_t stream)
@@ -159,17 +139,11 @@ static bg_status spoiled_eagerly(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_nan_of_an_eager_call)
 {
-    bg_report *report;
-    EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
+    OWN_MEMORY(char, memory, allocate(N * sizeof(float)));
+    elsewhere = memory;
     put(&f->x, 1);
-    bg_graph *graph = capture_pass(f, spoiled_eagerly);
-    report = step_noting(f, graph);
-    assert_string_equal(the_finding(report, "nan-origin").call, "spoil_eagerly#0");
-    assert_int_equal(bg_report_count(report), 1);
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaFree(elsewhere));
-    elsewhere = NULL;
+    OWN_GRAPH(graph, capture_of(spoiled_eagerly, f, f->stream, NULL));
+    EXPECT_FINDING(step_noting(f, graph), "nan-origin", "spoil_eagerly#0");
     put(&f->z, 1);
     put(&f->y, 1);
 }
@@ -190,11 +164,7 @@ static bg_status with_host_tensor(void *user, cudaStream_t stream)
 
 FIXTURE_TEST(test_host_tensor)
 {
-    bg_graph *graph = capture_pass(f, with_host_tensor);
-    bg_report *report = step_noting(f, graph);
-    expect_in(the_finding(report, "not-counted").message,
-              "table of from_table#0 is in memory that the device cannot access");
-    assert_int_equal(bg_report_count(report), 1);
-    bg_report_destroy(report);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(graph, capture_of(with_host_tensor, f, f->stream, NULL));
+    EXPECT_FINDING(step_noting(f, graph), "not-counted",
+                   .words = "table of from_table#0 is in memory that the device cannot access");
 }

@@ -1,6 +1,7 @@
 /* BG_DEBUG=step: every replay steps; stops and dumps by the environment; and each CUDA call failing in turn. */
 #include "tests/support/test.h"
 #include "examples/llama/generate.h"
+#include "tests/support/tools/file_support.h"
 #include "tests/support/tools/step_support.h"
 #include "tests/support/ops.h"
 
@@ -43,7 +44,7 @@ static int set_up(void **state)
 {
     int failed = fixture_setup(state);
     const fixture *f = *state;
-    EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
+    elsewhere = (float *)allocate(N * sizeof(float));
     put(&f->x, 1);
     return failed;
 }
@@ -58,10 +59,7 @@ static int tear_down(void **state)
 
 static bg_graph *capture(fixture *f, bg_debug debug)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    options.debug = debug;
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    bg_graph *graph = capture_of(pass, f, f->stream, CAPTURE_WITH(.debug = debug));
     assert_true(get(&f->z) == 60);
     return graph;
 }
@@ -80,30 +78,26 @@ static void expect_replays(fixture *f, bg_graph *graph)
 
 STEP_REPLAY_TEST(test_every_replay)
 {
-    bg_graph *graph = capture(f, BG_DEBUG_STEP);
+    OWN_GRAPH(graph, capture(f, BG_DEBUG_STEP));
     assert_int_equal(info_of(graph).steps, 3); /* as without */
     expect_replays(f, graph);
     assert_int_equal(info_of(graph).replays, 3);
-    bg_graph_destroy(graph);
     setenv("BG_DEBUG", "step", 1);
-    graph = capture(f, BG_DEBUG_FROM_ENV);
-    expect_replays(f, graph);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(second, capture(f, BG_DEBUG_FROM_ENV));
+    expect_replays(f, second);
     if (hostcuda_calls == NULL)
         return;
-    graph = capture(f, BG_DEBUG_FROM_ENV);
+    OWN_GRAPH(third, capture(f, BG_DEBUG_FROM_ENV));
     hostcuda_record(1);
-    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_replay(third, f->stream));
     assert_int_equal(hostcuda_calls("cudaGraphLaunch"), 3); /* three kernels; the write-back is a plain copy */
     hostcuda_record(0);
-    bg_graph_destroy(graph);
 }
 
 static void expect_stop(fixture *f, const char *stop, float y, float z)
 {
-    OWNED_GRAPH(graph);
     setenv("BG_STEP_STOP", stop, 1);
-    graph = capture(f, BG_DEBUG_STEP);
+    OWN_GRAPH(graph, capture(f, BG_DEBUG_STEP));
     put(&f->y, 0);
     put(&f->z, 0);
     for (int i = 0; i < 2; i++) {
@@ -117,37 +111,30 @@ static void expect_stop(fixture *f, const char *stop, float y, float z)
 
 STEP_REPLAY_TEST(test_stop)
 {
-    OWNED_GRAPH(graph);
     expect_stop(f, "scale#0", 2, 0);
     expect_stop(f, "move#0", 2, 0); /* z has it from the next node, the write-back */
     expect_stop(f, "2", 2, 6);
     expect_stop(f, "scale#1", 30, 6);
     setenv("BG_STEP_STOP", "scale#7", 1);
-    graph = capture(f, BG_DEBUG_STEP);
+    OWN_GRAPH(graph, capture(f, BG_DEBUG_STEP));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("BG_STEP_STOP=scale#7: graph runs no call of that name (did you mean scale#");
 }
 
 STEP_REPLAY_TEST(test_dump)
 {
-    char directory[] = "/tmp/breakgraph-step-XXXXXX", path[64], command[128];
-    bg_graph *graph, *second;
+    char directory[] = "/tmp/breakgraph-step-XXXXXX", path[64];
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/dump", directory);
     setenv("BG_STEP_DUMP", path, 1);
-    graph = capture(f, BG_DEBUG_STEP);
+    OWN_GRAPH(graph, capture(f, BG_DEBUG_STEP));
     assert_int_equal(access(path, F_OK), -1); /* not at capture */
     expect_replays(f, graph);                 /* the first one dumps */
-    second = capture(f, BG_DEBUG_STEP);
+    OWN_GRAPH(second, capture(f, BG_DEBUG_STEP));
     expect_replays(f, second);
-    bg_graph_destroy(graph);
-    bg_graph_destroy(second);
-    snprintf(command, sizeof command, "test -s %s/index.json", path);
-    assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "test `ls %s | wc -l` = 9", path);
-    assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(run_command("test -s %s/index.json", path), 0);
+    assert_int_equal(count_files(path), 9);
+    assert_int_equal(run_command("rm -r %s", directory), 0);
 }
 
 /* What another process has dumped is in the way, of which the capture tells. */
@@ -157,13 +144,10 @@ STEP_REPLAY_TEST(test_dump_in_the_way)
     bg_graph *graph;
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/index.json", directory);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fclose(file);
+    write_file(path, "", 0);
     setenv("BG_STEP_DUMP", directory, 1);
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    options.debug = BG_DEBUG_STEP;
-    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_STEP)),
+                  BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_STEP_DUMP: ");
     EXPECT_ERROR("already has an index.json");
     assert_int_equal(remove(path), 0);
@@ -198,13 +182,12 @@ static void fail_once(fixture *f, bg_graph *graph, int n, const char *call)
     struct hostcuda_live before = hostcuda_count_live(), after;
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
     bg_report *report = NULL;
-    bg_status status;
     char fault[64];
 
     put(&f->x, 1);
     snprintf(fault, sizeof fault, "*@%d=cudaErrorInvalidValue", n);
     assert_int_equal(hostcuda_fail(fault), 0);
-    status = bg_step(graph, f->stream, NULL, NULL, &report);
+    bg_status status = bg_step(graph, f->stream, NULL, NULL, &report);
     assert_int_equal(hostcuda_faults(), 1);
     assert_int_equal(hostcuda_fail(NULL), 0);
     if (status == BG_OK && bg_report_count(report) == 0 && !is_one_of(call, answers))
@@ -227,13 +210,12 @@ STEP_REPLAY_TEST(test_each_call_fails_once)
 {
     static char calls[CALLS_MAX][64];
     bg_report *report;
-    OWNED_GRAPH(graph);
     int count;
     if (hostcuda_fail == NULL) {
         print_message("skipped: failing calls belong to the host device\n");
         skip();
     }
-    graph = capture(f, BG_DEBUG_OFF);
+    OWN_GRAPH(graph, capture(f, BG_DEBUG_OFF));
     expect_replays(f, graph); /* the first on a stream makes more calls */
     hostcuda_record(1);
     EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));

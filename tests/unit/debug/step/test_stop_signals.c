@@ -1,28 +1,11 @@
 /* What a walk that notes SIGINT and SIGTERM leaves of the program's own handlers. Each case is a process of its own. */
 #include "debug/step/stop_signals.h"
-#include "tests/support/support.h"
+#include "tests/support/tools/finding_support.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* The status of a child that runs it: 0, or 128 + the signal that ended it. */
-static int status_of(void (*run)(void))
-{
-    int status;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        (void)signal(SIGINT, SIG_DFL);
-        (void)signal(SIGTERM, SIG_DFL);
-        (void)signal(SIGSEGV, SIG_DFL);
-        run();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static volatile sig_atomic_t handled, on_stack, masked;
 static char *stack;
@@ -53,9 +36,8 @@ static void demand(bool condition)
 
 static void default_with_info(void)
 {
-    int hold;
     set_action(SIG_DFL, SA_SIGINFO);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     demand(bg__stop_signals_noted() != NULL);
     bg__stop_signals_release(hold);
@@ -63,8 +45,7 @@ static void default_with_info(void)
 
 static void install_meanwhile(void)
 {
-    int hold;
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)signal(SIGINT, count);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -73,9 +54,8 @@ static void install_meanwhile(void)
 
 static void install_default_meanwhile(void)
 {
-    int hold;
     set_action(count, 0);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)signal(SIGINT, SIG_DFL);
     bg__stop_signals_release(hold);
     (void)raise(SIGINT);
@@ -83,9 +63,8 @@ static void install_default_meanwhile(void)
 
 static void handle_once(void)
 {
-    int hold;
     set_action(count, (int)SA_RESETHAND);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     bg__stop_signals_release(hold);
     demand(handled == 1);
@@ -94,9 +73,8 @@ static void handle_once(void)
 
 static void handle_once_of_two(void)
 {
-    int hold;
     set_action(count, (int)SA_RESETHAND);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     (void)raise(SIGINT);
     demand(handled == 1);
@@ -106,10 +84,9 @@ static void handle_once_of_two(void)
 /* A program that has saved the handler of a walk, and sets it again behind the walk. */
 static void restore_late(void)
 {
-    int hold;
     void (*saved)(int);
     set_action(count, 0);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     saved = signal(SIGINT, SIG_IGN);
     bg__stop_signals_release(hold);
     (void)signal(SIGINT, saved);
@@ -123,12 +100,11 @@ static void restore_late(void)
 
 static void keep_rules(void)
 {
-    int hold;
     struct sigaction now;
     stack = malloc(SIGSTKSZ);
     demand(stack != NULL && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGSTKSZ}, NULL) == 0);
     set_action(count, SA_ONSTACK | SA_NODEFER);
-    hold = bg__stop_signals_hold();
+    int hold = bg__stop_signals_hold();
     demand(sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_RESTART) == 0); /* reads end with EINTR */
     demand((now.sa_flags & SA_NODEFER) != 0);
     (void)raise(SIGINT);
@@ -138,11 +114,9 @@ static void keep_rules(void)
 
 static void signal_child(void)
 {
-    int hold;
     int status;
-    pid_t child;
-    hold = bg__stop_signals_hold();
-    child = fork();
+    int hold = bg__stop_signals_hold();
+    pid_t child = fork();
     if (child == 0) {
         (void)raise(SIGTERM);
         _exit(0);
@@ -165,11 +139,10 @@ static void overlap(void)
 /* The same with a handler: the second walk is not stopped by what came before it. */
 static void overlap_handled(void)
 {
-    int first, second;
     set_action(count, 0);
-    first = bg__stop_signals_hold();
+    int first = bg__stop_signals_hold();
     (void)raise(SIGINT);
-    second = bg__stop_signals_hold();
+    int second = bg__stop_signals_hold();
     demand(bg__stop_signals_noted() != NULL);
     bg__stop_signals_release(first);
     demand(bg__stop_signals_noted() == NULL);
@@ -182,34 +155,34 @@ static void overlap_handled(void)
 
 TEST(test_default_with_info)
 {
-    assert_int_equal(status_of(default_with_info), 128 + SIGINT);
+    EXPECT_CHILD(default_with_info, 128 + SIGINT);
 }
 
 TEST(test_handlers_of_the_program_stay)
 {
-    assert_int_equal(status_of(install_meanwhile), 0);
-    assert_int_equal(status_of(install_default_meanwhile), 128 + SIGINT);
-    assert_int_equal(status_of(restore_late), 0);
+    EXPECT_CHILD(install_meanwhile, 0);
+    EXPECT_CHILD(install_default_meanwhile, 128 + SIGINT);
+    EXPECT_CHILD(restore_late, 0);
 }
 
 TEST(test_handlers_for_one_signal)
 {
-    assert_int_equal(status_of(handle_once), 128 + SIGINT);
-    assert_int_equal(status_of(handle_once_of_two), 128 + SIGINT);
+    EXPECT_CHILD(handle_once, 128 + SIGINT);
+    EXPECT_CHILD(handle_once_of_two, 128 + SIGINT);
 }
 
 TEST(test_rules_of_a_handler)
 {
-    assert_int_equal(status_of(keep_rules), 0);
+    EXPECT_CHILD(keep_rules, 0);
 }
 
 TEST(test_child)
 {
-    assert_int_equal(status_of(signal_child), 0);
+    EXPECT_CHILD(signal_child, 0);
 }
 
 TEST(test_walks_that_overlap)
 {
-    assert_int_equal(status_of(overlap), 128 + SIGTERM);
-    assert_int_equal(status_of(overlap_handled), 0);
+    EXPECT_CHILD(overlap, 128 + SIGTERM);
+    EXPECT_CHILD(overlap_handled, 0);
 }

@@ -1,6 +1,7 @@
 /* Timelines: what replays of a graph took, step by step, op by op and node by node. */
 #include "tests/support/test.h"
 #include "tests/support/tools/picture_support.h"
+#include "tests/support/ops.h"
 
 #include "debug/trace/timing.h"
 #include "debug/trace/trace.h"
@@ -19,22 +20,13 @@ typedef struct slices {
     int count;
 } slices;
 
-static cJSON *parse(void)
-{
-    char *text = read_picture();
-    cJSON *root = cJSON_Parse(text);
-    assert_non_null(root);
-    free(text);
-    return root;
-}
-
 static cJSON *trace(fixture *f, bg_graph *graph)
 {
     uint64_t replays = info_of(graph).replays;
-    EXPECT_OK(bg_trace(graph, f->stream, picture_path));
+    EXPECT_OK(bg_trace(graph, f->stream, test_file));
     assert_int_equal(info_of(graph).replays, replays + 2);
-    assert_int_equal(count_pictures(), 1);
-    return parse();
+    assert_int_equal(count_files(test_directory), 1);
+    return parse_file(test_file);
 }
 
 static double begin_of(const cJSON *slice)
@@ -152,9 +144,8 @@ static void expect_nested(const cJSON *root)
 static void expect_node(const slices *nodes, int index, int segment, const char *node, const char *kind,
                         const char *call)
 {
-    const cJSON *args;
     assert_true(index < nodes->count);
-    args = args_of(nodes->slice[index]);
+    const cJSON *args = args_of(nodes->slice[index]);
     assert_true(number_of(args, "segment") == segment);
     assert_string_equal(string_of(args, "node"), node);
     assert_string_equal(string_of(args, "kind"), kind);
@@ -163,21 +154,19 @@ static void expect_node(const slices *nodes, int index, int segment, const char 
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-#define TRACE_TEST(name) TEST_F(name, pictures_setup, pictures_teardown, fixture *f)
+/* An array and its length. */
+#define NAMES(...) (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__}))
 
 /* ---- what is in it ---- */
 
-TRACE_TEST(test_breaks)
+PICTURE_TEST(test_breaks)
 {
-    static const char *const steps[] = {"segment 0", "call move#0", "segment 1", "segment 2"};
-    static const char *const calls[] = {"scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"};
-    bg_graph *graph = capture_picture(f, broken_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(root, trace(f, graph));
     slices found = slices_of(root, CALLS);
     expect_named(root, graph, true);
-    expect_steps(root, steps, COUNT(steps));
-    expect_names(&found, calls, COUNT(calls));
+    expect_steps(root, NAMES("segment 0", "call move#0", "segment 1", "segment 2"));
+    expect_names(&found, NAMES("scale#0", "outer#0", "outer#0/scale#0", "outer#0/scale#1", "plus#0"));
     expect_nested(root);
     assert_true(begin_of(found.slice[2]) == begin_of(found.slice[1]));
     assert_true(begin_of(found.slice[3]) >= end_of(found.slice[2]) - 1e-4);
@@ -187,138 +176,98 @@ TRACE_TEST(test_breaks)
     expect_node(&found, 1, 1, "0", "kernel", "outer#0/scale#0");
     expect_node(&found, 2, 1, "1", "kernel", "outer#0/scale#1");
     expect_node(&found, 3, 2, "0", "kernel", "plus#0");
-    assert_non_null(strstr(string_of(found.slice[0], "name"), "product>(float4*"));
+    EXPECT_IN(string_of(found.slice[0], "name"), "product>(float4*");
     assert_int_equal(size_of(member(root, "otherData"), "notes"), 0);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
 }
 
-TRACE_TEST(test_write_backs)
+PICTURE_TEST(test_write_backs)
 {
-    static const char *const steps[] = {"segment 0", "call move#0", "copy move#0"};
-    bg_graph *graph;
-    cJSON *root;
-    slices nodes;
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    graph = capture_picture(f, broken_pass);
-    root = trace(f, graph);
-    nodes = slices_of(root, NODES);
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(root, trace(f, graph));
+    slices nodes = slices_of(root, NODES);
     assert_int_equal(nodes.count, 5);
     expect_node(&nodes, 1, 1, "0", "write-back", "move#0");
     expect_node(&nodes, 2, 1, "1", "kernel", "outer#0/scale#0");
     expect_nested(root);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
-    graph = capture_picture(f, ending_pass);
-    root = trace(f, graph);
-    expect_steps(root, steps, COUNT(steps));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(ending, capture_picture(f, ending_pass));
+    OWN_JSON(ending_root, trace(f, ending));
+    expect_steps(ending_root, NAMES("segment 0", "call move#0", "copy move#0"));
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
-TRACE_TEST(test_forks)
+PICTURE_TEST(test_forks)
 {
-    static const char *const steps[] = {"segment 0"};
-    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "plus#0",
-                                        "scale#3", "scale#4", "scale#5", "plus#1"};
-    bg_graph *graph = capture_picture(f, forked_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, forked_pass));
+    OWN_JSON(root, trace(f, graph));
     slices found = slices_of(root, CALLS);
-    expect_steps(root, steps, COUNT(steps));
-    expect_names(&found, calls, COUNT(calls));
+    expect_steps(root, NAMES("segment 0"));
+    expect_names(&found, NAMES("scale#0", "scale#1", "scale#2", "plus#0", "scale#3", "scale#4", "scale#5", "plus#1"));
     expect_nested(root);
     assert_int_equal(slices_of(root, NODES).count, 8);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
 }
 
-TRACE_TEST(test_kinds_of_nodes)
+PICTURE_TEST(test_kinds_of_nodes)
 {
     static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "kernel", "kernel"};
     static const char *const places[] = {"0", "1", "2", "3", "4.0", "4.1"};
-    bg_graph *graph = capture_picture(f, mixed_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, mixed_pass));
+    OWN_JSON(root, trace(f, graph));
     slices nodes = slices_of(root, NODES);
     assert_int_equal(nodes.count, COUNT(kinds));
     for (int i = 0; i < COUNT(kinds); i++)
         expect_node(&nodes, i, 0, places[i], kinds[i], i < 4 ? "mixed#0" : "nested#0");
     expect_nested(root);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
 }
 
 /* Segments 0 and 2 cannot be taken apart: they have a slice each, and notes say why no more. */
-TRACE_TEST(test_memory_nodes)
+PICTURE_TEST(test_memory_nodes)
 {
-    static const char *const steps[] = {"segment 0", "segment 1", "segment 2"};
-    bg_graph *graph = capture_picture(f, memory_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, memory_pass));
+    OWN_JSON(root, trace(f, graph));
     slices nodes = slices_of(root, NODES), calls = slices_of(root, CALLS);
-    expect_steps(root, steps, COUNT(steps));
+    expect_steps(root, NAMES("segment 0", "segment 1", "segment 2"));
     assert_int_equal(nodes.count, 1);
     expect_node(&nodes, 0, 1, "0", "kernel", "use#0");
     assert_int_equal(calls.count, 1);
     assert_string_equal(string_of(calls.slice[0], "name"), "use#0");
     assert_int_equal(size_of(member(root, "otherData"), "notes"), 2);
-    assert_non_null(strstr(cJSON_GetStringValue(element(member(root, "otherData"), "notes", 0)), "memory nodes"));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
+    EXPECT_IN(string_at(member(root, "otherData"), "notes", 0), "memory nodes");
 }
 
-TRACE_TEST(test_debug_modes)
+PICTURE_TEST(test_debug_modes)
 {
-    static const char *const forward[] = {"forward"};
-    static const char *const sync[] = {"segment 0", "sync", "call move#0", "sync",
-                                       "segment 1", "sync", "segment 2",   "sync"};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_graph *graph;
-    cJSON *root;
-    options.debug = BG_DEBUG_FORWARD;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    root = trace(f, graph);
-    expect_steps(root, forward, COUNT(forward));
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_JSON(root, trace(f, forward));
+    expect_steps(root, NAMES("forward"));
     assert_int_equal(slices_of(root, NODES).count, 0);
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
-    options.debug = BG_DEBUG_SYNC;
-    EXPECT_OK(bg_capture_forward(&graph, broken_pass, f, f->stream, &options));
-    root = trace(f, graph);
-    expect_steps(root, sync, COUNT(sync));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_JSON(sync_root, trace(f, sync));
+    expect_steps(sync_root,
+                 NAMES("segment 0", "sync", "call move#0", "sync", "segment 1", "sync", "segment 2", "sync"));
 }
 
-TRACE_TEST(test_wrapped)
+PICTURE_TEST(test_wrapped)
 {
-    static const char *const steps[] = {"segment 0"};
     int *x = (int *)f->memory, value = 0;
     OWNED_CUDA_GRAPH(source);
     OWNED_GRAPH(graph);
-    slices nodes;
-    cJSON *root;
     EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
     EXPECT_CUDA(gk_add(x, 5, f->stream));
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &source));
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "a \"quoted\" \\ name\n\t\x01"));
-    root = trace(f, graph);
+    OWN_JSON(root, trace(f, graph));
     expect_named(root, graph, true);
-    expect_steps(root, steps, COUNT(steps));
-    nodes = slices_of(root, NODES);
+    expect_steps(root, NAMES("segment 0"));
+    slices nodes = slices_of(root, NODES);
     assert_int_equal(nodes.count, 1);
     expect_node(&nodes, 0, 0, "0", "kernel", "");
     assert_int_equal(slices_of(root, CALLS).count, 0);
     EXPECT_CUDA(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost));
     assert_int_equal(value, 10); /* two replays */
-    cJSON_Delete(root);
 }
 
 /* ---- one replay ---- */
-
-BG_OP(count_up, BG_IN(x), BG_INOUT(y))
-{
-    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
 
 BG_EAGER_OP(count_up_eagerly, BG_IN(x), BG_INOUT(y))
 {
@@ -329,30 +278,26 @@ BG_EAGER_OP(count_up_eagerly, BG_IN(x), BG_INOUT(y))
 static bg_status counting_pass(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    BG_CALL(sum, stream, .x = f->x, .y = f->y);
     return BG_CALL(count_up_eagerly, stream, .x = f->x, .y = f->y);
 }
 
-TRACE_TEST(test_in_a_replay)
+PICTURE_TEST(test_in_a_replay)
 {
-    static const char *const steps[] = {"segment 0", "call count_up_eagerly#0"};
-    bg_graph *graph = capture_picture(f, counting_pass);
+    OWN_GRAPH(graph, capture_picture(f, counting_pass));
     uint64_t replays = info_of(graph).replays;
-    cJSON *root;
     put(&f->x, 1);
     put(&f->y, 10);
     EXPECT_OK(bg__replay_enter(graph, f->stream));
-    EXPECT_OK(bg__replay_leave(graph, f->stream, bg__trace_replay(graph, f->stream, picture_path)));
+    EXPECT_OK(bg__replay_leave(graph, f->stream, bg__trace_replay(graph, f->stream, test_file)));
     assert_int_equal(info_of(graph).replays, replays + 1);
     assert_true(get(&f->y) == 12);
-    root = parse();
+    OWN_JSON(root, parse_file(test_file));
     expect_named(root, graph, false);
-    expect_steps(root, steps, COUNT(steps));
+    expect_steps(root, NAMES("segment 0", "call count_up_eagerly#0"));
     assert_int_equal(slices_of(root, CALLS).count + slices_of(root, NODES).count, 0);
-    cJSON_Delete(root);
-    EXPECT_OK(bg_trace(graph, f->stream, picture_path));
+    EXPECT_OK(bg_trace(graph, f->stream, test_file));
     assert_true(get(&f->y) == 16);
-    bg_graph_destroy(graph);
 }
 
 static void expect_timing(const cJSON *item, const char *what)
@@ -362,33 +307,29 @@ static void expect_timing(const cJSON *item, const char *what)
     assert_true(number_of(item, "gpu_us") >= 0 && number_of(item, "gpu_us") < 60e6);
 }
 
-TRACE_TEST(test_timings)
+PICTURE_TEST(test_timings)
 {
     static const char *const what[] = {"segment 0", "call move#0", "copy move#0"};
-    bg_graph *graph;
-    cJSON *list = cJSON_CreateArray();
-    uint64_t replays;
+    OWN_JSON(list, cJSON_CreateArray());
     EXPECT_CUDA(cudaMalloc(&picture_elsewhere, N * sizeof(float)));
-    graph = capture_picture(f, ending_pass);
-    replays = info_of(graph).replays;
+    OWN_GRAPH(graph, capture_picture(f, ending_pass));
+    uint64_t replays = info_of(graph).replays;
     assert_non_null(list);
     EXPECT_OK(bg__timings_take(graph, f->stream, NULL, list));
     assert_int_equal(info_of(graph).replays, replays + 1);
     assert_int_equal(cJSON_GetArraySize(list), COUNT(what));
     for (int i = 0; i < COUNT(what); i++)
         expect_timing(cJSON_GetArrayItem(list, i), what[i]);
-    cJSON_Delete(list);
-    bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(picture_elsewhere));
 }
 
 /* Times of nodes that ran alone come to their segments. */
-TRACE_TEST(test_node_timings)
+PICTURE_TEST(test_node_timings)
 {
-    bg_graph *graph = capture_picture(f, broken_pass);
-    cJSON *list = cJSON_CreateArray();
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWN_JSON(list, cJSON_CreateArray());
     bg__timing nodes = {0};
-    bg_report *report;
+    OWNED_REPORT(report);
     assert_non_null(list);
     EXPECT_OK(bg__report_create(&report, "trace", "g"));
     EXPECT_OK(bg__timing_nodes(graph, f->stream, &nodes, report));
@@ -408,9 +349,6 @@ TRACE_TEST(test_node_timings)
         }
     }
     bg__timing_free(&nodes);
-    bg_report_destroy(report);
-    cJSON_Delete(list);
-    bg_graph_destroy(graph);
 }
 
 static void burn(void *user)
@@ -424,8 +362,8 @@ static int burned;
 
 BG_OP(slow, BG_INOUT(y))
 {
-    bg_status status = from_cuda(cudaLaunchHostFunc(stream, burn, &burned));
-    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->y.data, 1, N, stream));
+    TRY(from_cuda(cudaLaunchHostFunc(stream, burn, &burned)));
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 1, N, stream));
 }
 
 BG_EAGER_OP(slow_eagerly)
@@ -441,14 +379,14 @@ static bg_status slow_pass(void *user, cudaStream_t stream)
     fixture *f = user;
     BG_CALL(slow, stream, .y = f->y);
     BG_CALL(slow_eagerly, stream);
-    return BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
 }
 
 /* 20 ms are spent by the device in segment 0, and by the host in the eager call. */
-TRACE_TEST(test_times)
+PICTURE_TEST(test_times)
 {
-    bg_graph *graph = capture_picture(f, slow_pass);
-    cJSON *root = trace(f, graph);
+    OWN_GRAPH(graph, capture_picture(f, slow_pass));
+    OWN_JSON(root, trace(f, graph));
     slices cpu = slices_of(root, CPU), gpu = slices_of(root, GPU), calls = slices_of(root, CALLS),
            nodes = slices_of(root, NODES);
     assert_true(number_of(gpu.slice[0], "dur") >= 19e3);
@@ -457,8 +395,6 @@ TRACE_TEST(test_times)
     assert_string_equal(string_of(args_of(nodes.slice[0]), "kind"), "host function");
     assert_true(number_of(nodes.slice[0], "dur") >= 19e3);
     assert_true(number_of(nodes.slice[1], "dur") < number_of(nodes.slice[0], "dur"));
-    cJSON_Delete(root);
-    bg_graph_destroy(graph);
 }
 
 static int runs; /* of the host function below: at capture, in the replay, alone */
@@ -480,23 +416,19 @@ static bg_status slow_when_alone_pass(void *user, cudaStream_t stream)
     fixture *f = user;
     BG_CALL(slow_when_alone, stream);
     bg_break(stream);
-    return BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
 }
 
 /* Where the nodes of a segment take longer alone, those of the next one are drawn after them all the same. */
-TRACE_TEST(test_slow_when_alone)
+PICTURE_TEST(test_slow_when_alone)
 {
-    OWNED_GRAPH(graph);
-    cJSON *root;
-    slices nodes;
     runs = 0;
-    graph = capture_picture(f, slow_when_alone_pass);
-    root = trace(f, graph);
-    nodes = slices_of(root, NODES);
+    OWN_GRAPH(graph, capture_picture(f, slow_when_alone_pass));
+    OWN_JSON(root, trace(f, graph));
+    slices nodes = slices_of(root, NODES);
     assert_int_equal(runs, 3);
     assert_int_equal(nodes.count, 2);
     assert_true(number_of(nodes.slice[0], "dur") >= 19e3);
     assert_true(begin_of(nodes.slice[1]) >= 19e3);
     expect_nested(root);
-    cJSON_Delete(root);
 }
