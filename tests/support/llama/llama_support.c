@@ -8,6 +8,12 @@
 
 #include "tests/support/support.h"
 
+const struct text_way_kind text_ways[TEXT_WAYS] = {{"eager", LLAMA_EAGER, BG_DEBUG_OFF},
+                                                   {"full", LLAMA_FULL, BG_DEBUG_OFF},
+                                                   {"breakable", LLAMA_BREAKABLE, BG_DEBUG_OFF},
+                                                   {"debug", LLAMA_BREAKABLE, BG_DEBUG_FORWARD},
+                                                   {"every op eager", LLAMA_BREAKABLE, BG_DEBUG_OPS}};
+
 void free_model(llama_model **model)
 {
     llama_destroy(*model);

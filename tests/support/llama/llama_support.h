@@ -24,6 +24,20 @@ enum { ODD_VOCABULARY = 101 };
         .norm_epsilon = 1e-4f, __VA_ARGS__                                                                             \
     }
 
+/* An initializer of a llama_request that no token stops. */
+#define REQUEST(prompt_, prompt_count_, tokens_, ...)                                                                  \
+    {                                                                                                                  \
+        .prompt = prompt_, .prompt_count = prompt_count_, .tokens = tokens_, .stop = -1, __VA_ARGS__                   \
+    }
+
+/* The ways to generate a text. */
+typedef enum text_way { EAGER, FULL, BREAKABLE, DEBUG, OPS, TEXT_WAYS } text_way;
+extern const struct text_way_kind {
+    const char *name;
+    llama_mode mode;
+    bg_debug debug;
+} text_ways[TEXT_WAYS];
+
 llama_weights random_weights(const llama_config *config, uint64_t seed);
 llama_model *random_model(const llama_config *config, uint64_t seed, int context, cudaStream_t stream);
 

@@ -12,28 +12,11 @@
 /* max |difference| / max |reference|. fp32 has 6e-8; the issue that asked for the example allows 1e-3. */
 static const double SMALL_TOLERANCE = 1e-4, REAL_TOLERANCE = 1e-3;
 
-/* The ways to run a model. */
-static const struct way {
-    const char *name;
-    llama_mode mode;
-    bg_debug debug;
-} ways[] = {{"eager", LLAMA_EAGER, BG_DEBUG_OFF},
-            {"full", LLAMA_FULL, BG_DEBUG_OFF},
-            {"breakable", LLAMA_BREAKABLE, BG_DEBUG_OFF},
-            {"debug", LLAMA_BREAKABLE, BG_DEBUG_FORWARD},
-            {"every op eager", LLAMA_BREAKABLE, BG_DEBUG_OPS}};
-enum { WAYS = sizeof ways / sizeof ways[0], EAGER = 0, FULL, BREAKABLE, DEBUG, OPS };
-
 static llama_result generate(llama_model *model, int way, const int *prompt, int prompt_count, int tokens,
                              bool keep_logits)
 {
-    llama_request request = {.mode = ways[way].mode,
-                             .debug = ways[way].debug,
-                             .prompt = prompt,
-                             .prompt_count = prompt_count,
-                             .tokens = tokens,
-                             .stop = -1,
-                             .keep_logits = keep_logits};
+    llama_request request = REQUEST(prompt, prompt_count, tokens, .mode = text_ways[way].mode,
+                                    .debug = text_ways[way].debug, .keep_logits = keep_logits);
     llama_result result;
     EXPECT_OK(llama_generate(model, &request, &result));
     assert_int_equal(result.count, tokens);
@@ -117,11 +100,11 @@ static void check_small(const llama_config *config, uint64_t seed)
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     FREED_BY(free_model) llama_model *model = NULL;
     EXPECT_OK(llama_create(&model, &weights, config->context, stream));
-    for (int i = 0; i < WAYS; i++) {
+    for (int i = 0; i < TEXT_WAYS; i++) {
         FREED_BY(llama_result_free)
         llama_result result = generate(model, i, prompt, prompt_count, small_workload() ? 8 : 70, true);
         expect_greedy(&result, prompt_count, config->vocabulary);
-        expect_logits(&reference, ways[i].name, prompt, prompt_count, &result, SMALL_TOLERANCE);
+        expect_logits(&reference, text_ways[i].name, prompt, prompt_count, &result, SMALL_TOLERANCE);
     }
     free(reference.layer);
 }
@@ -157,11 +140,11 @@ MODEL_TEST(test_launches_per_step)
     /* a layer: 2 norms, 7 products, 2 turns, 2 stores, attention, gate, 2 sums; beside: embedding, norm, product,
      * advance, sample */
     const double launches = llama_small.layers * 17 + 5,
-                 expected[WAYS] = {launches, 1, 2 * (llama_small.layers + 1), launches, launches};
-    for (int i = 0; i < WAYS; i++) {
+                 expected[TEXT_WAYS] = {launches, 1, 2 * (llama_small.layers + 1), launches, launches};
+    for (int i = 0; i < TEXT_WAYS; i++) {
         FREED_BY(llama_result_free) llama_result result = generate(model, i, (int[]){1, 2}, 2, 3, false);
         if (result.launches_per_step != expected[i])
-            fail_msg("%s: %g launches, expected %g", ways[i].name, result.launches_per_step, expected[i]);
+            fail_msg("%s: %g launches, expected %g", text_ways[i].name, result.launches_per_step, expected[i]);
     }
 }
 
@@ -179,11 +162,11 @@ MODEL_TEST(test_a_second_text_starts_anew)
 /* The planted mistake: right where everything runs eagerly, wrong in a graph. */
 MODEL_TEST(test_frozen_scalar)
 {
-    const bool wrong[WAYS] = {false, true, true, false, true};
+    const bool wrong[TEXT_WAYS] = {false, true, true, false, true};
     const int prompt[] = {1, 2, 3, 4};
     FREED_BY(llama_result_free) llama_result right = generate(model, EAGER, prompt, 4, 16, false);
     llama_plant_frozen_scalar(model);
-    for (int i = 0; i < WAYS; i++) {
+    for (int i = 0; i < TEXT_WAYS; i++) {
         FREED_BY(llama_result_free) llama_result result = generate(model, i, prompt, 4, 16, false);
         assert_int_equal(memcmp(result.tokens, right.tokens, 16 * sizeof(int)) != 0, wrong[i]);
     }
@@ -200,14 +183,8 @@ static void count_down(void *user, int token)
 MODEL_TEST(test_stops_at_a_token)
 {
     const int prompt[] = {1, 2, 3, 4};
-    llama_request request = {.mode = LLAMA_BREAKABLE,
-                             .debug = BG_DEBUG_OFF,
-                             .prompt = prompt,
-                             .prompt_count = 4,
-                             .tokens = 20,
-                             .stop = -1,
-                             .each = count_down,
-                             .user = &stop_after};
+    llama_request request =
+        REQUEST(prompt, 4, 20, .mode = LLAMA_BREAKABLE, .debug = BG_DEBUG_OFF, .each = count_down, .user = &stop_after);
     FREED_BY(llama_result_free) llama_result all, stopped;
     int first = 0;
     EXPECT_OK(llama_generate(model, &request, &all));
@@ -222,8 +199,7 @@ MODEL_TEST(test_stops_at_a_token)
 
 static void expect_invalid(llama_model *model, const int *prompt, int prompt_count, int tokens, const char *words)
 {
-    llama_request request = {
-        .mode = LLAMA_EAGER, .prompt = prompt, .prompt_count = prompt_count, .tokens = tokens, .stop = -1};
+    llama_request request = REQUEST(prompt, prompt_count, tokens, .mode = LLAMA_EAGER);
     FREED_BY(llama_result_free) llama_result result;
     EXPECT_STATUS(llama_generate(model, &request, &result), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR(words);
@@ -272,7 +248,8 @@ TEST(test_real_file)
         for (int way = EAGER; way <= BREAKABLE; way += BREAKABLE - EAGER) {
             FREED_BY(llama_result_free)
             llama_result result = generate(model, way, g->prompt_tokens, g->prompt_length, GOLDEN_TOKENS, false);
-            printf("\"%.16s...\", %s: %.1f tokens/s\n", g->prompt, ways[way].name, llama_tokens_per_second(&result));
+            printf("\"%.16s...\", %s: %.1f tokens/s\n", g->prompt, text_ways[way].name,
+                   llama_tokens_per_second(&result));
             assert_memory_equal(result.tokens, g->tokens, sizeof g->tokens);
         }
 }

@@ -56,12 +56,7 @@ static int expect_text(const llama_serve_text *text, const llama_result *alone, 
 
 static llama_result run_alone(llama_model *model, const llama_serve_request *r)
 {
-    llama_request request = {.mode = LLAMA_EAGER,
-                             .prompt = r->prompt,
-                             .prompt_count = r->prompt_count,
-                             .tokens = r->tokens,
-                             .stop = r->stop,
-                             .keep_logits = true};
+    llama_request request = REQUEST(r->prompt, r->prompt_count, r->tokens, .mode = LLAMA_EAGER, .keep_logits = true);
     llama_result result;
     EXPECT_OK(llama_generate(model, &request, &result));
     return result;

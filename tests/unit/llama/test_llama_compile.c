@@ -160,8 +160,7 @@ static float *expect_same_logits(bool bf16, bool segments, double allowed)
     FREED_BY(close_step) step s = open_step(&llama_small, bf16);
     float *plain = run_steps(&s, BG_LEVEL_NONE, segments);
     FREED_BY(free_block)
-    float *glue = run_steps(&s, BG_LEVEL_ONCE, segments),
-          *all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
+    float *glue = run_steps(&s, BG_LEVEL_ONCE, segments), *all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
     assert_memory_equal(plain, glue, count * sizeof *plain);
     assert_true(relative_difference(all, plain, count) < allowed);
     return plain;
