@@ -78,6 +78,25 @@ double largest(const float *values, size_t count)
     return most;
 }
 
+int argmax(const float *values, int count)
+{
+    int best = 0;
+    for (int i = 1; i < count; i++)
+        if (values[i] > values[best])
+            best = i;
+    return best;
+}
+
+double margin(const float *values, int count)
+{
+    int best = argmax(values, count);
+    double second = -INFINITY;
+    for (int i = 0; i < count; i++)
+        if (i != best)
+            second = fmax(second, values[i]);
+    return values[best] - second;
+}
+
 double relative_difference(const float *a, const float *b, size_t count)
 {
     double most = 0;

@@ -47,6 +47,9 @@ int close_small_model(void **state);
 #define MODEL_TEST(name) TEST_F(name, open_small_model, close_small_model, llama_model *model)
 
 double largest(const float *values, size_t count);
+/* Where the largest is, and how far it is above the second. */
+int argmax(const float *values, int count);
+double margin(const float *values, int count);
 /* max |a - b| / max |b|; infinity where one is a NaN. */
 double relative_difference(const float *a, const float *b, size_t count);
 

@@ -1,5 +1,6 @@
 /* How ranks share a model: the parts cover it without overlap, and a rank's device holds its part and no more. */
 #include "examples/llama/device.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,22 +130,13 @@ TEST(test_refuses)
 
 /* ---- the weights -------------------------------------------------------------------------------- */
 
-static const llama_config nine_heads = {.layers = 2,
-                                        .width = 92,
-                                        .hidden = 77,
-                                        .heads = 9,
-                                        .kv_heads = 3,
-                                        .head_dim = 20,
-                                        .vocabulary = 101,
-                                        .context = 100,
-                                        .rope_base = 500.0f,
-                                        .norm_epsilon = 1e-4f};
+static const llama_config nine_heads = ODD_SHAPE(.width = 92, .heads = 9, .kv_heads = 3);
 
 /* tensor holds these rows and columns of a matrix that has `all` columns. */
 static void expect_cut(const bg_tensor *tensor, const float *whole, int all, llama_range rows, llama_range columns)
 {
     size_t width = (size_t)columns.count * sizeof(float);
-    float *part = malloc(bg_tensor_bytes(tensor));
+    FREED_BY(free_block) float *part = malloc(bg_tensor_bytes(tensor));
     assert_non_null(part);
     assert_int_equal(tensor->dim[0], rows.count);
     assert_int_equal(tensor->dim[1], columns.count);
@@ -152,7 +144,6 @@ static void expect_cut(const bg_tensor *tensor, const float *whole, int all, lla
     for (int r = 0; r < rows.count; r++)
         assert_memory_equal(part + (size_t)r * columns.count,
                             whole + (size_t)(rows.first + r) * all + (size_t)columns.first, width);
-    free(part);
 }
 
 static llama_range times(llama_range range, int factor)
@@ -185,11 +176,9 @@ static size_t replicated_bytes(const llama_config *c)
  * key heads are there twice. */
 static void check_weights(const llama_config *config, uint64_t seed, int ranks, double slack)
 {
-    llama_weights weights;
+    FREED_BY(llama_weights_free) llama_weights weights = random_weights(config, seed);
     llama_device_weights device;
-    char error[GGUF_ERROR_SIZE];
     size_t replicated = replicated_bytes(config), whole;
-    assert_int_equal(llama_weights_random(&weights, config, seed, error), 0);
     EXPECT_OK(llama_device_weights_create(&device, &weights, NULL));
     whole = device.memory.bytes;
     llama_device_weights_free(&device);
@@ -205,7 +194,6 @@ static void check_weights(const llama_config *config, uint64_t seed, int ranks, 
         llama_device_weights_free(&device);
         assert_int_equal(device.memory.bytes, 0);
     }
-    llama_weights_free(&weights);
 }
 
 TEST(test_weights_of_parts)
