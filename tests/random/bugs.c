@@ -268,14 +268,6 @@ static bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
     return NULL;
 }
 
-static uint32_t *value_of(const bg_op *op, void *args)
-{
-    for (uint32_t f = 0; f < op->field_count; f++)
-        if (strcmp(op->fields[f].name, "k") == 0)
-            return (uint32_t *)(void *)((char *)args + op->fields[f].offset);
-    return NULL;
-}
-
 void bug_spoil(int id, const bg_op *op, void *args)
 {
     const bug *b = the_bug;
@@ -291,7 +283,7 @@ void bug_spoil(int id, const bg_op *op, void *args)
         tensor_of(op, args, b->tensor)->data = b->memory[0];
         tensor_of(op, args, b->other)->data = b->memory[0] + BEYOND;
         break;
-    case BUG_SCALAR: *value_of(op, args) += b->changed; break;
+    case BUG_SCALAR: *(uint32_t *)field_named(op, args, "k") += b->changed; break;
     case BUG_ALTERNATES: tensor_of(op, args, b->tensor)->data = b->memory[b->changed]; break;
     default: break; /* not in the arguments */
     }

@@ -25,6 +25,9 @@ bg_status fault_of(int id);
 
 #define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, event), BG_VALUE(how, how)
 
+/* Where the op has its field of that name; NULL: it has none. */
+void *field_named(const bg_op *op, void *args, const char *name);
+
 /* The two that rules fuse (rules.c). */
 BG_DECLARE_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
 BG_DECLARE_OP(bump, BG_INOUT(x), WITH_VALUES)

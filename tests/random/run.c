@@ -250,14 +250,6 @@ bool check_pool(session *s)
 
 /* ---- replays ---- */
 
-static void *field_of(const bg_op *op, void *args, const char *name)
-{
-    for (uint32_t f = 0; f < op->field_count; f++)
-        if (strcmp(op->fields[f].name, name) == 0)
-            return (char *)args + op->fields[f].offset;
-    return NULL;
-}
-
 /* This pass's arguments of the calls whose arguments change. */
 static bool change_args(session *s)
 {
@@ -273,9 +265,9 @@ static bool change_args(session *s)
         if (!find_call(s, i, &call) || (args = bg_graph_args(s->graph, call.name, op->args_size)) == NULL)
             return fails(s, FAILED_CALL, this_pass.number, "instruction %d has no arguments: %s", in->id,
                          bg_last_error());
-        *(uint32_t *)field_of(op, args, "k") = value_of(s, i);
+        *(uint32_t *)field_named(op, args, "k") = value_of(s, i);
         if (in->change_input >= 0)
-            ((bg_tensor *)field_of(op, args, "a"))->data = the_machine.buffers[input_of(s, i)];
+            ((bg_tensor *)field_named(op, args, "a"))->data = the_machine.buffers[input_of(s, i)];
     }
     return true;
 }
