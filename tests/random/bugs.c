@@ -85,30 +85,6 @@ static void choose_tensors(bug *b, const instruction *in, dice *d)
     b->other = list[(first + 1) % count];
 }
 
-/* The calls of a program as the model sees them, each at its instruction's place. */
-typedef struct call_list {
-    bool eager[LENGTH];
-    char names[LENGTH][40];
-} call_list;
-
-static void list_calls(call_list *list, const program *p)
-{
-    int calls[OP_KINDS][2] = {{0}};
-    char name[24];
-
-    memset(list, 0, sizeof *list);
-    for (int i = 0; i < p->length; i++) {
-        const instruction *in = &p->list[i];
-        call_name call = {NULL, 0, NULL, 0};
-        if (in->kind != CALL)
-            continue;
-        call.name = op_name(in->op, in->eager, name, sizeof name);
-        call.index = calls[in->op][in->eager]++;
-        list->eager[i] = model_is_eager(p, &call, in->eager);
-        snprintf(list->names[i], sizeof list->names[i], "%s#%d", name, call.index);
-    }
-}
-
 /* Whether the program is legal without the instruction, and its other calls are as eager: what is joined by a break, or
  * named by its number, may be not. */
 static bool can_be_left_out(const program *p, const call_list *calls, int at)
@@ -121,7 +97,7 @@ static bool can_be_left_out(const program *p, const call_list *calls, int at)
     memmove(&without.list[at], &without.list[at + 1], (size_t)(length - at) * sizeof without.list[0]);
     if (!repair(&without) || without.length != length)
         return false;
-    list_calls(&left, &without);
+    model_list_calls(&without, &left);
     for (int i = 0; i < length; i++)
         if (without.list[i].id != p->list[i + (i >= at)].id || left.eager[i] != calls->eager[i + (i >= at)])
             return false;
@@ -135,7 +111,7 @@ static bool choose(bug *b, const program *p, dice *d)
     call_list calls;
     bool elsewhere;
 
-    list_calls(&calls, p);
+    model_list_calls(p, &calls);
     for (int i = 0; i < p->length; i++)
         if (p->list[i].kind == CALL && can_have(&p->list[i], calls.eager[i], b->sort) &&
             (b->sort != BUG_BRANCH || can_be_left_out(p, &calls, i)))

@@ -4,7 +4,6 @@
 
 #include "bugs.h"
 #include "machine.h"
-#include "model.h"
 #include "ops.h"
 #include "session.h"
 
@@ -51,8 +50,8 @@ static bool body_runs(const session *s, int i, bodies run)
     if (run == ALL_BODIES || (run == REPLAYED_BODIES && whole) || (run == CAPTURED_BODIES && p->launch))
         return true;
     if (run == REPLAYED_BODIES)
-        return s->eager[i];
-    return !whole && (!s->eager[i] || is_open(&p->list[i]));
+        return s->calls.eager[i];
+    return !whole && (!s->calls.eager[i] || is_open(&p->list[i]));
 }
 
 void begin_pass(session *s, int number, bodies run)
@@ -72,7 +71,7 @@ static bool tells_of(const session *s, int i, const char *sentence)
 {
     char place[40];
     snprintf(place, sizeof place, " at %s:%d", PROGRAM_FILE, s->program->list[i].line);
-    return strstr(sentence, s->names[i]) != NULL && strstr(sentence, place) != NULL;
+    return strstr(sentence, s->calls.names[i]) != NULL && strstr(sentence, place) != NULL;
 }
 
 bool check_outcome(session *s, bg_status status, const char *call)
@@ -86,11 +85,11 @@ bool check_outcome(session *s, bg_status status, const char *call)
     fault = fault_of(s->program->list[s->expects].id);
     if (status != fault)
         return fails(s, FAILED_FAULT, this_pass.number, "%s: %s (%s), though %s at line %d has failed with %s", call,
-                     bg_status_name(status), status == BG_OK ? "" : bg_last_error(), s->names[s->expects],
+                     bg_status_name(status), status == BG_OK ? "" : bg_last_error(), s->calls.names[s->expects],
                      s->program->list[s->expects].line, bg_status_name(fault));
     if (!tells_of(s, s->expects, bg_last_error()))
         return fails(s, FAILED_FAULT, this_pass.number, "%s: the sentence is not about %s at line %d: %s", call,
-                     s->names[s->expects], s->program->list[s->expects].line, bg_last_error());
+                     s->calls.names[s->expects], s->program->list[s->expects].line, bg_last_error());
     return true;
 }
 
@@ -186,13 +185,13 @@ bg_tensor tensor_at(void *data)
 uint32_t value_of(const session *s, int i)
 {
     const instruction *in = &s->program->list[i];
-    return in->k + (in->change_value && s->eager[i] ? 1000 * (uint32_t)this_pass.number : 0);
+    return in->k + (in->change_value && s->calls.eager[i] ? 1000 * (uint32_t)this_pass.number : 0);
 }
 
 int input_of(const session *s, int i)
 {
     const instruction *in = &s->program->list[i];
-    return in->change_input >= 0 && s->eager[i] && this_pass.number % 2 ? in->change_input : in->in[0];
+    return in->change_input >= 0 && s->calls.eager[i] && this_pass.number % 2 ? in->change_input : in->in[0];
 }
 
 static bg_tensor output_for(const session *s, const instruction *in, int ordinal)
@@ -278,7 +277,7 @@ static bool check_fault(session *s, int i, bg_status status)
     if (status == fault)
         return true;
     return fails(s, FAILED_FAULT, this_pass.number, "%s at line %d returns %s, though %s has failed with %s",
-                 s->names[i], s->program->list[i].line, bg_status_name(status), s->names[s->expects],
+                 s->calls.names[i], s->program->list[i].line, bg_status_name(status), s->calls.names[s->expects],
                  bg_status_name(fault));
 }
 
@@ -305,7 +304,7 @@ static bool issue_call(session *s, int i, cudaStream_t stream)
     status = bg_op_call(op, stream, args, &site);
     if (s->expects >= 0 && i >= s->expects)
         return check_fault(s, i, status);
-    if (!bg_ok(s, status, s->names[i]))
+    if (!bg_ok(s, status, s->calls.names[i]))
         return false;
     take_slots(s, in, op, args);
     return !s->plain || zero_tails(s, in, stream);
@@ -429,21 +428,13 @@ bg_status forward(void *user, cudaStream_t stream)
 
 bool plan(session *s)
 {
-    int calls[OP_KINDS][2] = {{0}};
-    char name[24];
     model m;
 
     model_start(&m, s->program);
-    for (int i = 0; i < s->program->length; i++) {
-        const instruction *in = &s->program->list[i];
-        if (!model_step(&m, in))
-            return fails(s, FAILED_CALL, 0, "instruction %d is illegal", in->id);
-        if (in->kind == CALL) {
-            call_name call = {op_name(in->op, in->eager, name, sizeof name), calls[in->op][in->eager]++, NULL, 0};
-            s->eager[i] = model_is_eager(s->program, &call, in->eager);
-            snprintf(s->names[i], sizeof s->names[i], "%s#%d", name, call.index);
-        }
-    }
+    for (int i = 0; i < s->program->length; i++)
+        if (!model_step(&m, &s->program->list[i]))
+            return fails(s, FAILED_CALL, 0, "instruction %d is illegal", s->program->list[i].id);
+    model_list_calls(s->program, &s->calls);
     s->breaks = m.breaks;
     return true;
 }

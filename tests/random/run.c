@@ -7,7 +7,6 @@
 #include <hostcuda/hostcuda.h>
 
 #include "machine.h"
-#include "model.h"
 #include "ops.h"
 #include "session.h"
 
@@ -152,7 +151,7 @@ static bool find_call(const session *s, int i, bg_call_info *info)
 {
     *info = (bg_call_info)BG_CALL_INFO_INIT;
     for (int c = 0; bg_graph_get_call(s->graph, c, info) == BG_OK; c++)
-        if (strcmp(info->name, s->names[i]) == 0)
+        if (strcmp(info->name, s->calls.names[i]) == 0)
             return strcmp(info->file, PROGRAM_FILE) == 0 && info->line == s->program->list[i].line;
     return false;
 }
@@ -174,7 +173,7 @@ static bool check_calls(session *s)
             continue;
         if (!find_call(s, i, &call))
             return fails(s, FAILED_CALLS, 0, "the graph has no call of instruction %d", p->list[i].id);
-        if (call.eager != s->eager[i])
+        if (call.eager != s->calls.eager[i])
             return fails(s, FAILED_CALLS, 0, "%s is %s", call.name, call.eager ? "eager" : "captured");
     }
     return true;
@@ -260,7 +259,7 @@ static bool change_args(session *s)
         const instruction *in = &p->list[i];
         const bg_op *op = the_machine.ops[in->op][in->eager];
         void *args;
-        if (in->kind != CALL || !s->eager[i] || (!in->change_value && in->change_input < 0))
+        if (in->kind != CALL || !s->calls.eager[i] || (!in->change_value && in->change_input < 0))
             continue;
         if (!find_call(s, i, &call) || (args = bg_graph_args(s->graph, call.name, op->args_size)) == NULL)
             return fails(s, FAILED_CALL, this_pass.number, "instruction %d has no arguments: %s", in->id,

@@ -2,7 +2,7 @@
 #ifndef RANDOM_SESSION_H
 #define RANDOM_SESSION_H
 
-#include "program.h"
+#include "model.h"
 #include "run.h"
 
 /* Where its instructions stand. */
@@ -14,8 +14,7 @@ typedef struct session {
     bool plain;    /* outside a capture */
     bool serial;   /* and one instruction after the other */
     bool shadowed; /* BG_SHADOW=1 */
-    bool eager[LENGTH];
-    char names[LENGTH][32]; /* of calls, as the library tells them: "mix#0" */
+    call_list calls;
     int breaks;
     int cells;   /* how many are compared: slots hold what a graph owns */
     int expects; /* the first call that fails in the pass; -1: none */
