@@ -376,10 +376,9 @@ static void note_call_features(model *m, const instruction *in, bool eager, int 
     has_if(m, in->op == OP_NEST, HAS_NESTED);
     has_if(m, inner > 0, HAS_NESTED_BREAK);
     has_if(m, in->op == OP_LISTEN, HAS_BODY_WAITS);
-    has_if(m, in->op == OP_ASIDE || in->op == OP_AMBIENT || in->op == OP_INSPECT,
-           in->op == OP_ASIDE     ? HAS_BODY_FORKS
-           : in->op == OP_AMBIENT ? HAS_AMBIENT
-                                  : HAS_INSPECT);
+    has_if(m, in->op == OP_ASIDE, HAS_BODY_FORKS);
+    has_if(m, in->op == OP_AMBIENT, HAS_AMBIENT);
+    has_if(m, in->op == OP_INSPECT, HAS_INSPECT);
     has_if(m, eager && m->after_eager, HAS_CALL_BESIDE_CALL);
 }
 
@@ -542,10 +541,9 @@ void model_end(model *m)
     has_if(m, m->after_eager, HAS_EAGER_LAST);
     has_if(m, p->pattern_count > 0 && p->patterns_from_environment, HAS_PATTERN_ENVIRONMENT);
     has_if(m, !p->breakable, HAS_NOT_BREAKABLE);
-    has_if(m, p->debug != BG_DEBUG_OFF,
-           p->debug == BG_DEBUG_FORWARD ? HAS_DEBUG_FORWARD
-           : p->debug == BG_DEBUG_OPS   ? HAS_DEBUG_OPS
-                                        : HAS_DEBUG_SYNC);
+    has_if(m, p->debug == BG_DEBUG_FORWARD, HAS_DEBUG_FORWARD);
+    has_if(m, p->debug == BG_DEBUG_OPS, HAS_DEBUG_OPS);
+    has_if(m, p->debug == BG_DEBUG_SYNC, HAS_DEBUG_SYNC);
     has_if(m, p->barriers, HAS_BARRIERS);
     has_if(m, !p->launch, HAS_NO_LAUNCH);
     has_if(m, p->state, HAS_STATE);
@@ -615,15 +613,21 @@ void model_list_calls(const program *p, call_list *list)
     }
 }
 
+/* False: one of them is illegal, *at. */
+bool model_run(model *m, const program *p, int *at)
+{
+    model_start(m, p);
+    for (*at = 0; *at < p->length; ++*at)
+        if (!model_step(m, &p->list[*at]))
+            return false;
+    return true;
+}
+
 bool model_is_legal(const program *p)
 {
     model m;
-
-    model_start(&m, p);
-    for (int i = 0; i < p->length; i++)
-        if (!model_step(&m, &p->list[i]))
-            return false;
-    return (p->join_at_end || model_unjoined(&m) < 0) && model_untold(&m) < 0;
+    int at;
+    return model_run(&m, p, &at) && (p->join_at_end || model_unjoined(&m) < 0) && model_untold(&m) < 0;
 }
 
 static bool has_failing(const program *p)
@@ -634,9 +638,9 @@ static bool has_failing(const program *p)
     return false;
 }
 
-static bool has_op(const program *p, op_kind op)
+bool model_has_op(const program *p, op_kind op, int length)
 {
-    for (int i = 0; i < p->length; i++)
+    for (int i = 0; i < length; i++)
         if (p->list[i].kind == CALL && p->list[i].op == op)
             return true;
     return false;
@@ -673,7 +677,7 @@ static void override_anew(program *p)
  * compared when the pass is over, those in blocks that it has released, too. */
 static bool can_be_shadowed(const program *p)
 {
-    return !has_failing(p) && !has_op(p, OP_TELL);
+    return !has_failing(p) && !model_has_op(p, OP_TELL, p->length);
 }
 
 /* It puts back what the pass changed: tensors of op calls, and options.state. */

@@ -133,6 +133,10 @@ typedef struct model {
 void model_start(model *m, const program *p);
 /* False: the instruction is illegal here, and the model as it was. */
 bool model_step(model *m, const instruction *in);
+/* Starts with the program and steps through it. False: instruction *at is illegal. */
+bool model_run(model *m, const program *p, int *at);
+/* Whether one of the first instructions calls it. */
+bool model_has_op(const program *p, op_kind op, int length);
 /* Whether the event of a listen op orders its inputs. */
 bool model_may_listen(const model *m, const instruction *in);
 /* A stream whose work the origin does not wait for; -1: none. */

@@ -122,16 +122,14 @@ bool upload_inputs(session *s)
                 the_machine.host_inputs[pass][b][i] = input_bits(scramble(at++));
     TRY_CUDA(cudaMemcpy(the_machine.inputs, the_machine.host_inputs, sizeof the_machine.host_inputs,
                         cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaDeviceSynchronize());
-    return true;
+    return CUDA_OK(cudaDeviceSynchronize());
 }
 
 /* Buffers hold the pass's inputs. */
 bool reset(session *s, cudaStream_t stream)
 {
-    TRY_CUDA(cudaMemcpyAsync(the_machine.buffers, the_machine.inputs[this_pass.number], sizeof the_machine.inputs[0],
-                             cudaMemcpyDeviceToDevice, stream));
-    return true;
+    return CUDA_OK(cudaMemcpyAsync(the_machine.buffers, the_machine.inputs[this_pass.number],
+                                   sizeof the_machine.inputs[0], cudaMemcpyDeviceToDevice, stream));
 }
 
 /* Buffers and slots are kept as what the pass made. */
@@ -152,8 +150,7 @@ bool gather(session *s, cudaStream_t stream)
 static bool download(session *s, results *to)
 {
     TRY_CUDA(cudaDeviceSynchronize());
-    TRY_CUDA(cudaMemcpy(to, the_machine.found, sizeof *to, cudaMemcpyDeviceToHost));
-    return true;
+    return CUDA_OK(cudaMemcpy(to, the_machine.found, sizeof *to, cudaMemcpyDeviceToHost));
 }
 
 bool compare(session *s, failure_kind kind, int first, int last)
@@ -322,26 +319,21 @@ static bool take_block(session *s, const instruction *in, cudaStream_t stream)
     if (!s->plain && !bg_ok(s, bg_pool_alloc(s->pool, sizeof(tensor_data), &block), "bg_pool_alloc"))
         return false;
     set_slot(s, in->out[0], block, true);
-    TRY_CUDA(cudaMemsetAsync(block, (int)in->k, sizeof(tensor_data), stream));
-    return true;
+    return CUDA_OK(cudaMemsetAsync(block, (int)in->k, sizeof(tensor_data), stream));
 }
 
 static bool issue_plain(session *s, const instruction *in, cudaStream_t stream)
 {
     switch (in->kind) {
     case KERNEL:
-        TRY_CUDA(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k, ELEMENTS,
-                          stream));
-        return true;
+        return CUDA_OK(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k,
+                                ELEMENTS, stream));
     case COPY:
-        TRY_CUDA(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
-                                 cudaMemcpyDeviceToDevice, stream));
-        return true;
-    case FILL:
-        TRY_CUDA(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
-        return true;
-    case RECORD_BARE: TRY_CUDA(cudaEventRecord(the_machine.bare[in->event], stream)); return true;
-    case WAIT_BARE: TRY_CUDA(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0)); return true;
+        return CUDA_OK(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
+                                       cudaMemcpyDeviceToDevice, stream));
+    case FILL: return CUDA_OK(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
+    case RECORD_BARE: return CUDA_OK(cudaEventRecord(the_machine.bare[in->event], stream));
+    case WAIT_BARE: return CUDA_OK(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0));
     case TAKE: return take_block(s, in, stream);
     default:
         if (!s->plain)
@@ -429,11 +421,10 @@ bg_status forward(void *user, cudaStream_t stream)
 bool plan(session *s)
 {
     model m;
+    int at;
 
-    model_start(&m, s->program);
-    for (int i = 0; i < s->program->length; i++)
-        if (!model_step(&m, &s->program->list[i]))
-            return fails(s, FAILED_CALL, 0, "instruction %d is illegal", s->program->list[i].id);
+    if (!model_run(&m, s->program, &at))
+        return fails(s, FAILED_CALL, 0, "instruction %d is illegal", s->program->list[at].id);
     model_list_calls(s->program, &s->calls);
     s->breaks = m.breaks;
     return true;

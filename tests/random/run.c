@@ -125,10 +125,7 @@ static bool check_state(session *s)
 /* Nobody can wait for what a body has left on a stream of its own. */
 bool check_failed_pass(session *s)
 {
-    for (int i = 0; i < s->expects; i++)
-        if (s->program->list[i].kind == CALL && s->program->list[i].op == OP_TELL)
-            return true;
-    return !s->program->state || check_state(s);
+    return model_has_op(s->program, OP_TELL, s->expects) || !s->program->state || check_state(s);
 }
 
 /* What a capture pass leaves behind. */
@@ -320,8 +317,7 @@ static bool replay(session *s, cudaStream_t stream)
         TRY_CUDA(cudaDeviceSynchronize());
     if (s->expects < 0 && !gather(s, stream))
         return false;
-    TRY_CUDA(cudaEventRecord(the_machine.order, stream));
-    return true;
+    return CUDA_OK(cudaEventRecord(the_machine.order, stream));
 }
 
 static bool replay_all(session *s)

@@ -36,9 +36,10 @@ bool fails(session *s, failure_kind kind, int pass, const char *format, ...) __a
 bool cuda_ok(session *s, cudaError_t error, const char *call);
 bool bg_ok(session *s, bg_status status, const char *call);
 
+#define CUDA_OK(call) cuda_ok(s, call, #call)
 #define TRY_CUDA(call)                                                                                                 \
     do {                                                                                                               \
-        if (!cuda_ok(s, call, #call))                                                                                  \
+        if (!CUDA_OK(call))                                                                                            \
             return false;                                                                                              \
     } while (0)
 
