@@ -34,10 +34,8 @@ static bg_status run_way(void *state)
 
 static bg_status write_rows(const bg_tensor *tensor, const int *values, int rows)
 {
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpy(tensor->data, values, (size_t)rows * sizeof *values, cudaMemcpyHostToDevice));
-done:
-    return status;
+    BENCH_TRY_CUDA(cudaMemcpy(tensor->data, values, (size_t)rows * sizeof *values, cudaMemcpyHostToDevice));
+    return BG_OK;
 }
 
 /* Behind the captures, which fill the inputs with padding. */
@@ -70,7 +68,6 @@ static bg_status open_way(way *w, const llama_device_weights *weights, const bat
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     const int texts = of->prompt ? 1 : of->rows;
     char size[16];
-    bg_status status;
 
     snprintf(size, sizeof size, "%d", of->rows);
     config.mode = mode;
@@ -79,11 +76,9 @@ static bg_status open_way(way *w, const llama_device_weights *weights, const bat
     config.copy_inputs = false;
     w->batch = (bg_batch){
         .tokens = of->rows, .requests = texts, .max_query_len = of->rows / texts, .uniform_decode = !of->prompt};
-    BG__TRY(llama_engine_create(&w->engine, weights, texts, of->prompt ? of->rows : 2 * POSITION, &config, stream));
-    BG__TRY(bg_runner_capture(w->engine.runner));
-    BG__TRY(fill(w, of));
-done:
-    return status;
+    BENCH_TRY(llama_engine_create(&w->engine, weights, texts, of->prompt ? of->rows : 2 * POSITION, &config, stream));
+    BENCH_TRY(bg_runner_capture(w->engine.runner));
+    return fill(w, of);
 }
 
 /* So many that the slowest way takes about a second. */
@@ -91,18 +86,16 @@ static bg_status count_samples(const bench *b, way *slowest, int *samples)
 {
     double began, ms;
     const int most = (b->report.samples + 9) / 10, least = most < 5 ? most : 5;
-    bg_status status;
 
-    BG__TRY(run_way(slowest));
-    BG__TRY_CUDA(cudaStreamSynchronize(b->stream));
+    BENCH_TRY(run_way(slowest));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(b->stream));
     began = bg__now_ms();
-    BG__TRY(run_way(slowest));
-    BG__TRY_CUDA(cudaStreamSynchronize(b->stream));
+    BENCH_TRY(run_way(slowest));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(b->stream));
     ms = bg__now_ms() - began;
     *samples = ms * most < 1000 ? most : (int)(1000 / ms);
     *samples = *samples < least ? least : *samples;
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status measure(bench *b, const llama_device_weights *weights, const batch *of, timing *timings)
@@ -128,7 +121,6 @@ done:
 static bg_status report_batch(bench *b, const batch *of, const timing *timings)
 {
     static const char *const names[WAYS] = {[SEGMENTS] = "in segments", [FULL] = "one graph"};
-    bg_status status = BG_OK;
 
     for (int i = SEGMENTS; i < WAYS; i++) {
         row row = {.section = "batches", .against = "eager"};
@@ -137,10 +129,9 @@ static bg_status report_batch(bench *b, const batch *of, const timing *timings)
         else
             snprintf(row.what, sizeof row.what, "a token of %d text%s, %s", of->rows, of->rows > 1 ? "s" : "",
                      names[i]);
-        BG__TRY(report_timings(&b->report, row, &timings[i], &timings[EAGER], 0, 0));
+        BENCH_TRY(report_timings(&b->report, row, &timings[i], &timings[EAGER], 0, 0));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 static double best(const timing *timings)
@@ -180,10 +171,8 @@ bg_status bench_batches(bench *b)
     report_section(b->report.on_gpu
                        ? "Batches by size, a model of SmolLM2-135M's shape, random weights (seed 1), fewer samples"
                        : "Batches by size, the small model, random weights (seed 1), fewer samples");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-        goto done;
-    }
+    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
     BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
     for (int i = 0; i < count; i++) {
         BG__TRY(measure(b, &device, &batches[i], timings[i]));

@@ -64,9 +64,8 @@ static bg_status fill(step *s, const llama_config *config)
     int places[3][MOST_ROWS];
     bg_tensor *ints[] = {&s->io.token, &s->io.position, &s->io.slot, &s->io.next};
     size_t logits = (size_t)MOST_ROWS * (size_t)config->vocabulary * sizeof(float);
-    bg_status status;
 
-    BG__TRY(bg__device_alloc(logits + sizeof(int[4][MOST_ROWS]), &s->memory));
+    BENCH_TRY(bg__device_alloc(logits + sizeof(int[4][MOST_ROWS]), &s->memory));
     s->io.logits = bg_tensor_2d(s->memory, BG_F32, MOST_ROWS, config->vocabulary);
     for (int i = 0; i < 4; i++)
         *ints[i] = bg_tensor_1d((char *)s->memory + logits + (size_t)i * sizeof *places, BG_I32, MOST_ROWS);
@@ -76,11 +75,9 @@ static bg_status fill(step *s, const llama_config *config)
         places[2][r] = r;
     }
     for (int i = 0; i < 3; i++)
-        BG__TRY_CUDA(cudaMemcpyAsync(ints[i]->data, places[i], sizeof *places, cudaMemcpyHostToDevice, s->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
-    BG__TRY(llama_batch_set_io(s->batch, &s->io));
-done:
-    return status;
+        BENCH_TRY_CUDA(cudaMemcpyAsync(ints[i]->data, places[i], sizeof *places, cudaMemcpyHostToDevice, s->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(s->stream));
+    return llama_batch_set_io(s->batch, &s->io);
 }
 
 /* ---- what the rules have done ---- */
@@ -89,9 +86,8 @@ static bg_status print_rules(const bg_graph *graph, const step *s)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
-    bg_status status;
 
-    BG__TRY(bg_graph_get_compile_info(graph, &info));
+    BENCH_TRY(bg_graph_get_compile_info(graph, &info));
     printf("%d rows, %s: %zu nodes become %zu; %d runs of %d applied, %d dropped; %d proofs in %.1f ms\n", s->rows,
            s->weights, info.nodes_before, info.nodes_after, info.applied, info.fusions, info.dropped, info.proofs,
            info.proof_ms);
@@ -100,8 +96,7 @@ static bg_status print_rules(const bg_graph *graph, const step *s)
             printf("  %s#%d: %s%s%s, calls %.2f us, op %.2f us\n", fusion.op, fusion.number,
                    fusion.state == BG_FUSION_APPLIED ? "applied" : "not applied", fusion.why[0] != '\0' ? ": " : "",
                    fusion.why, fusion.calls_us, fusion.op_us);
-done:
-    return status;
+    return BG_OK;
 }
 
 /* ---- replays ---- */
@@ -228,10 +223,8 @@ bg_status bench_compile(bench *b)
 
     report_section(b->report.on_gpu ? "Compile levels, a model of SmolLM2-135M's shape, random weights (seed 1)"
                                     : "Compile levels, the small model, random weights (seed 1)");
-    if (llama_weights_random(&weights, config, SEED, error) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-        goto done;
-    }
+    if (llama_weights_random(&weights, config, SEED, error) != 0)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
     BG__TRY(report_steps(b, &weights, rows, b->report.on_gpu ? COUNT : 1));
     weights.bf16 = true;
     BG__TRY(report_steps(b, &weights, rows, b->report.on_gpu ? 2 : 1));

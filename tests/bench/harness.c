@@ -15,6 +15,11 @@ spread bench_spread(double *values, int count)
     return (spread){values[count / 10], values[count / 2], values[count - 1 - count / 10]};
 }
 
+spread bench_exactly(double value)
+{
+    return (spread){value, value, value};
+}
+
 static bg_status take_sample(const contender *contender, const plan *plan, double *cpu, double *total)
 {
     double start, issued;
@@ -40,10 +45,8 @@ bg_status bench_measure(const contender *contenders, int count, const plan *plan
     double *values = calloc(2 * (size_t)count * samples, sizeof *values), ignored[2];
     bg_status status = BG_OK;
 
-    if (values == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu samples", samples);
-        goto done;
-    }
+    if (values == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu samples", samples);
     for (int i = -plan->warm_up; i < plan->samples; i++) {
         for (int turn = 0; turn < count; turn++) {
             int which = (i + plan->warm_up + turn) % count;

@@ -10,12 +10,10 @@ enum { ROUNDS = 5, GRAPHS = 8 }; /* graphs a round, of 64 segments of 32 nodes e
 static bg_status free_kib(double *kib)
 {
     size_t left = 0, total;
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaDeviceSynchronize());
-    BG__TRY_CUDA(cudaMemGetInfo(&left, &total));
+    BENCH_TRY_CUDA(cudaDeviceSynchronize());
+    BENCH_TRY_CUDA(cudaMemGetInfo(&left, &total));
     *kib = (double)left / 1024;
-done:
-    return status;
+    return BG_OK;
 }
 
 typedef struct kept {
@@ -27,19 +25,17 @@ typedef struct kept {
 static bg_status measure_round(work *w, kept *kept, int round, bool ours, double *kib)
 {
     double before = 0, after = 0;
-    bg_status status = BG_OK;
 
-    BG__TRY(free_kib(&before));
+    BENCH_TRY(free_kib(&before));
     for (int i = round * GRAPHS; i < (round + 1) * GRAPHS; i++) {
         if (ours)
-            BG__TRY(bg_capture_forward(&kept->graphs[i], work_forward, w, w->stream, NULL));
+            BENCH_TRY(bg_capture_forward(&kept->graphs[i], work_forward, w, w->stream, NULL));
         else
-            BG__TRY(by_hand_open(&kept->hands[i], w, w->what.outputs > 0, true));
+            BENCH_TRY(by_hand_open(&kept->hands[i], w, w->what.outputs > 0, true));
     }
-    BG__TRY(free_kib(&after));
+    BENCH_TRY(free_kib(&after));
     *kib = (before - after) / GRAPHS;
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status compare(bench *b, int outputs)
@@ -51,10 +47,8 @@ static bg_status compare(bench *b, int outputs)
     work w;
 
     BG__TRY(work_open(&w, (scenario){.breaks = 63, .nodes = 32, .outputs = outputs}, b->stream));
-    if (kept == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d graphs", ROUNDS * GRAPHS);
-        goto done;
-    }
+    if (kept == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d graphs", ROUNDS * GRAPHS);
     for (int round = 0; round < ROUNDS; round++) {
         bool ours_first = round % 2 == 0;
         BG__TRY(measure_round(&w, kept, round, ours_first, ours_first ? &ours[round] : &hand[round]));
@@ -76,12 +70,8 @@ done:
 
 bg_status bench_memory(bench *b)
 {
-    bg_status status = BG_OK;
-
     report_section("Device memory of a graph of 64 segments of 32 nodes, KiB by the driver's count: of 5 rounds of 8 "
                    "graphs each");
-    BG__TRY(compare(b, 0));
-    BG__TRY(compare(b, 1));
-done:
-    return status;
+    BENCH_TRY(compare(b, 0));
+    return compare(b, 1);
 }

@@ -10,23 +10,16 @@ enum { BATCH_MAX = 32 };
 
 static bg_status capture(work *w)
 {
-    bg_status status = BG_OK;
-
-    BG__TRY(bg_capture_forward(&w->graph, work_forward, w, w->stream, NULL));
-    if (w->graph->segment_count != w->what.breaks + 1) {
-        status = bg__fail(BG_ERROR_MISMATCH, "%d segments, expected %d: is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set?",
-                          w->graph->segment_count, w->what.breaks + 1);
-        goto done;
-    }
+    BENCH_TRY(bg_capture_forward(&w->graph, work_forward, w, w->stream, NULL));
+    if (w->graph->segment_count != w->what.breaks + 1)
+        return bg__fail(BG_ERROR_MISMATCH, "%d segments, expected %d: is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set?",
+                        w->graph->segment_count, w->what.breaks + 1);
     w->shared = calloc((size_t)w->graph->segment_count, sizeof(cudaGraphExec_t));
-    if (w->shared == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", w->graph->segment_count);
-        goto done;
-    }
+    if (w->shared == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", w->graph->segment_count);
     for (int i = 0; i < w->graph->segment_count; i++)
         w->shared[i] = w->graph->segments[i].exec;
-done:
-    return status;
+    return BG_OK;
 }
 
 static row describe(const char *section, const char *against, const scenario *what)

@@ -23,8 +23,8 @@ typedef struct small_model {
 static bg_status forward_of_small(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const small_model *m = user;
-    cudaError_t error = bgk_add(m->out.data, m->out.data, m->out.data, (size_t)context->padded_tokens, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    size_t rows = (size_t)context->padded_tokens;
+    return bench_cuda(bgk_add(m->out.data, m->out.data, m->out.data, rows, stream), "bgk_add");
 }
 
 static const int *next_batch(small_model *m)
@@ -54,41 +54,37 @@ static bg_status run_by_hand(void *state)
 {
     small_model *m = state;
     const int *rows = next_batch(m);
-    bg_status status = BG_OK;
 
     for (int i = 0; i < INPUTS; i++) {
         int *target = m->own + (ptrdiff_t)i * BUCKET;
-        BG__TRY_CUDA(
+        BENCH_TRY_CUDA(
             cudaMemcpyAsync(target, rows + (ptrdiff_t)i * TOKENS, TOKENS * sizeof(int), cudaMemcpyDefault, m->stream));
-        BG__TRY_CUDA(cudaMemsetAsync(target + TOKENS, 0xff, (BUCKET - TOKENS) * sizeof(int), m->stream));
+        BENCH_TRY_CUDA(cudaMemsetAsync(target + TOKENS, 0xff, (BUCKET - TOKENS) * sizeof(int), m->stream));
     }
-    BG__TRY_CUDA(cudaGraphLaunch(m->exec, m->stream));
-done:
-    return status;
+    BENCH_TRY_CUDA(cudaGraphLaunch(m->exec, m->stream));
+    return BG_OK;
 }
 
 static bg_status open_small(small_model *m, cudaStream_t stream)
 {
     static const char *const names[INPUTS] = {"token", "position", "slot"};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    bg_status status;
 
     m->stream = stream;
     config.mode = BG_MODE_FULL;
     config.schedule = "32";
     config.max_tokens = BUCKET;
-    BG__TRY_CUDA(cudaMalloc((void **)&m->batches, 2 * INPUTS * TOKENS * sizeof(int)));
-    BG__TRY_CUDA(cudaMemset(m->batches, 0, 2 * INPUTS * TOKENS * sizeof(int)));
-    BG__TRY_CUDA(cudaMalloc((void **)&m->own, INPUTS * BUCKET * sizeof(int)));
-    BG__TRY(bg_runner_create(&m->runner, &config, forward_of_small, m, stream));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&m->batches, 2 * INPUTS * TOKENS * sizeof(int)));
+    BENCH_TRY_CUDA(cudaMemset(m->batches, 0, 2 * INPUTS * TOKENS * sizeof(int)));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&m->own, INPUTS * BUCKET * sizeof(int)));
+    BENCH_TRY(bg_runner_create(&m->runner, &config, forward_of_small, m, stream));
     for (int i = 0; i < INPUTS; i++)
-        BG__TRY(
+        BENCH_TRY(
             bg_runner_add_input(m->runner, names[i], BG_I32, 1, (const int64_t[]){0}, BG_PAD_SENTINEL, -1, &m->in[i]));
-    BG__TRY(bg_runner_add_output(m->runner, "out", BG_F32, 1, (const int64_t[]){0}, &m->out));
-    BG__TRY(bg_runner_capture(m->runner));
+    BENCH_TRY(bg_runner_add_output(m->runner, "out", BG_F32, 1, (const int64_t[]){0}, &m->out));
+    BENCH_TRY(bg_runner_capture(m->runner));
     m->exec = m->runner->plan.order[0]->graph->segments[0].exec;
-done:
-    return status;
+    return BG_OK;
 }
 
 static void close_small(small_model *m)
@@ -200,25 +196,21 @@ static bg_status compare_captures(bench *b, many *m, int workers, double target)
     plan plan = {.stream = b->stream, .samples = samples, .warm_up = 1, .batch = 1};
     row row = {.section = "runner", .against = "serial"};
     timing timings[3];
-    bg_status status;
 
     m->workers = workers;
     bg_runner_destroy(m->runner);
     m->runner = NULL;
-    BG__TRY(make_runner(m));
-    if (bg_runner_bucket_count(m->runner) != BUCKETS) {
-        status = bg__fail(BG_ERROR_MISMATCH, "the schedule has %d buckets, not %d", bg_runner_bucket_count(m->runner),
-                          BUCKETS);
-        goto done;
-    }
-    BG__TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
+    BENCH_TRY(make_runner(m));
+    if (bg_runner_bucket_count(m->runner) != BUCKETS)
+        return bg__fail(BG_ERROR_MISMATCH, "the schedule has %d buckets, not %d", bg_runner_bucket_count(m->runner),
+                        BUCKETS);
+    BENCH_TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
     snprintf(row.what, sizeof row.what, "58 buckets captured, %d worker%s", workers, workers == 1 ? "" : "s");
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[1], target, 0));
+    BENCH_TRY(report_timings(&b->report, row, &timings[0], &timings[1], target, 0));
     row.against = "threads by hand";
     if (workers > 0)
-        BG__TRY(report_timings(&b->report, row, &timings[0], &timings[2], target > 0 ? 1.10 : 0, 0));
-done:
-    return status;
+        BENCH_TRY(report_timings(&b->report, row, &timings[0], &timings[2], target > 0 ? 1.10 : 0, 0));
+    return BG_OK;
 }
 
 bg_status bench_runner(bench *b)
