@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "decoder.h"
 
 enum { EAGER, SEGMENTS, FULL, WAYS };
 enum { POSITION = 64 }; /* of the token of each text, behind as many in the cache */
@@ -159,21 +159,14 @@ static void print_table(const batch *batches, const timing (*timings)[WAYS], int
 
 bg_status bench_batches(bench *b)
 {
-    enum { SEED = 1 };
     const batch *batches = b->report.on_gpu ? on_gpu : on_host;
     const int count = b->report.on_gpu ? (int)BATCHES_MAX : (int)(sizeof on_host / sizeof *on_host);
     timing timings[BATCHES_MAX][WAYS];
     llama_device_weights device = {.layer = NULL};
-    llama_weights weights = {.layer = NULL};
-    char error[GGUF_ERROR_SIZE];
     bg_status status;
 
-    report_section(b->report.on_gpu
-                       ? "Batches by size, a model of SmolLM2-135M's shape, random weights (seed 1), fewer samples"
-                       : "Batches by size, the small model, random weights (seed 1), fewer samples");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
+    begin_model_section(b, "Batches by size", ", fewer samples");
+    BG__TRY(open_model(&device, b, false));
     for (int i = 0; i < count; i++) {
         BG__TRY(measure(b, &device, &batches[i], timings[i]));
         BG__TRY(report_batch(b, &batches[i], timings[i]));
@@ -181,6 +174,5 @@ bg_status bench_batches(bench *b)
     print_table(batches, (const timing(*)[WAYS])timings, count);
 done:
     llama_device_weights_free(&device);
-    llama_weights_free(&weights);
     return status;
 }

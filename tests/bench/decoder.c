@@ -7,6 +7,30 @@
 
 enum { CAPACITY = 256, POSITION = 64 };
 
+void begin_model_section(const bench *b, const char *what, const char *more)
+{
+    char title[200];
+    snprintf(title, sizeof title, "%s, %s, random weights (seed 1)%s", what,
+             b->report.on_gpu ? "a model of SmolLM2-135M's shape" : "the small model", more);
+    report_section(title);
+}
+
+bg_status open_model(llama_device_weights *device, const bench *b, bool bf16)
+{
+    enum { SEED = 1 };
+    llama_weights weights = {.layer = NULL};
+    char error[GGUF_ERROR_SIZE];
+    bg_status status;
+
+    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
+    weights.bf16 = bf16;
+    BG__TRY(llama_device_weights_create(device, &weights, b->stream));
+done:
+    llama_weights_free(&weights);
+    return status;
+}
+
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     decoder *d = user;

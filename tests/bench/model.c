@@ -161,22 +161,15 @@ bg_status bench_model(bench *b)
 {
     static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE,     BG_MODE_FULL,
                                         BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_PIECEWISE};
-    enum { SEED = 1 };
     decoder decoders[WAYS] = {{.batch = NULL}};
     contender contenders[WAYS];
     plan plan = {.stream = b->stream, .samples = (b->report.samples + 4) / 5, .warm_up = 5, .batch = 1};
     llama_device_weights device = {.layer = NULL};
-    llama_weights weights = {.layer = NULL};
-    char error[GGUF_ERROR_SIZE];
     timing timings[WAYS];
     bg_status status;
 
-    report_section(b->report.on_gpu
-                       ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights (seed 1)"
-                       : "A decode step of one text, the small model, random weights (seed 1)");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
+    begin_model_section(b, "A decode step of one text", "");
+    BG__TRY(open_model(&device, b, false));
     for (int i = 0; i < WAYS; i++) {
         if (i == CHECKED || i == CHECKED_SEGMENTS)
             (void)setenv("BG_CHECK", "replay", 1);
@@ -197,6 +190,5 @@ done:
     for (int i = 0; i < WAYS; i++)
         decoder_close(&decoders[i]);
     llama_device_weights_free(&device);
-    llama_weights_free(&weights);
     return status;
 }

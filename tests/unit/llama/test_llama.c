@@ -80,7 +80,7 @@ static void expect_logits(const reference_model *m, const char *name, const int 
     double *logits = malloc(count * sizeof *logits), difference;
     int *taken = tokens_taken(prompt, prompt_count, r);
     assert_non_null(logits);
-    assert_int_equal(reference_logits(m, taken, r->steps, logits), 0);
+    reference_logits(m, taken, r->steps, logits);
     difference = reference_difference(r->logits, logits, count);
     printf("%s: max |difference| / max |reference| = %.2g over %d steps\n", name, difference, r->steps);
     assert_true(difference <= tolerance);
@@ -236,8 +236,7 @@ TEST(test_real_file)
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     EXPECT_OK(llama_create(&model, &weights, 64, stream));
     llama_weights_free(&weights);
-    if (reference_load(&reference, file, error))
-        fail_msg("%s", error);
+    reference_load(&reference, file);
     FREED_BY(llama_result_free)
     llama_result few = generate(model, BREAKABLE, g->prompt_tokens, g->prompt_length, 5, true);
     expect_greedy(&few, g->prompt_length, llama_get_config(model)->vocabulary);

@@ -156,8 +156,9 @@ static void check_reads(flaw f)
     FREED_BY(close_file) gguf *file = open_model(&w, &f);
     FREED_BY(llama_weights_free) llama_weights weights;
     FREED_BY(reference_free) reference_model reference;
-    if (llama_weights_read(&weights, file, error) || reference_load(&reference, file, error))
+    if (llama_weights_read(&weights, file, error))
         fail_msg("%s", error);
+    reference_load(&reference, file);
     assert_int_equal(weights.config.layers, LAYERS);
     assert_int_equal(weights.config.head_dim, HEAD_DIM);
     assert_int_equal(weights.config.vocabulary, VOCABULARY);
