@@ -18,7 +18,7 @@ typedef struct batch {
 static const batch on_gpu[] = {{false, 1},  {false, 8},  {false, 32},  {false, 64},  {false, 128}, {true, 128},
                                {true, 256}, {true, 512}, {true, 1024}, {true, 2048}, {true, 4096}};
 static const batch on_host[] = {{false, 1}, {false, 4}, {true, 8}};
-enum { BATCHES_MAX = sizeof on_gpu / sizeof *on_gpu };
+enum { BATCHES_MAX = sizeof on_gpu / sizeof *on_gpu, ROWS_MAX = 4096 };
 
 /* A runner of one size, and the batch that is in its static buffers. */
 typedef struct way {
@@ -32,34 +32,21 @@ static bg_status run_way(void *state)
     return bg_runner_run(w->engine.runner, &w->batch, NULL, NULL, NULL);
 }
 
-static bg_status write_rows(const bg_tensor *tensor, const int *values, int rows)
-{
-    BENCH_TRY_CUDA(cudaMemcpy(tensor->data, values, (size_t)rows * sizeof *values, cudaMemcpyHostToDevice));
-    return BG_OK;
-}
-
 /* Behind the captures, which fill the inputs with padding. */
 static bg_status fill(way *w, const batch *of)
 {
-    const int rows = of->rows;
-    int *values = calloc(3 * (size_t)rows, sizeof *values);
-    int *token = values, *position = values + rows, *slot = values + 2 * rows;
-    bg_status status;
+    const bg_tensor *inputs[] = {&w->engine.io.token, &w->engine.io.position, &w->engine.io.slot};
+    int values[3][ROWS_MAX];
 
-    if (values == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rows", rows);
-    for (int i = 0; i < rows; i++) {
-        token[i] = 7 + i % 100;
-        position[i] = of->prompt ? i : POSITION;
-        slot[i] = of->prompt ? 0 : i;
+    for (int i = 0; i < of->rows; i++) {
+        values[0][i] = 7 + i % 100;
+        values[1][i] = of->prompt ? i : POSITION;
+        values[2][i] = of->prompt ? 0 : i;
     }
-    BG__TRY_CUDA(cudaStreamSynchronize(w->engine.stream));
-    BG__TRY(write_rows(&w->engine.io.token, token, rows));
-    BG__TRY(write_rows(&w->engine.io.position, position, rows));
-    BG__TRY(write_rows(&w->engine.io.slot, slot, rows));
-done:
-    free(values);
-    return status;
+    BENCH_TRY_CUDA(cudaStreamSynchronize(w->engine.stream));
+    for (int k = 0; k < 3; k++)
+        BENCH_TRY_CUDA(cudaMemcpy(inputs[k]->data, values[k], (size_t)of->rows * sizeof(int), cudaMemcpyHostToDevice));
+    return BG_OK;
 }
 
 static bg_status open_way(way *w, const llama_device_weights *weights, const batch *of, bg_mode mode,

@@ -1,6 +1,6 @@
 /* Compile levels: decode steps of a model of SmolLM2-135M's shape with random weights (on the host device, of the small
  * model's) at level 3, with the example's rules, beside the same at level 0; what captures and proofs cost. */
-#include "examples/llama/batch.h"
+#include "examples/llama/buffers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,10 @@ typedef struct way {
 
 typedef struct step {
     llama_batch *batch;
-    llama_batch_io io;
+    llama_buffers buffers;
     int rows;
     const char *weights; /* their dtype */
     cudaStream_t stream;
-    void *memory;
 } step;
 
 static bg_status forward(void *user, cudaStream_t stream)
@@ -61,23 +60,17 @@ static bg_status destroy(void *state)
 /* Row r is a text of its own, in the middle of its cache. */
 static bg_status fill(step *s, const llama_config *config)
 {
-    int places[3][MOST_ROWS];
-    bg_tensor *ints[] = {&s->io.token, &s->io.position, &s->io.slot, &s->io.next};
-    size_t logits = (size_t)MOST_ROWS * (size_t)config->vocabulary * sizeof(float);
+    int token[MOST_ROWS], position[MOST_ROWS], slot[MOST_ROWS];
 
-    BENCH_TRY(bg__device_alloc(logits + sizeof(int[4][MOST_ROWS]), &s->memory));
-    s->io.logits = bg_tensor_2d(s->memory, BG_F32, MOST_ROWS, config->vocabulary);
-    for (int i = 0; i < 4; i++)
-        *ints[i] = bg_tensor_1d((char *)s->memory + logits + (size_t)i * sizeof *places, BG_I32, MOST_ROWS);
     for (int r = 0; r < MOST_ROWS; r++) {
-        places[0][r] = (7 + r) % config->vocabulary;
-        places[1][r] = POSITION + r % 8;
-        places[2][r] = r;
+        token[r] = (7 + r) % config->vocabulary;
+        position[r] = POSITION + r % 8;
+        slot[r] = r;
     }
-    for (int i = 0; i < 3; i++)
-        BENCH_TRY_CUDA(cudaMemcpyAsync(ints[i]->data, places[i], sizeof *places, cudaMemcpyHostToDevice, s->stream));
+    BENCH_TRY(llama_buffers_create(&s->buffers, s->batch, s->stream));
+    BENCH_TRY(llama_buffers_put(&s->buffers, token, position, slot, MOST_ROWS));
     BENCH_TRY_CUDA(cudaStreamSynchronize(s->stream));
-    return llama_batch_set_io(s->batch, &s->io);
+    return BG_OK;
 }
 
 /* ---- what the rules have done ---- */
@@ -212,7 +205,7 @@ static bg_status report_steps(bench *b, bool bf16, int count)
     if (!bf16)
         BG__TRY(report_captures(b, &s));
 done:
-    bg__device_free(s.memory);
+    llama_buffers_free(&s.buffers);
     llama_batch_destroy(s.batch);
     llama_device_weights_free(&device);
     return status;

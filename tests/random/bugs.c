@@ -231,19 +231,6 @@ bool bug_skips(int id)
     return the_bug != NULL && the_bug->sort == BUG_BRANCH && the_bug->line == id && the_bug->changed != the_bug->second;
 }
 
-/* The ordinal of the tensor in the call. */
-static bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
-{
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        int count = field->role == BG_ROLE_VALUE ? 0 : (int)(field->size / sizeof(bg_tensor));
-        if (ordinal < count)
-            return (bg_tensor *)(void *)((char *)args + field->offset) + ordinal;
-        ordinal -= count;
-    }
-    return NULL;
-}
-
 void bug_spoil(int id, const bg_op *op, void *args)
 {
     const bug *b = the_bug;

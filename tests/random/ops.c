@@ -25,6 +25,18 @@ void *field_named(const bg_op *op, void *args, const char *name)
     return NULL;
 }
 
+bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
+{
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        const bg_field *field = &op->fields[f];
+        int count = field->role == BG_ROLE_VALUE ? 0 : (int)(field->size / sizeof(bg_tensor));
+        if (ordinal < count)
+            return (bg_tensor *)(void *)((char *)args + field->offset) + ordinal;
+        ordinal -= count;
+    }
+    return NULL;
+}
+
 /* A failure ends the body. */
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \

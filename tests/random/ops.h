@@ -28,6 +28,9 @@ bg_status fault_of(int id);
 /* Where the op has its field of that name; NULL: it has none. */
 void *field_named(const bg_op *op, void *args, const char *name);
 
+/* Its tensors, in order: the inputs, then the outputs. NULL: it has fewer. */
+bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal);
+
 /* The two that rules fuse (rules.c). */
 BG_DECLARE_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
 BG_DECLARE_OP(bump, BG_INOUT(x), WITH_VALUES)

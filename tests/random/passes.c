@@ -203,36 +203,20 @@ static how how_of(const instruction *in)
     return (how){in->place, in->id, in->shorter, in->failing};
 }
 
-static void set_value(const session *s, int i, const bg_field *field, void *at)
-{
-    const instruction *in = &s->program->list[i];
-    if (strcmp(field->name, "k") == 0)
-        *(uint32_t *)at = value_of(s, i);
-    else if (strcmp(field->name, "variant") == 0)
-        *(int *)at = in->variant;
-    else if (strcmp(field->name, "event") == 0)
-        *(int *)at = in->event;
-    else
-        *(how *)at = how_of(in);
-}
-
 static void fill_args(const session *s, int i, const bg_op *op, unsigned char *args)
 {
     const instruction *in = &s->program->list[i];
-    int inputs = 0, outputs = 0;
+    const op_shape *shape = &op_shapes[in->op];
 
     memset(args, 0, op->args_size);
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        bg_tensor *tensors = (bg_tensor *)(void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE)
-            set_value(s, i, field, tensors);
-        else if (field->role == BG_ROLE_IN)
-            *tensors = tensor_at(memory_of(s, inputs++ == 0 ? input_of(s, i) : in->in[1]));
-        else
-            for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-                tensors[t] = output_for(s, in, outputs);
-    }
+    for (int k = 0; k < shape->in; k++)
+        *tensor_of(op, args, k) = tensor_at(memory_of(s, k == 0 ? input_of(s, i) : in->in[1]));
+    for (int k = 0; k < shape->out; k++)
+        *tensor_of(op, args, shape->in + k) = output_for(s, in, k);
+    *(uint32_t *)field_named(op, args, "k") = value_of(s, i);
+    *(int *)field_named(op, args, "variant") = in->variant;
+    *(int *)field_named(op, args, "event") = in->event;
+    *(how *)field_named(op, args, "how") = how_of(in);
 }
 
 static void set_slot(session *s, int c, void *data, bool taken)
@@ -241,18 +225,11 @@ static void set_slot(session *s, int c, void *data, bool taken)
     s->taken[c - BUFFERS] = taken;
 }
 
-static void take_slots(session *s, const instruction *in, const bg_op *op, const unsigned char *args)
+static void take_slots(session *s, const instruction *in, const bg_op *op, void *args)
 {
-    int outputs = 0;
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        const bg_tensor *tensors = (const bg_tensor *)(const void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE || field->role == BG_ROLE_IN)
-            continue;
-        for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-            if (in->given[outputs] != GIVEN_MEMORY)
-                set_slot(s, in->out[outputs], tensors[t].data, false);
-    }
+    for (int k = 0; k < op_shapes[in->op].out; k++)
+        if (in->given[k] != GIVEN_MEMORY)
+            set_slot(s, in->out[k], tensor_of(op, args, op_shapes[in->op].in + k)->data, false);
 }
 
 /* What options.zero_tail does in a capture. */

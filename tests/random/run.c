@@ -36,6 +36,12 @@ static void list_patterns(const program *p, char *text, size_t bytes)
     }
 }
 
+/* value NULL: it is unset. True: it cannot be. */
+static bool change_variable(const char *name, const char *value)
+{
+    return (value != NULL ? setenv(name, value, 1) : unsetenv(name)) != 0;
+}
+
 /* What the program sets around its capture, and takes back. */
 bool set_environment(session *s, bool on)
 {
@@ -45,15 +51,11 @@ bool set_environment(session *s, bool on)
     bool bad = false;
 
     list_patterns(p, patterns, sizeof patterns);
-    bad |= unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_SHADOW");
-    if (on && p->debug_from_environment)
-        bad |= setenv("BG_DEBUG", names[p->debug], 1) != 0;
-    if (on && p->patterns_from_environment && p->pattern_count > 0)
-        bad |= setenv("BG_EAGER_OPS", patterns, 1) != 0;
-    if (on && !p->breakable)
-        bad |= setenv("BG_BREAKABLE", "0", 1) != 0;
-    if (on && s->shadowed)
-        bad |= setenv("BG_SHADOW", "1", 1) != 0;
+    bad |= change_variable("BG_DEBUG", on && p->debug_from_environment ? names[p->debug] : NULL);
+    bad |=
+        change_variable("BG_EAGER_OPS", on && p->patterns_from_environment && p->pattern_count > 0 ? patterns : NULL);
+    bad |= change_variable("BG_BREAKABLE", on && !p->breakable ? "0" : NULL);
+    bad |= change_variable("BG_SHADOW", on && s->shadowed ? "1" : NULL);
     if (bad)
         return fails(s, FAILED_CALL, 0, "the environment cannot be changed");
     return bg_ok(s, bg_override_eager(on && !p->patterns_from_environment ? patterns : NULL), "bg_override_eager");
@@ -178,59 +180,57 @@ static bool check_calls(session *s)
 
 /* ---- what is held ---- */
 
+/* Bytes, blocks, events, graphs, instantiated graphs. The last two stay the same between replays. */
+enum { BYTES, BLOCKS, HELD_EVENTS, GRAPHS, EXECS, HOLDINGS, BETWEEN_REPLAYS = GRAPHS };
 typedef struct holdings {
-    size_t free_bytes;
-    struct hostcuda_live live;
+    long long held[HOLDINGS];
 } holdings;
 
 /* Counted on the host device alone: a driver keeps memory of its own. */
 static holdings count_holdings(void)
 {
-    holdings now = {0};
-    size_t total;
+    struct hostcuda_live live;
+    size_t left, total;
     if (hostcuda_count_live == NULL)
-        return now;
-    now.live = hostcuda_count_live();
-    released(cudaMemGetInfo(&now.free_bytes, &total), "cudaMemGetInfo");
-    return now;
+        return (holdings){{0}};
+    live = hostcuda_count_live();
+    released(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
+    return (holdings){{-(long long)left, (long long)live.blocks, (long long)live.events, (long long)live.graphs,
+                       (long long)live.execs}};
 }
 
 static bool check_holdings(session *s, const holdings *before, const char *since)
 {
-    holdings now = count_holdings();
-    if (memcmp(&now, before, sizeof now) == 0)
-        return true;
-    return fails(s, FAILED_MEMORY, this_pass.number,
-                 "%s: %lld bytes, %zd blocks, %zd events, %zd graphs and %zd instantiated ones more", since,
-                 (long long)before->free_bytes - (long long)now.free_bytes,
-                 (ssize_t)(now.live.blocks - before->live.blocks), (ssize_t)(now.live.events - before->live.events),
-                 (ssize_t)(now.live.graphs - before->live.graphs), (ssize_t)(now.live.execs - before->live.execs));
+    holdings more = count_holdings();
+    bool same = memcmp(&more, before, sizeof more) == 0;
+    for (int i = 0; i < HOLDINGS; i++)
+        more.held[i] -= before->held[i];
+    return same ||
+           fails(s, FAILED_MEMORY, this_pass.number,
+                 "%s: %lld bytes, %lld blocks, %lld events, %lld graphs and %lld instantiated ones more", since,
+                 more.held[BYTES], more.held[BLOCKS], more.held[HELD_EVENTS], more.held[GRAPHS], more.held[EXECS]);
 }
 
 /* The most that the passes so far have held; a shadow holds more in some than in others. */
 static void keep_most(holdings *most, int pass)
 {
     holdings now = count_holdings();
-    if (pass == 1)
-        *most = now;
-    if (now.free_bytes < most->free_bytes)
-        most->free_bytes = now.free_bytes;
-    if (now.live.blocks > most->live.blocks)
-        most->live.blocks = now.live.blocks;
-    if (now.live.events > most->live.events)
-        most->live.events = now.live.events;
+    for (int i = 0; i < HOLDINGS; i++)
+        if (pass == 1 || now.held[i] > most->held[i])
+            most->held[i] = now.held[i];
 }
 
 static bool check_growth(session *s, const holdings *most)
 {
-    holdings now = count_holdings();
-    if (now.free_bytes >= most->free_bytes && now.live.blocks <= most->live.blocks &&
-        now.live.events <= most->live.events)
-        return true;
-    return fails(s, FAILED_MEMORY, this_pass.number,
-                 "%lld bytes, %zd blocks and %zd events more than in any of the first replays",
-                 (long long)most->free_bytes - (long long)now.free_bytes,
-                 (ssize_t)(now.live.blocks - most->live.blocks), (ssize_t)(now.live.events - most->live.events));
+    holdings more = count_holdings();
+    bool grown = false;
+    for (int i = 0; i < BETWEEN_REPLAYS; i++) {
+        more.held[i] -= most->held[i];
+        grown |= more.held[i] > 0;
+    }
+    return !grown || fails(s, FAILED_MEMORY, this_pass.number,
+                           "%lld bytes, %lld blocks and %lld events more than in any of the first replays",
+                           more.held[BYTES], more.held[BLOCKS], more.held[HELD_EVENTS]);
 }
 
 bool check_pool(session *s)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/llama/batch.h"
+#include "examples/llama/buffers.h"
 #include "examples/llama/model.h"
 #include "examples/llama/ops.h"
 #include "tests/support/llama/llama_support.h"
@@ -65,7 +65,7 @@ static int count_eager(const bg_graph *graph)
 /* A pass over one row of a batch: the step that the benchmarks measure. */
 typedef struct row_pass {
     llama_batch *batch;
-    bg_tensor memory;
+    llama_buffers buffers;
     cudaStream_t stream;
 } row_pass;
 
@@ -75,30 +75,18 @@ static bg_status forward_row(void *user, cudaStream_t stream)
     return llama_batch_run(p->batch, 1, stream);
 }
 
-static void open_row(row_pass *p, const step *s)
+static row_pass open_row(const step *s)
 {
-    const llama_config *config = llama_get_config(s->model);
-    llama_batch_io io;
-    int *ints;
-
-    p->stream = s->stream;
-    p->memory = bg_tensor_1d(NULL, BG_F32, config->vocabulary + 4);
-    EXPECT_CUDA(cudaMalloc(&p->memory.data, bg_tensor_bytes(&p->memory)));
-    EXPECT_CUDA(cudaMemset(p->memory.data, 0, bg_tensor_bytes(&p->memory)));
-    EXPECT_OK(llama_batch_create(&p->batch, llama_get_weights(s->model), 1, CONTEXT, 1, NULL, s->stream));
-    ints = (int *)p->memory.data + config->vocabulary;
-    io = (llama_batch_io){.token = bg_tensor_1d(ints, BG_I32, 1),
-                          .position = bg_tensor_1d(ints + 1, BG_I32, 1),
-                          .slot = bg_tensor_1d(ints + 2, BG_I32, 1),
-                          .next = bg_tensor_1d(ints + 3, BG_I32, 1),
-                          .logits = bg_tensor_2d(p->memory.data, BG_F32, 1, config->vocabulary)};
-    EXPECT_OK(llama_batch_set_io(p->batch, &io));
+    row_pass p = {.stream = s->stream};
+    EXPECT_OK(llama_batch_create(&p.batch, llama_get_weights(s->model), 1, CONTEXT, 1, NULL, s->stream));
+    EXPECT_OK(llama_buffers_create(&p.buffers, p.batch, s->stream));
+    return p;
 }
 
 static void close_row(row_pass *p)
 {
+    llama_buffers_free(&p->buffers);
     llama_batch_destroy(p->batch);
-    EXPECT_CUDA(cudaFree(p->memory.data));
 }
 
 static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t nodes)
@@ -118,8 +106,7 @@ TEST(test_nodes)
     llama_config config = llama_small;
     config.layers = llama_smollm2.layers;
     FREED_BY(close_step) step s = open_step(&config, false);
-    FREED_BY(close_row) row_pass p;
-    open_row(&p, &s);
+    FREED_BY(close_row) row_pass p = open_row(&s);
     if (strcmp(bg_device_kind(), "host") == 0) { /* cuBLAS on a GPU may split a product into several kernels */
         expect_nodes(&p, BG_LEVEL_NONE, false, 514);
         expect_nodes(&p, BG_LEVEL_NONE, true, 483);

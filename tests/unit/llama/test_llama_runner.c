@@ -28,52 +28,18 @@ static const llama_config shape = {.layers = 2,
 
 static const int sizes[] = {1, 2, 4, 6, 8, 16, 24}; /* some batches lie above all of them */
 
-typedef struct bench {
-    cudaStream_t stream;
-    llama_device_weights weights;
-} bench;
-
 static int set_up(void **state)
 {
-    static bench b;
-    FREED_BY(llama_weights_free) llama_weights weights = random_weights(&shape, 7);
-
-    memset(&b, 0, sizeof b);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
-    EXPECT_OK(llama_device_weights_create(&b.weights, &weights, b.stream));
-    *state = &b;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    bench *b = *state;
-    llama_device_weights_free(&b->weights);
-    EXPECT_CUDA(cudaStreamDestroy(b->stream));
+    cudaStream_t stream;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    *state = random_model(&shape, 7, CAPACITY, stream);
     return 0;
 }
 
 /* ---- three ways side by side ---- */
 
-typedef struct plain {
-    llama_batch *batch;
-    llama_buffers buffers;
-} plain;
-
-static void open_plain(plain *p, const bench *b)
-{
-    EXPECT_OK(llama_batch_create(&p->batch, &b->weights, TEXTS, CAPACITY, ROWS, NULL, b->stream));
-    EXPECT_OK(llama_buffers_create(&p->buffers, p->batch, b->stream));
-}
-
-static void close_plain(plain *p)
-{
-    llama_buffers_free(&p->buffers);
-    llama_batch_destroy(p->batch);
-}
-
 /* Plain calls over `padded` rows, of which the first `rows` are the batch's. */
-static void run_plain(plain *p, const int *token, const int *position, const int *slot, int rows, int padded,
+static void run_plain(batch_runner *p, const int *token, const int *position, const int *slot, int rows, int padded,
                       float *logits)
 {
     int all[3][ROWS] = {{0}}, next[ROWS];
@@ -87,27 +53,27 @@ static void run_plain(plain *p, const int *token, const int *position, const int
 
 typedef struct trio {
     llama_engine engine;
-    plain padded, exact;
+    batch_runner padded, exact;
     bg_mode mode;
     int replays[5], eager[7]; /* counted here, as they should be */
     int ties;
 } trio;
 
-static void open_trio(trio *t, const bench *b, const bg_runner_config *config)
+static void open_trio(trio *t, llama_model *model, const bg_runner_config *config)
 {
     memset(t, 0, sizeof *t);
     t->mode = config->mode;
-    EXPECT_OK(llama_engine_create(&t->engine, &b->weights, TEXTS, CAPACITY, config, b->stream));
-    open_plain(&t->padded, b);
-    open_plain(&t->exact, b);
+    EXPECT_OK(llama_engine_create(&t->engine, llama_get_weights(model), TEXTS, CAPACITY, config, llama_stream(model)));
+    batch_runner_open(&t->padded, model, TEXTS, WAY_EAGER, false);
+    batch_runner_open(&t->exact, model, TEXTS, WAY_EAGER, false);
     EXPECT_OK(bg_runner_capture(t->engine.runner));
 }
 
 static void close_trio(trio *t)
 {
     llama_engine_free(&t->engine);
-    close_plain(&t->padded);
-    close_plain(&t->exact);
+    batch_runner_close(&t->padded);
+    batch_runner_close(&t->exact);
 }
 
 /* What should run the batch: its mode, and the rows of its bucket or its own. */
@@ -187,12 +153,12 @@ static bg_runner_config config_of(bg_mode mode)
     return config;
 }
 
-static void check_mode(bench *b, bg_mode mode)
+static void check_mode(llama_model *model, bg_mode mode)
 {
     bg_runner_config config = config_of(mode);
     FREED_BY(close_trio) trio t;
 
-    open_trio(&t, b, &config);
+    open_trio(&t, model, &config);
     for (int texts = 1; texts <= TEXTS; texts += small_workload() ? 3 : 1) {
         batch_work work;
         make_work(&work, texts, shape.vocabulary, texts, true);
@@ -211,11 +177,11 @@ static void check_mode(bench *b, bg_mode mode)
            t.replays[BG_MODE_FULL], t.eager[BG_REASON_TOO_LARGE], t.eager[BG_REASON_MODE_NONE], t.ties);
 }
 
-#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, bench *b)
+#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, llama_model *model)
 #define MODE_TEST(name, mode)                                                                                          \
     LLAMA_RUNNER_TEST(name)                                                                                            \
     {                                                                                                                  \
-        check_mode(b, mode);                                                                                           \
+        check_mode(model, mode);                                                                                       \
     }
 
 MODE_TEST(test_none, BG_MODE_NONE)
@@ -232,7 +198,7 @@ LLAMA_RUNNER_TEST(test_lazy_with_workers)
 
     config.lazy = true;
     config.worker_threads = 2;
-    open_trio(&t, b, &config);
+    open_trio(&t, model, &config);
     make_work(&work, 4, shape.vocabulary, 1, true);
     FREED_BY(llama_serve_result_free) llama_serve_result result = serve_work(&work, run_trio, &t);
     assert_true(t.replays[BG_MODE_PIECEWISE] > 0 && t.replays[BG_MODE_FULL] > 0);
@@ -240,7 +206,7 @@ LLAMA_RUNNER_TEST(test_lazy_with_workers)
 
 /* ---- one pool for all sizes ---- */
 
-static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
+static size_t mapped_by(llama_model *model, const char *schedule, int max_tokens)
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
@@ -249,7 +215,7 @@ static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
     config.schedule = schedule;
     config.max_tokens = max_tokens;
     config.warmups = 0;
-    EXPECT_OK(llama_engine_create(&engine, &b->weights, 1, 4, &config, b->stream));
+    EXPECT_OK(llama_engine_create(&engine, llama_get_weights(model), 1, 4, &config, llama_stream(model)));
     EXPECT_OK(bg_runner_capture(engine.runner));
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
     for (int i = 0; i < bg_runner_bucket_count(engine.runner); i++) {
@@ -267,7 +233,8 @@ LLAMA_RUNNER_TEST(test_many_buckets_take_the_memory_of_one)
     char one[16];
 
     snprintf(one, sizeof one, "%d", largest_bucket);
-    assert_true((double)mapped_by(b, "sglang", largest_bucket) <= 1.02 * (double)mapped_by(b, one, largest_bucket));
+    assert_true((double)mapped_by(model, "sglang", largest_bucket) <=
+                1.02 * (double)mapped_by(model, one, largest_bucket));
 }
 
-TEST_GROUP(set_up, tear_down);
+TEST_GROUP(set_up, close_small_model);
