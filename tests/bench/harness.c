@@ -23,20 +23,16 @@ spread bench_exactly(double value)
 static bg_status take_sample(const contender *contender, const plan *plan, double *cpu, double *total)
 {
     double start, issued;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaStreamSynchronize(plan->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(plan->stream));
     start = bg__now_ms();
     for (int i = 0; i < plan->batch; i++)
-        BG__TRY(contender->run(contender->state));
+        BENCH_TRY(contender->run(contender->state));
     issued = bg__now_ms();
-    BG__TRY_CUDA(cudaStreamSynchronize(plan->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(plan->stream));
     *total = (bg__now_ms() - start) * 1e3 / plan->batch;
     *cpu = (issued - start) * 1e3 / plan->batch;
-    if (contender->undo != NULL)
-        status = contender->undo(contender->state);
-done:
-    return status;
+    return contender->undo != NULL ? contender->undo(contender->state) : BG_OK;
 }
 
 bg_status bench_measure(const contender *contenders, int count, const plan *plan, timing *timings)

@@ -67,12 +67,10 @@ done:
 bg_status bench_replay(bench *b)
 {
     static const int nodes[] = {1, 16, 256};
-    bg_status status = BG_OK;
-
     report_section("Replay without a break, against cudaGraphLaunch of the same executable graph");
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && status == BG_OK; i++)
-        status = run_in_place(b, "replay", (scenario){.breaks = 0, .nodes = nodes[i]}, 1.05, 0);
-    return status;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        BENCH_TRY(run_in_place(b, "replay", (scenario){.breaks = 0, .nodes = nodes[i]}, 1.05, 0));
+    return BG_OK;
 }
 
 static const int break_counts[] = {1, 8, 64, 128};
@@ -80,15 +78,13 @@ static const size_t break_counts_count = sizeof break_counts / sizeof *break_cou
 
 bg_status bench_breaks(bench *b)
 {
-    bg_status status = BG_OK;
-
     report_section("Breaks without write-back, against a loop over the same executable graphs in a flat array with "
                    "the same kernel between them; nodes a segment");
     for (int nodes = 1; nodes <= 16; nodes += 15)
-        for (size_t i = 0; i < break_counts_count && status == BG_OK; i++)
-            status = run_in_place(b, "breaks", (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = 0},
-                                  1.05, 1.05);
-    return status;
+        for (size_t i = 0; i < break_counts_count; i++)
+            BENCH_TRY(run_in_place(b, "breaks", (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = 0},
+                                   1.05, 1.05));
+    return BG_OK;
 }
 
 static bg_status run_write_back(bench *b, scenario what)
@@ -118,17 +114,12 @@ done:
 
 bg_status bench_write_back(bench *b)
 {
-    bg_status status = BG_OK;
-
     report_section("Breaks with outputs that the eager kernel leaves elsewhere; nodes a segment. By hand: launch, "
                    "kernel, cudaMemcpyAsync;\nor launch, kernel, the copies folded into the next segment and updated "
                    "where they move (moving: in every replay)");
     for (int outputs = 1; outputs <= OUTPUTS_MAX; outputs += OUTPUTS_MAX - 1)
         for (int nodes = 1; nodes <= 16; nodes += 15)
-            for (size_t i = 0; i < break_counts_count && status == BG_OK; i++)
-                status = run_write_back(
-                    b, (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = outputs, .alternate = false});
-    if (status == BG_OK)
-        status = run_write_back(b, (scenario){.breaks = 64, .nodes = 1, .outputs = 1, .alternate = true});
-    return status;
+            for (size_t i = 0; i < break_counts_count; i++)
+                BENCH_TRY(run_write_back(b, (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = outputs}));
+    return run_write_back(b, (scenario){.breaks = 64, .nodes = 1, .outputs = 1, .alternate = true});
 }

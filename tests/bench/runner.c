@@ -164,19 +164,17 @@ static bg_status undo_runner(void *state)
 static bg_status capture_by_hand(void *state)
 {
     many *m = state;
-    bg_status status = BG_OK;
-    for (int i = 0; i < BUCKETS && status == BG_OK; i++)
-        status = by_hand_open(&m->hands[i], &m->work, false, false);
-    return status;
+    for (int i = 0; i < BUCKETS; i++)
+        BENCH_TRY(by_hand_open(&m->hands[i], &m->work, false, false));
+    return BG_OK;
 }
 
 static bg_status capture_by_hand_in_threads(void *state)
 {
     many *m = state;
-    bg_status status = BG_OK;
-    for (int i = 0; i < BUCKETS && status == BG_OK; i++)
-        status = by_hand_open_in_threads(&m->hands[i], &m->work, m->workers);
-    return status;
+    for (int i = 0; i < BUCKETS; i++)
+        BENCH_TRY(by_hand_open_in_threads(&m->hands[i], &m->work, m->workers));
+    return BG_OK;
 }
 
 static bg_status undo_by_hand(void *state)

@@ -62,15 +62,14 @@ static bg_status capture_node(const work *w, cudaStream_t stream)
 bg_status work_forward(void *user, cudaStream_t stream)
 {
     const work *w = user;
-    bg_status status = BG_OK;
 
-    for (int segment = 0; segment <= w->what.breaks && status == BG_OK; segment++) {
+    for (int segment = 0; segment <= w->what.breaks; segment++) {
         if (segment > 0)
-            status = call_eager(w, segment, stream);
-        for (int node = 0; node < w->what.nodes && status == BG_OK; node++)
-            status = capture_node(w, stream);
+            BENCH_TRY(call_eager(w, segment, stream));
+        for (int node = 0; node < w->what.nodes; node++)
+            BENCH_TRY(capture_node(w, stream));
     }
-    return status;
+    return BG_OK;
 }
 
 static void take_turn(work *w, enum way way)
@@ -291,30 +290,24 @@ static bg_status check_once(work *w, const contender *contender, int which)
     enum { RUNS = 3 }; /* an alternating place is used again */
     float found[OUTPUTS_MAX * OUTPUT_FLOATS];
     int expected = RUNS * ((w->what.breaks + 1) * w->what.nodes + w->what.breaks);
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, w->stream));
+    BENCH_TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, w->stream));
     for (int i = 0; i < RUNS; i++)
-        BG__TRY(contender->run(contender->state));
-    BG__TRY_CUDA(cudaMemcpyAsync(found, w->x, (size_t)w->floats * sizeof(float), cudaMemcpyDeviceToHost, w->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(w->stream));
-    for (int i = 0; i < w->floats; i++) {
-        if (found[i] != (float)expected) {
-            status = bg__fail(BG_ERROR_MISMATCH,
-                              "contender %d did other work: x[%d] is %g, but %d kernels add 1 to it (%d breaks, %d "
-                              "nodes, %d outputs)",
-                              which, i, found[i], expected, w->what.breaks, w->what.nodes, w->what.outputs);
-            break;
-        }
-    }
-done:
-    return status;
+        BENCH_TRY(contender->run(contender->state));
+    BENCH_TRY_CUDA(cudaMemcpyAsync(found, w->x, (size_t)w->floats * sizeof(float), cudaMemcpyDeviceToHost, w->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(w->stream));
+    for (int i = 0; i < w->floats; i++)
+        if (found[i] != (float)expected)
+            return bg__fail(BG_ERROR_MISMATCH,
+                            "contender %d did other work: x[%d] is %g, but %d kernels add 1 to it (%d breaks, %d "
+                            "nodes, %d outputs)",
+                            which, i, found[i], expected, w->what.breaks, w->what.nodes, w->what.outputs);
+    return BG_OK;
 }
 
 bg_status work_check(work *w, const contender *contenders, int count)
 {
-    bg_status status = BG_OK;
-    for (int i = 0; i < count && status == BG_OK; i++)
-        status = check_once(w, &contenders[i], i);
-    return status;
+    for (int i = 0; i < count; i++)
+        BENCH_TRY(check_once(w, &contenders[i], i));
+    return BG_OK;
 }

@@ -12,14 +12,10 @@ static bug *the_bug; /* NULL: there is none */
 
 const char *const bug_texts[BUG_SORT_COUNT] = {
 #define BUG_TEXT(name, text, kind, other) text,
-    BUG_SORTS(BUG_TEXT)
-#undef BUG_TEXT
-};
+    BUG_SORTS(BUG_TEXT)};
 static const char *const kinds[BUG_SORT_COUNT][2] = {
 #define BUG_KIND(name, text, kind, other) {kind, other},
-    BUG_SORTS(BUG_KIND)
-#undef BUG_KIND
-};
+    BUG_SORTS(BUG_KIND)};
 
 /* ---- where it can be ---- */
 

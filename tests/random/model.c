@@ -2,11 +2,7 @@
 
 #include <string.h>
 
-const char *const feature_texts[FEATURE_COUNT] = {
-#define FEATURE_TEXT(name, text) text,
-    FEATURES(FEATURE_TEXT)
-#undef FEATURE_TEXT
-};
+const char *const feature_texts[FEATURE_COUNT] = {FEATURES(TEXT_OF)};
 
 enum { TELLER = STREAMS };
 

@@ -84,9 +84,7 @@
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text) HAS_##name,
-    FEATURES(FEATURE_ENUM)
-#undef FEATURE_ENUM
-        FEATURE_COUNT
+    FEATURES(FEATURE_ENUM) FEATURE_COUNT
 } feature;
 extern const char *const feature_texts[FEATURE_COUNT];
 

@@ -22,13 +22,12 @@ bool fails(session *s, failure_kind kind, int pass, const char *format, ...)
 
 bool cuda_ok(session *s, cudaError_t error, const char *call)
 {
-    return error == cudaSuccess || fails(s, FAILED_CALL, this_pass.number, "%s: %s", call, cudaGetErrorName(error));
+    return error == cudaSuccess || FAILS(FAILED_CALL, "%s: %s", call, cudaGetErrorName(error));
 }
 
 bool bg_ok(session *s, bg_status status, const char *call)
 {
-    return status == BG_OK ||
-           fails(s, FAILED_CALL, this_pass.number, "%s: %s: %s", call, bg_status_name(status), bg_last_error());
+    return status == BG_OK || FAILS(FAILED_CALL, "%s: %s: %s", call, bg_status_name(status), bg_last_error());
 }
 
 /* ---- passes ---- */
@@ -84,12 +83,12 @@ bool check_outcome(session *s, bg_status status, const char *call)
         return bg_ok(s, status, call);
     fault = fault_of(s->program->list[s->expects].id);
     if (status != fault)
-        return fails(s, FAILED_FAULT, this_pass.number, "%s: %s (%s), though %s at line %d has failed with %s", call,
-                     bg_status_name(status), status == BG_OK ? "" : bg_last_error(), s->calls.names[s->expects],
+        return FAILS(FAILED_FAULT, "%s: %s (%s), though %s at line %d has failed with %s", call, bg_status_name(status),
+                     status == BG_OK ? "" : bg_last_error(), s->calls.names[s->expects],
                      s->program->list[s->expects].line, bg_status_name(fault));
     if (!tells_of(s, s->expects, bg_last_error()))
-        return fails(s, FAILED_FAULT, this_pass.number, "%s: the sentence is not about %s at line %d: %s", call,
-                     s->calls.names[s->expects], s->program->list[s->expects].line, bg_last_error());
+        return FAILS(FAILED_FAULT, "%s: the sentence is not about %s at line %d: %s", call, s->calls.names[s->expects],
+                     s->program->list[s->expects].line, bg_last_error());
     return true;
 }
 
@@ -250,9 +249,8 @@ static bool check_fault(session *s, int i, bg_status status)
     s->broken = true;
     if (status == fault)
         return true;
-    return fails(s, FAILED_FAULT, this_pass.number, "%s at line %d returns %s, though %s has failed with %s",
-                 s->calls.names[i], s->program->list[i].line, bg_status_name(status), s->calls.names[s->expects],
-                 bg_status_name(fault));
+    return FAILS(FAILED_FAULT, "%s at line %d returns %s, though %s has failed with %s", s->calls.names[i],
+                 s->program->list[i].line, bg_status_name(status), s->calls.names[s->expects], bg_status_name(fault));
 }
 
 /* A plain call keeps its bridge buffers by its place in the program: there each has one of its own. */
@@ -270,7 +268,7 @@ static bool issue_call(session *s, int i, cudaStream_t stream)
     _Alignas(16) unsigned char args[1024];
 
     if (op->args_size > sizeof args)
-        return fails(s, FAILED_CALL, this_pass.number, "the arguments of %s have %u bytes", op->name, op->args_size);
+        return FAILS(FAILED_CALL, "the arguments of %s have %u bytes", op->name, op->args_size);
     if (bug_skips(in->id))
         return true;
     fill_args(s, i, op, args);

@@ -28,10 +28,7 @@ uint32_t scramble(uint64_t x)
 }
 
 const char *const way_texts[WAY_COUNT + 1] = {
-#define WAY_TEXT(name, text) text,
-    WAYS(WAY_TEXT)
-#undef WAY_TEXT
-        "as its options say",
+    WAYS(TEXT_OF) "as its options say",
 };
 
 const op_shape op_shapes[OP_KINDS] = {

@@ -120,7 +120,7 @@ static bool check_state(session *s)
     TRY_CUDA(cudaMemcpy(the_machine.seen[0], the_machine.buffers, sizeof the_machine.host_inputs[0],
                         cudaMemcpyDeviceToHost));
     if (memcmp(the_machine.seen[0], inputs, sizeof the_machine.host_inputs[0]) != 0)
-        return fails(s, FAILED_STATE, this_pass.number, "a buffer of options.state is not what it was before the pass");
+        return FAILS(FAILED_STATE, "a buffer of options.state is not what it was before the pass");
     return true;
 }
 
@@ -180,8 +180,9 @@ static bool check_calls(session *s)
 
 /* ---- what is held ---- */
 
-/* Bytes, blocks, events, graphs, instantiated graphs. The last two stay the same between replays. */
-enum { BYTES, BLOCKS, HELD_EVENTS, GRAPHS, EXECS, HOLDINGS, BETWEEN_REPLAYS = GRAPHS };
+/* The first ones are looked at between replays, too. */
+enum { HELD_BYTES, HELD_BLOCKS, HELD_EVENTS, BETWEEN_REPLAYS };
+enum { HELD_STREAMS = BETWEEN_REPLAYS, HELD_GRAPHS, HELD_EXECS, HOLDINGS };
 typedef struct holdings {
     long long held[HOLDINGS];
 } holdings;
@@ -195,8 +196,8 @@ static holdings count_holdings(void)
         return (holdings){{0}};
     live = hostcuda_count_live();
     released(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
-    return (holdings){{-(long long)left, (long long)live.blocks, (long long)live.events, (long long)live.graphs,
-                       (long long)live.execs}};
+    return (holdings){{-(long long)left, (long long)live.blocks, (long long)live.events, (long long)live.streams,
+                       (long long)live.graphs, (long long)live.execs}};
 }
 
 static bool check_holdings(session *s, const holdings *before, const char *since)
@@ -205,10 +206,11 @@ static bool check_holdings(session *s, const holdings *before, const char *since
     bool same = memcmp(&more, before, sizeof more) == 0;
     for (int i = 0; i < HOLDINGS; i++)
         more.held[i] -= before->held[i];
-    return same ||
-           fails(s, FAILED_MEMORY, this_pass.number,
-                 "%s: %lld bytes, %lld blocks, %lld events, %lld graphs and %lld instantiated ones more", since,
-                 more.held[BYTES], more.held[BLOCKS], more.held[HELD_EVENTS], more.held[GRAPHS], more.held[EXECS]);
+    return same || FAILS(FAILED_MEMORY,
+                         "%s: %lld bytes, %lld blocks, %lld events, %lld streams, %lld graphs and %lld instantiated "
+                         "ones more",
+                         since, more.held[HELD_BYTES], more.held[HELD_BLOCKS], more.held[HELD_EVENTS],
+                         more.held[HELD_STREAMS], more.held[HELD_GRAPHS], more.held[HELD_EXECS]);
 }
 
 /* The most that the passes so far have held; a shadow holds more in some than in others. */
@@ -228,9 +230,9 @@ static bool check_growth(session *s, const holdings *most)
         more.held[i] -= most->held[i];
         grown |= more.held[i] > 0;
     }
-    return !grown || fails(s, FAILED_MEMORY, this_pass.number,
-                           "%lld bytes, %lld blocks and %lld events more than in any of the first replays",
-                           more.held[BYTES], more.held[BLOCKS], more.held[HELD_EVENTS]);
+    return !grown ||
+           FAILS(FAILED_MEMORY, "%lld bytes, %lld blocks and %lld events more than in any of the first replays",
+                 more.held[HELD_BYTES], more.held[HELD_BLOCKS], more.held[HELD_EVENTS]);
 }
 
 bool check_pool(session *s)
@@ -240,8 +242,7 @@ bool check_pool(session *s)
         return false;
     if (stats.in_use == s->in_use)
         return true;
-    return fails(s, FAILED_MEMORY, this_pass.number, "%zu bytes of the pool are in use after the pass, %zu before",
-                 stats.in_use, s->in_use);
+    return FAILS(FAILED_MEMORY, "%zu bytes of the pool are in use after the pass, %zu before", stats.in_use, s->in_use);
 }
 
 /* ---- replays ---- */
@@ -259,8 +260,7 @@ static bool change_args(session *s)
         if (in->kind != CALL || !s->calls.eager[i] || (!in->change_value && in->change_input < 0))
             continue;
         if (!find_call(s, i, &call) || (args = bg_graph_args(s->graph, call.name, op->args_size)) == NULL)
-            return fails(s, FAILED_CALL, this_pass.number, "instruction %d has no arguments: %s", in->id,
-                         bg_last_error());
+            return FAILS(FAILED_CALL, "instruction %d has no arguments: %s", in->id, bg_last_error());
         *(uint32_t *)field_named(op, args, "k") = value_of(s, i);
         if (in->change_input >= 0)
             ((bg_tensor *)field_named(op, args, "a"))->data = the_machine.buffers[input_of(s, i)];
@@ -293,8 +293,7 @@ static bool is_clean(session *s)
         return false;
     clean = bg_report_count(report) == 0;
     if (!clean && bg_report_get(report, 0, &finding) == BG_OK)
-        fails(s, FAILED_CALL, this_pass.number, "bg_check found [%s] %s: %s", finding.kind, finding.call,
-              finding.message);
+        FAILS(FAILED_CALL, "bg_check found [%s] %s: %s", finding.kind, finding.call, finding.message);
     bg_report_destroy(report);
     return clean;
 }

@@ -33,6 +33,8 @@ typedef struct session {
 
 /* False, always, after it has noted why; the first reason stays. */
 bool fails(session *s, failure_kind kind, int pass, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same in this pass. */
+#define FAILS(kind, ...) fails(s, kind, this_pass.number, __VA_ARGS__)
 bool cuda_ok(session *s, cudaError_t error, const char *call);
 bool bg_ok(session *s, bg_status status, const char *call);
 

@@ -43,7 +43,7 @@ static bool close_ear(session *s, ear *e, bool allowed)
     }
     text[length] = '\0';
     if (length > 0 && !allowed)
-        return fails(s, FAILED_FINDING, this_pass.number, "on standard error: %s", text);
+        return FAILS(FAILED_FINDING, "on standard error: %s", text);
     return good || fails(s, FAILED_CALL, 0, "standard error is not what it was");
 }
 

@@ -23,9 +23,6 @@ static void close_opened(opened *o)
     free(o->block);
 }
 
-/* Declares the file that size bytes of the writer's are. */
-#define OPENED(name, writer, size) FREED_BY(close_opened) opened name = open_copy(writer, size)
-
 static opened open_copy(const gguf_writer *w, size_t size)
 {
     opened o = {.block = malloc(size ? size : 1)};
@@ -41,7 +38,7 @@ static opened open_copy(const gguf_writer *w, size_t size)
 /* The file must be refused, with a sentence that has all of `words`. */
 static void expect_refused_size(const gguf_writer *w, size_t size, const char *words)
 {
-    OPENED(o, w, size);
+    FREED_BY(close_opened) opened o = open_copy(w, size);
     if (o.file)
         fail_msg("expected \"%s\", but the file is accepted", words);
     EXPECT_SAYS(error, words);
@@ -201,7 +198,7 @@ TEST(test_truncated_at_every_byte)
 /* Opens the bytes, whatever they are, and uses what the reader lets through. */
 static void use_whatever_opens(const gguf_writer *w)
 {
-    OPENED(o, w, w->size);
+    FREED_BY(close_opened) opened o = open_copy(w, w->size);
     if (!o.file)
         assert_true(strlen(error) > 20);
     for (size_t i = 0; o.file && i < gguf_tensor_count(o.file); i++) {
