@@ -12,7 +12,7 @@
 
 #include "debug/check/padding.h"
 
-enum { SEGMENT = 64, BYTES = 256, STREAMS = 4 };
+enum { SEGMENT = 64, BYTES = 256, STREAMS = 4, MOST_CALLS = 64000 };
 
 /* ---- the pass ---- */
 
@@ -56,7 +56,7 @@ typedef struct pass {
     cudaStream_t side[STREAMS]; /* the first one is stream */
     cudaEvent_t forked, joined[STREAMS];
     bg_graph *graph;
-    cudaGraphExec_t *by_hand; /* the same pass, captured by hand: a graph for each SEGMENT calls */
+    cudaGraphExec_t by_hand[MOST_CALLS / SEGMENT + 1]; /* the same by hand: a graph for each SEGMENT calls */
     int by_hand_count;
 } pass;
 
@@ -193,7 +193,6 @@ static bg_status replay_by_hand(void *state)
 static void pass_close(pass *p)
 {
     drop_by_hand(p);
-    free(p->by_hand);
     bg_graph_destroy(p->graph);
     for (int i = 1; i < STREAMS; i++) {
         if (p->side[i] != NULL)
@@ -212,9 +211,6 @@ static void pass_close(pass *p)
 static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
 {
     *p = (pass){.calls = calls, .breaks = breaks, .stream = stream};
-    p->by_hand = calloc((size_t)calls / SEGMENT + 1, sizeof *p->by_hand);
-    if (p->by_hand == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pass of %d calls", calls);
     BENCH_TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
     BENCH_TRY_CUDA(cudaMalloc((void **)&p->rows, 2 * sizeof *p->rows));
     BENCH_TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
@@ -323,7 +319,7 @@ static const struct measured {
     {"one segment: bg_check", check, false, 2, NULL},
 };
 enum { MEASURED = sizeof measured / sizeof *measured };
-static const int sizes[] = {1000, 4000, 16000, 64000};
+static const int sizes[] = {1000, 4000, 16000, MOST_CALLS};
 enum { SIZES = sizeof sizes / sizeof *sizes, SAMPLES_MAX = 9 };
 
 /* Milliseconds. The host device's work is all on CPUs: the process's own time there is the same on a busy machine. */

@@ -42,28 +42,25 @@ static bg_status compare(bench *b, int outputs)
 {
     double ours[ROUNDS], hand[ROUNDS];
     row row = {.section = "memory", .measure = "device memory", .unit = KIBIBYTES, .against = "captured by hand"};
-    kept *kept = calloc(1, sizeof *kept);
+    kept kept = {{NULL}, {{.count = 0}}};
     bg_status status = BG_OK;
     work w;
 
     BG__TRY(work_open(&w, (scenario){.breaks = 63, .nodes = 32, .outputs = outputs}, b->stream));
-    if (kept == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d graphs", ROUNDS * GRAPHS);
     for (int round = 0; round < ROUNDS; round++) {
         bool ours_first = round % 2 == 0;
-        BG__TRY(measure_round(&w, kept, round, ours_first, ours_first ? &ours[round] : &hand[round]));
-        BG__TRY(measure_round(&w, kept, round, !ours_first, ours_first ? &hand[round] : &ours[round]));
+        BG__TRY(measure_round(&w, &kept, round, ours_first, ours_first ? &ours[round] : &hand[round]));
+        BG__TRY(measure_round(&w, &kept, round, !ours_first, ours_first ? &hand[round] : &ours[round]));
     }
     snprintf(row.what, sizeof row.what, "%s", outputs ? "with write-back, folded by hand" : "without write-back");
     row.ours = bench_spread(ours, ROUNDS);
     row.hand = bench_spread(hand, ROUNDS);
     BG__TRY(report_add(&b->report, &row));
 done:
-    for (int i = 0; kept != NULL && i < ROUNDS * GRAPHS; i++) {
-        bg_graph_destroy(kept->graphs[i]);
-        by_hand_close(&kept->hands[i]);
+    for (int i = 0; i < ROUNDS * GRAPHS; i++) {
+        bg_graph_destroy(kept.graphs[i]);
+        by_hand_close(&kept.hands[i]);
     }
-    free(kept);
     work_close(&w);
     return status;
 }

@@ -213,22 +213,19 @@ static bg_status compare_captures(bench *b, many *m, int workers, double target)
 
 bg_status bench_runner(bench *b)
 {
-    many *m = calloc(1, sizeof *m);
+    many m = {.runner = NULL};
     bg_status status = BG_OK;
 
-    if (m == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d buckets", BUCKETS);
     report_section("The runner. A run: dispatch, three inputs copied and padded, context, replay of a graph of one "
                    "kernel; by hand: three copies, three\nfills, launch. Captures: 58 buckets of 31 segments of 9 "
                    "kernels, not launched");
     BG__TRY(compare_runs(b));
-    BG__TRY(work_open(&m->work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
-    BG__TRY(compare_captures(b, m, 0, 0));
-    BG__TRY(compare_captures(b, m, 2, 0.6));
-    BG__TRY(compare_captures(b, m, 4, 0));
+    BG__TRY(work_open(&m.work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
+    BG__TRY(compare_captures(b, &m, 0, 0));
+    BG__TRY(compare_captures(b, &m, 2, 0.6));
+    BG__TRY(compare_captures(b, &m, 4, 0));
 done:
-    bg_runner_destroy(m->runner);
-    work_close(&m->work);
-    free(m);
+    bg_runner_destroy(m.runner);
+    work_close(&m.work);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+enum { BATCHES_MAX = 1000 };
 enum { WIDTH = 1024, OPS = 8, LAZIES = 3, STARTS_MAX = 16, GAP_US = 200, PAUSE_US = 10000, PAUSES = 10 };
 static const char *const lazy_names[LAZIES] = {"all first", "on demand", "in the background"};
 
@@ -21,7 +22,7 @@ typedef struct server {
     bg_tensor x;
     cudaStream_t stream;
     unsigned seed;
-    double *latency; /* milliseconds, of each batch */
+    double latency[BATCHES_MAX]; /* milliseconds, of each batch */
 } server;
 
 static bg_status add(float *x, int rows, cudaStream_t stream)
@@ -143,17 +144,13 @@ static bg_status add_rows(bench *b, figures found[LAZIES][STARTS_MAX], int start
 bg_status bench_start(bench *b)
 {
     const scale scale =
-        b->report.on_gpu ? (struct scale){32, 4096, 1000, "sglang"} : (struct scale){2, 32, 20, "powers"};
+        b->report.on_gpu ? (struct scale){32, 4096, BATCHES_MAX, "sglang"} : (struct scale){2, 32, 20, "powers"};
     const int wanted = b->report.captures / 10;
     const int starts = wanted < 1 ? 1 : wanted < STARTS_MAX ? wanted : STARTS_MAX;
-    figures(*found)[STARTS_MAX] = calloc(LAZIES, sizeof *found), dropped;
+    figures found[LAZIES][STARTS_MAX], dropped;
     server s = {.scale = &scale, .stream = b->stream};
     char title[300];
-    bg_status status;
 
-    s.latency = calloc((size_t)scale.batches, sizeof *s.latency);
-    if (found == NULL || s.latency == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d batches", scale.batches);
     snprintf(
         title, sizeof title,
         "The start of a server: %d batches of 1 to %d rows, %d us apart, one in %d %d us; schedule %s, %d starts "
@@ -161,15 +158,11 @@ bg_status bench_start(bench *b)
         "until done",
         scale.batches, scale.most, GAP_US, PAUSES, PAUSE_US, scale.schedule, starts, starts);
     report_section(title);
-    BG__TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
+    BENCH_TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
     for (int i = 0; i < starts; i++)
         for (int k = 0; k < LAZIES; k++) {
             const int lazy = (i + k) % LAZIES;
-            BG__TRY(start(&s, (bg_lazy)lazy, (unsigned)i + 1, &found[lazy][i]));
+            BENCH_TRY(start(&s, (bg_lazy)lazy, (unsigned)i + 1, &found[lazy][i]));
         }
-    BG__TRY(add_rows(b, found, starts));
-done:
-    free(s.latency);
-    free(found);
-    return status;
+    return add_rows(b, found, starts);
 }

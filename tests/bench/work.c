@@ -196,33 +196,31 @@ void by_hand_close(by_hand *hand)
     *hand = (by_hand){.count = 0};
 }
 
+#define BY_HAND(call) BENCH_TRY(bench_cuda(call, "a call of the hand-written loop"))
+
 bg_status loop_shared(void *state)
 {
     const work *w = state;
-    cudaError_t error = cudaGraphLaunch(w->shared[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->shared[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->shared[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(cudaGraphLaunch(w->shared[i], w->stream));
     }
-    return bench_cuda(error, "a call of the hand-written loop");
+    return BG_OK;
 }
 
 bg_status loop_plain(void *state)
 {
     work *w = state;
-    cudaError_t error;
 
     take_turn(w, PLAIN);
-    error = cudaGraphLaunch(w->plain.execs[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = copy_back(w, i);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->plain.execs[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->plain.execs[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(copy_back(w, i));
+        BY_HAND(cudaGraphLaunch(w->plain.execs[i], w->stream));
     }
-    return bench_cuda(error, "a call of the hand-written loop");
+    return BG_OK;
 }
 
 static cudaError_t move_copies(work *w, int segment)
@@ -243,18 +241,15 @@ static cudaError_t move_copies(work *w, int segment)
 bg_status loop_folded(void *state)
 {
     work *w = state;
-    cudaError_t error;
 
     take_turn(w, FOLDED);
-    error = cudaGraphLaunch(w->folded.execs[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = move_copies(w, i);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->folded.execs[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->folded.execs[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(move_copies(w, i));
+        BY_HAND(cudaGraphLaunch(w->folded.execs[i], w->stream));
     }
-    return bench_cuda(error, "a call of the hand-written loop");
+    return BG_OK;
 }
 
 /* ---- memory, and whether the work was done ---- */
