@@ -149,17 +149,14 @@ bg_status bench_batches(bench *b)
     const batch *batches = b->report.on_gpu ? on_gpu : on_host;
     const int count = b->report.on_gpu ? (int)BATCHES_MAX : (int)(sizeof on_host / sizeof *on_host);
     timing timings[BATCHES_MAX][WAYS];
-    llama_device_weights device = {.layer = NULL};
-    bg_status status;
+    CLOSED_BY(llama_device_weights_free) llama_device_weights device = {.layer = NULL};
 
     begin_model_section(b, "Batches by size", ", fewer samples");
-    BG__TRY(open_model(&device, b, false));
+    BENCH_TRY(open_model(&device, b, false));
     for (int i = 0; i < count; i++) {
-        BG__TRY(measure(b, &device, &batches[i], timings[i]));
-        BG__TRY(report_batch(b, &batches[i], timings[i]));
+        BENCH_TRY(measure(b, &device, &batches[i], timings[i]));
+        BENCH_TRY(report_batch(b, &batches[i], timings[i]));
     }
     print_table(batches, (const timing(*)[WAYS])timings, count);
-done:
-    llama_device_weights_free(&device);
-    return status;
+    return BG_OK;
 }

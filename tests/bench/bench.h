@@ -45,6 +45,9 @@ static inline bg_status bench_cuda(cudaError_t error, const char *call)
     } while (0)
 #define BENCH_TRY_CUDA(call) BENCH_TRY(bench_cuda(call, #call))
 
+/* Before a declaration: the function gets the variable's address at the end of the scope. */
+#define CLOSED_BY(close) __attribute__((cleanup(close)))
+
 enum { CONTENDERS_MAX = 7 };
 /* Samples in turn, each round beginning with another contender: who comes later may find warmer caches. */
 bg_status bench_measure(const contender *contenders, int count, const plan *plan, timing *timings);

@@ -18,17 +18,13 @@ void begin_model_section(const bench *b, const char *what, const char *more)
 bg_status open_model(llama_device_weights *device, const bench *b, bool bf16)
 {
     enum { SEED = 1 };
-    llama_weights weights = {.layer = NULL};
+    CLOSED_BY(llama_weights_free) llama_weights weights = {.layer = NULL};
     char error[GGUF_ERROR_SIZE];
-    bg_status status;
 
     if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s", error);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
     weights.bf16 = bf16;
-    BG__TRY(llama_device_weights_create(device, &weights, b->stream));
-done:
-    llama_weights_free(&weights);
-    return status;
+    return llama_device_weights_create(device, &weights, b->stream);
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)

@@ -411,24 +411,20 @@ static bg_status report_size(bench *b, const struct measured *m, int size, sprea
 {
     row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call", .everywhere = true};
     int samples = size == 0 ? SAMPLES_MAX : b->report.captures < 3 ? 1 : 3;
-    pass p = {.calls = 0};
-    bg_status status;
+    CLOSED_BY(pass_close) pass p = {.calls = 0};
 
-    BG__TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
-    BG__TRY(take_samples(b, m, &p, samples, &row.ours));
+    BENCH_TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
+    BENCH_TRY(take_samples(b, m, &p, samples, &row.ours));
     if (size == 0)
         *smallest = row.ours;
     row.hand = *smallest;
     row.against = "1000 calls";
     row.target = size == SIZES - 1 ? m->growth : 0;
     snprintf(row.what, sizeof row.what, "%s, %d calls", m->name, p.calls);
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     if (m->run == bisect)
-        BG__TRY(report_trials(b, &p));
-    BG__TRY(report_memory(b, m, &p));
-done:
-    pass_close(&p);
-    return status;
+        BENCH_TRY(report_trials(b, &p));
+    return report_memory(b, m, &p);
 }
 
 /* What a check costs, in replays or captures of the smallest pass. */

@@ -58,19 +58,16 @@ static bg_status measure_pool(const llama_device_weights *weights, const char *s
     enum { LARGEST = 8192, SHORT = 8 /* positions: of the caches, which no capture changes, a few do */ };
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
-    llama_engine engine = {.batch = NULL};
-    bg_status status;
+    CLOSED_BY(llama_engine_free) llama_engine engine = {.batch = NULL};
 
     config.schedule = schedule;
     config.max_tokens = LARGEST;
     config.warmups = 0;
-    BG__TRY(llama_engine_create(&engine, weights, 1, SHORT, &config, stream));
-    BG__TRY(bg_runner_capture(engine.runner));
-    BG__TRY(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
+    BENCH_TRY(llama_engine_create(&engine, weights, 1, SHORT, &config, stream));
+    BENCH_TRY(bg_runner_capture(engine.runner));
+    BENCH_TRY(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
     *kib = (double)stats.mapped / 1024;
-done:
-    llama_engine_free(&engine);
-    return status;
+    return BG_OK;
 }
 
 static bg_status report_pool(bench *b, const llama_device_weights *weights)

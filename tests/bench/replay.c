@@ -48,20 +48,16 @@ static plan plan_for(const bench *b, const scenario *what)
 static bg_status run_in_place(bench *b, const char *section, scenario what, double cpu_target, double total_target)
 {
     plan plan = plan_for(b, &what);
-    work w;
+    CLOSED_BY(work_close) work w;
     contender contenders[] = {{replay_ours, NULL, &w}, {loop_shared, NULL, &w}};
     row row = describe(section, "same graphs", &what);
     timing timings[2];
-    bg_status status = BG_OK;
 
-    BG__TRY(work_open(&w, what, b->stream));
-    BG__TRY(capture(&w));
-    BG__TRY(work_check(&w, contenders, 2));
-    BG__TRY(bench_measure(contenders, 2, &plan, timings));
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[1], cpu_target, total_target));
-done:
-    work_close(&w);
-    return status;
+    BENCH_TRY(work_open(&w, what, b->stream));
+    BENCH_TRY(capture(&w));
+    BENCH_TRY(work_check(&w, contenders, 2));
+    BENCH_TRY(bench_measure(contenders, 2, &plan, timings));
+    return report_timings(&b->report, row, &timings[0], &timings[1], cpu_target, total_target);
 }
 
 bg_status bench_replay(bench *b)
@@ -91,25 +87,20 @@ static bg_status run_write_back(bench *b, scenario what)
 {
     static const char section[] = "write-back";
     plan plan = plan_for(b, &what);
-    work w;
+    CLOSED_BY(work_close) work w;
     contender contenders[] = {{replay_ours, NULL, &w}, {loop_plain, NULL, &w}, {loop_folded, NULL, &w}};
     timing timings[3];
     double total_target = what.nodes > 1 ? 0 : 0.80;
-    bg_status status = BG_OK;
 
-    BG__TRY(work_open(&w, what, b->stream));
-    BG__TRY(capture(&w));
-    BG__TRY(by_hand_open(&w.plain, &w, false, false));
-    BG__TRY(by_hand_open(&w.folded, &w, true, false));
-    BG__TRY(work_check(&w, contenders, 3));
-    BG__TRY(bench_measure(contenders, 3, &plan, timings));
-    BG__TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1], 0.65,
-                           total_target));
-    BG__TRY(
-        report_timings(&b->report, describe(section, "folded by hand", &what), &timings[0], &timings[2], 1.10, 1.10));
-done:
-    work_close(&w);
-    return status;
+    BENCH_TRY(work_open(&w, what, b->stream));
+    BENCH_TRY(capture(&w));
+    BENCH_TRY(by_hand_open(&w.plain, &w, false, false));
+    BENCH_TRY(by_hand_open(&w.folded, &w, true, false));
+    BENCH_TRY(work_check(&w, contenders, 3));
+    BENCH_TRY(bench_measure(contenders, 3, &plan, timings));
+    BENCH_TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1], 0.65,
+                             total_target));
+    return report_timings(&b->report, describe(section, "folded by hand", &what), &timings[0], &timings[2], 1.10, 1.10);
 }
 
 bg_status bench_write_back(bench *b)

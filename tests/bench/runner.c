@@ -96,27 +96,23 @@ static void close_small(small_model *m)
 
 static bg_status compare_runs(bench *b)
 {
-    small_model m = {.runner = NULL};
+    CLOSED_BY(close_small) small_model m = {.runner = NULL};
     contender contenders[] = {{run_by_runner, NULL, &m}, {run_replay, NULL, &m}, {run_by_hand, NULL, &m}};
     plan plan = {.stream = b->stream, .samples = b->report.samples, .warm_up = b->report.warm_up, .batch = 8};
     row row = {.section = "runner", .what = "a run, three inputs, 29 tokens in 32", .against = "bg_replay alone"};
     timing timings[3];
-    bg_status status;
 
-    BG__TRY(open_small(&m, b->stream));
-    BG__TRY(bench_measure(contenders, 3, &plan, timings));
+    BENCH_TRY(open_small(&m, b->stream));
+    BENCH_TRY(bench_measure(contenders, 3, &plan, timings));
     row.unit = MICROSECONDS;
     row.measure = "CPU";
     row.ours = timings[0].cpu;
     row.hand = timings[1].cpu;
     row.apart = 6;
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     row.apart = 0;
     row.against = "six calls";
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[2], 0, 0));
-done:
-    close_small(&m);
-    return status;
+    return report_timings(&b->report, row, &timings[0], &timings[2], 0, 0);
 }
 
 /* ---- captures of 58 buckets ---- */
@@ -211,21 +207,22 @@ static bg_status compare_captures(bench *b, many *m, int workers, double target)
     return BG_OK;
 }
 
+static void close_many(many *m)
+{
+    bg_runner_destroy(m->runner);
+    work_close(&m->work);
+}
+
 bg_status bench_runner(bench *b)
 {
-    many m = {.runner = NULL};
-    bg_status status = BG_OK;
+    CLOSED_BY(close_many) many m = {.runner = NULL};
 
     report_section("The runner. A run: dispatch, three inputs copied and padded, context, replay of a graph of one "
                    "kernel; by hand: three copies, three\nfills, launch. Captures: 58 buckets of 31 segments of 9 "
                    "kernels, not launched");
-    BG__TRY(compare_runs(b));
-    BG__TRY(work_open(&m.work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
-    BG__TRY(compare_captures(b, &m, 0, 0));
-    BG__TRY(compare_captures(b, &m, 2, 0.6));
-    BG__TRY(compare_captures(b, &m, 4, 0));
-done:
-    bg_runner_destroy(m.runner);
-    work_close(&m.work);
-    return status;
+    BENCH_TRY(compare_runs(b));
+    BENCH_TRY(work_open(&m.work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
+    BENCH_TRY(compare_captures(b, &m, 0, 0));
+    BENCH_TRY(compare_captures(b, &m, 2, 0.6));
+    return compare_captures(b, &m, 4, 0);
 }
