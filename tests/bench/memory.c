@@ -21,6 +21,14 @@ typedef struct kept {
     by_hand hands[ROUNDS * GRAPHS];
 } kept;
 
+static void close_kept(kept *k)
+{
+    for (int i = 0; i < ROUNDS * GRAPHS; i++) {
+        bg_graph_destroy(k->graphs[i]);
+        by_hand_close(&k->hands[i]);
+    }
+}
+
 /* What one graph takes, on average of a round. */
 static bg_status measure_round(work *w, kept *kept, int round, bool ours, double *kib)
 {
@@ -42,27 +50,19 @@ static bg_status compare(bench *b, int outputs)
 {
     double ours[ROUNDS], hand[ROUNDS];
     row row = {.section = "memory", .measure = "device memory", .unit = KIBIBYTES, .against = "captured by hand"};
-    kept kept = {{NULL}, {{.count = 0}}};
-    bg_status status = BG_OK;
-    work w;
+    CLOSED_BY(work_close) work w;
+    CLOSED_BY(close_kept) kept kept = {{NULL}, {{.count = 0}}};
 
-    BG__TRY(work_open(&w, (scenario){.breaks = 63, .nodes = 32, .outputs = outputs}, b->stream));
+    BENCH_TRY(work_open(&w, (scenario){.breaks = 63, .nodes = 32, .outputs = outputs}, b->stream));
     for (int round = 0; round < ROUNDS; round++) {
         bool ours_first = round % 2 == 0;
-        BG__TRY(measure_round(&w, &kept, round, ours_first, ours_first ? &ours[round] : &hand[round]));
-        BG__TRY(measure_round(&w, &kept, round, !ours_first, ours_first ? &hand[round] : &ours[round]));
+        BENCH_TRY(measure_round(&w, &kept, round, ours_first, ours_first ? &ours[round] : &hand[round]));
+        BENCH_TRY(measure_round(&w, &kept, round, !ours_first, ours_first ? &hand[round] : &ours[round]));
     }
     snprintf(row.what, sizeof row.what, "%s", outputs ? "with write-back, folded by hand" : "without write-back");
     row.ours = bench_spread(ours, ROUNDS);
     row.hand = bench_spread(hand, ROUNDS);
-    BG__TRY(report_add(&b->report, &row));
-done:
-    for (int i = 0; i < ROUNDS * GRAPHS; i++) {
-        bg_graph_destroy(kept.graphs[i]);
-        by_hand_close(&kept.hands[i]);
-    }
-    work_close(&w);
-    return status;
+    return report_add(&b->report, &row);
 }
 
 bg_status bench_memory(bench *b)

@@ -98,12 +98,9 @@ static int generate(llama_model *model, text_way way, llama_result *result)
 /* The whole model, eagerly. */
 static int run_whole(struct rank *r, const llama_weights *weights, llama_result *result)
 {
-    llama_model *model;
+    FREED_BY(free_model) llama_model *model = NULL;
     EXPECT_OK(llama_create(&model, weights, CONTEXT, r->stream));
-    if (generate(model, EAGER, result))
-        return 1;
-    llama_destroy(model);
-    return 0;
+    return generate(model, EAGER, result);
 }
 
 static int make_part(struct rank *r, const task *t, const llama_weights *weights, llama_ranks *ranks,
@@ -173,20 +170,17 @@ static int check_text(struct rank *r, text_way way, const llama_result *found, c
 static int run_ways(struct rank *r, const text_way *some, int count)
 {
     const task *t = r->argument;
-    llama_weights weights;
-    llama_model *model;
+    FREED_BY(llama_weights_free) llama_weights weights = {.layer = NULL};
+    FREED_BY(free_model) llama_model *model = NULL;
+    FREED_BY(llama_result_free) llama_result whole = {.tokens = NULL};
     llama_ranks ranks;
-    llama_result whole, found;
     if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &ranks, &model))
         return 1;
-    llama_weights_free(&weights);
     for (int i = 0; i < count; i++) {
+        FREED_BY(llama_result_free) llama_result found = {.tokens = NULL};
         if (generate(model, some[i], &found) || check_text(r, some[i], &found, &whole))
             return 1;
-        llama_result_free(&found);
     }
-    llama_result_free(&whole);
-    llama_destroy(model);
     return 0;
 }
 
@@ -272,6 +266,12 @@ typedef struct served {
     bool replayed; /* some batch by a graph */
 } served;
 
+static void free_served(served *s)
+{
+    llama_serve_result_free(&s->result);
+}
+#define SERVED(name) FREED_BY(free_served) served name = {.replayed = false}
+
 static int serve_plainly(struct rank *r, const llama_device_weights *weights, const batch_work *work, served *s)
 {
     llama_batch *batch;
@@ -289,7 +289,7 @@ static int serve_by_runner(struct rank *r, const llama_device_weights *weights, 
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_counters before = BG_COUNTERS_INIT, after = BG_COUNTERS_INIT;
-    llama_engine engine;
+    FREED_BY(llama_engine_free) llama_engine engine = {.batch = NULL};
     config.mode = mode;
     config.schedule = "1,2,4,8";
     config.max_tokens = BATCH_MAX_ROWS;
@@ -299,7 +299,6 @@ static int serve_by_runner(struct rank *r, const llama_device_weights *weights, 
     EXPECT_OK(llama_serve(work->request, TEXTS, &work->limits, llama_engine_run, &engine, &s->result));
     bg_counters_get(&after);
     s->replayed = after.replays[mode] > before.replays[mode];
-    llama_engine_free(&engine);
     return 0;
 }
 
@@ -307,10 +306,10 @@ static int expect_same_texts(const served *found, const served *whole, int vocab
 {
     for (int i = 0; i < TEXTS; i++) {
         const llama_serve_text *text = &found->result.text[i], *reference = &whole->result.text[i];
+        size_t logits = (size_t)text->count * (size_t)vocabulary;
         EXPECT(text->count == reference->count);
         EXPECT(memcmp(text->tokens, reference->tokens, (size_t)text->count * sizeof *text->tokens) == 0);
-        EXPECT(relative_difference(text->logits, reference->logits, (size_t)text->count * (size_t)vocabulary) <=
-               TOLERANCE);
+        EXPECT(relative_difference(text->logits, reference->logits, logits) <= TOLERANCE);
     }
     return 0;
 }
@@ -318,16 +317,15 @@ static int expect_same_texts(const served *found, const served *whole, int vocab
 static int compare_modes(struct rank *r, const llama_device_weights *part, const batch_work *work, const served *whole)
 {
     static const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL};
-    served found;
-    if (serve_plainly(r, part, work, &found) || expect_same_texts(&found, whole, work->limits.vocabulary))
+    SERVED(plain);
+    if (serve_plainly(r, part, work, &plain) || expect_same_texts(&plain, whole, work->limits.vocabulary))
         return 1;
-    llama_serve_result_free(&found.result);
     for (int i = 0; i < 2; i++) {
+        SERVED(found);
         if (serve_by_runner(r, part, work, modes[i], &found) ||
             expect_same_texts(&found, whole, work->limits.vocabulary))
             return 1;
         EXPECT(found.replayed);
-        llama_serve_result_free(&found.result);
     }
     return 0;
 }
@@ -335,25 +333,19 @@ static int compare_modes(struct rank *r, const llama_device_weights *part, const
 static int batches(struct rank *r)
 {
     const task *t = r->argument;
-    llama_weights weights;
-    llama_device_weights all, mine;
+    FREED_BY(llama_weights_free) llama_weights weights = {.layer = NULL};
+    FREED_BY(llama_device_weights_free) llama_device_weights all = {.layer = NULL}, mine = {.layer = NULL};
+    SERVED(whole);
     llama_part part;
     llama_ranks ranks;
     batch_work work;
-    served whole;
     make_work(&work, TEXTS, t->config->vocabulary, 1, true);
     if (make_weights(t, &weights))
         return 1;
     EXPECT_OK(llama_split(&part, t->config, r->rank, r->ranks));
     EXPECT_OK(llama_device_weights_create(&all, &weights, r->stream));
     EXPECT_OK(llama_device_weights_create_part(&mine, &weights, &part, ranks_of(r, t, &ranks), r->stream));
-    llama_weights_free(&weights);
-    if (serve_plainly(r, &all, &work, &whole) || compare_modes(r, &mine, &work, &whole))
-        return 1;
-    llama_serve_result_free(&whole.result);
-    llama_device_weights_free(&mine);
-    llama_device_weights_free(&all);
-    return 0;
+    return serve_plainly(r, &all, &work, &whole) || compare_modes(r, &mine, &work, &whole);
 }
 
 TEST(test_batches)
