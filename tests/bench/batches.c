@@ -3,7 +3,6 @@
 #include "examples/llama/engine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "decoder.h"
 

@@ -2,7 +2,6 @@
 #include "work.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { BREAKS = 63, NODES = 32 };
 

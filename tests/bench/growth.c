@@ -6,7 +6,6 @@
 #include <breakgraph/check.h>
 #include <breakgraph/step.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

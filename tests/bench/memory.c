@@ -3,7 +3,6 @@
 #include "work.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { ROUNDS = 5, GRAPHS = 8 }; /* graphs a round, of 64 segments of 32 nodes each */
 

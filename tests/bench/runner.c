@@ -1,7 +1,6 @@
 /* The runner: what a run costs above the replay that it ends in, and captures of many buckets. */
 #include "kernels/model/kernels.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "runner/runner.h"
 #include "work.h"

@@ -1,7 +1,5 @@
 #include "program.h"
 
-#include <string.h>
-
 /* Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators": splitmix64. */
 uint64_t dice_roll(dice *d)
 {

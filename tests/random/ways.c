@@ -1,6 +1,4 @@
 /* The ways to run a program beside those of a capture's own options: bg_forward_run, runners, shadows. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "machine.h"

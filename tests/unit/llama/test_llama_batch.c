@@ -2,10 +2,7 @@
 #include "tests/support/llama/batch_ways.h"
 #include "tests/unit/llama/golden/smollm2.h"
 #include "tests/support/support.h"
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* max |difference| / max |reference|: the products' shapes differ, and with them their roundings. */
 static const double TOLERANCE = 1e-4;

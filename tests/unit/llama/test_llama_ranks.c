@@ -9,7 +9,6 @@
 #include "tests/support/ranks/nccl_ranks.h"
 
 #ifdef TEST_NCCL
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "examples/llama/serve.h"
 #include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
-#include <stdlib.h>
 
 enum { VOCABULARY = 40, MAX_BATCHES = 8, MAX_ROWS = 16 };
 

@@ -2,8 +2,6 @@
 #include "examples/llama/server.h"
 #include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
-#include <stdlib.h>
-#include <string.h>
 
 enum { VOCABULARY = 50, SLOTS_MAX = 8 };
 

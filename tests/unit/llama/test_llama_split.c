@@ -4,7 +4,6 @@
 #include "tests/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the parts ---------------------------------------------------------------------------------- */
 

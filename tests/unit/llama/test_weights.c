@@ -5,7 +5,6 @@
 #include "tests/support/llama/llama_support.h"
 #include "tests/support/llama/reference_llama.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 enum { LAYERS = 2, WIDTH = 16, HIDDEN = 12, HEADS = 4, KV_HEADS = 2, HEAD_DIM = 4, VOCABULARY = 9, ALIGNMENT = 32 };
 
