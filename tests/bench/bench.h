@@ -55,6 +55,10 @@ bg_status bench_measure(const contender *contenders, int count, const plan *plan
 spread bench_spread(double *values, int count);
 /* Of one value. */
 spread bench_exactly(double value);
+/* log2, rounded up. */
+int bench_bits(int number);
+/* Frees what the pointer there points to. */
+void bench_free(void *block);
 
 /* ---- what was found (report.c) ------------------------------------------------------------------------------- */
 

@@ -365,15 +365,6 @@ static bg_status report_memory(bench *b, const struct measured *m, pass *p)
     return BG_OK;
 }
 
-/* log2, rounded up. */
-static int bits_of(int calls)
-{
-    int bits = 0;
-    while (1 << bits < calls)
-        bits++;
-    return bits;
-}
-
 static bg_status report_trials(bench *b, const pass *p)
 {
     row row = {.section = "growth",
@@ -383,7 +374,7 @@ static bg_status report_trials(bench *b, const pass *p)
                .target = 1,
                .everywhere = true,
                .ours = bench_exactly(p->forwards),
-               .hand = bench_exactly(2 * bits_of(p->calls) + 10)};
+               .hand = bench_exactly(2 * bench_bits(p->calls) + 10)};
 
     snprintf(row.what, sizeof row.what, "bisect, %d calls", p->calls);
     return report_add(&b->report, &row);

@@ -98,35 +98,35 @@ static bg_status forward_twice(void *user, cudaStream_t stream)
     return status != BG_OK ? status : llama_batch_run(d->batch, 1, stream);
 }
 
+static void close_report(bg_report **report)
+{
+    bg_report_destroy(*report);
+}
+
 static bg_status time_scan(bg_graph *graph, size_t expected, double *ours, double *hand)
 {
-    cudaGraphNode_t *nodes = calloc(expected + 1, sizeof(cudaGraphNode_t));
-    bg_report *report = NULL;
-    bg_status status = BG_OK;
+    CLOSED_BY(bench_free) cudaGraphNode_t *nodes = calloc(expected + 1, sizeof(cudaGraphNode_t));
+    CLOSED_BY(close_report) bg_report *report = NULL;
     size_t count = expected;
     double began;
 
     if (nodes == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", expected);
     began = bg__now_ms();
-    BG__TRY(bg_check(graph, BG_CHECK_ALL, &report));
+    BENCH_TRY(bg_check(graph, BG_CHECK_ALL, &report));
     *ours = 1e3 * (bg__now_ms() - began);
     if (bg_report_count(report) != 0) {
         bg_report_write(report, BG_TEXT, "-");
-        status = bg__fail(BG_ERROR_MISMATCH, "bg_check finds something in a clean model");
-        goto done;
+        return bg__fail(BG_ERROR_MISMATCH, "bg_check finds something in a clean model");
     }
     began = bg__now_ms();
-    BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[0].graph, nodes, &count));
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph->segments[0].graph, nodes, &count));
     for (size_t i = 0; i < count; i++) {
         enum cudaGraphNodeType type;
-        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        BENCH_TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
     }
     *hand = 1e3 * (bg__now_ms() - began);
-done:
-    bg_report_destroy(report);
-    free(nodes);
-    return status;
+    return BG_OK;
 }
 
 /* Of a graph of two decode steps, with its cuBLAS nodes; no finding, since the model is clean. */

@@ -55,10 +55,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
 /* Small batches are as frequent as large ones: any number of bits, then any number of so many. */
 static int next_size(server *s)
 {
-    int bits = 0, size;
-    while (1 << bits < s->scale->most)
-        bits++;
-    size = 1 << rand_r(&s->seed) % (bits + 1);
+    int size = 1 << rand_r(&s->seed) % (bench_bits(s->scale->most) + 1);
     size += rand_r(&s->seed) % size;
     return size < s->scale->most ? size : s->scale->most;
 }

@@ -113,25 +113,22 @@ static bg_status find_copies(const work *w, cudaGraph_t graph, cudaGraphNode_t *
 {
     struct cudaMemcpy3DParms parameters;
     enum cudaGraphNodeType type;
-    cudaGraphNode_t *nodes = NULL;
+    CLOSED_BY(bench_free) cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
     if (nodes == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
     for (size_t i = 0; i < count; i++) {
-        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        BENCH_TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
         if (type != cudaGraphNodeTypeMemcpy)
             continue;
-        BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(nodes[i], &parameters));
+        BENCH_TRY_CUDA(cudaGraphMemcpyNodeGetParams(nodes[i], &parameters));
         copies[((float *)parameters.dstPtr.ptr - w->x) / OUTPUT_FLOATS] = nodes[i];
     }
-done:
-    free(nodes);
-    return status;
+    return BG_OK;
 }
 
 bg_status by_hand_capture(by_hand *hand, const work *w, int segment, bool folded)

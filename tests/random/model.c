@@ -708,12 +708,10 @@ bool model_way(const program *p, way w, program *result)
     case WAY_DEBUG_SYNC: set_debug(result, BG_DEBUG_SYNC); break;
     case WAY_DEBUG_STEP: set_debug(result, BG_DEBUG_STEP); break;
     case WAY_UNBREAKABLE:
-        result->debug = BG_DEBUG_OFF;
-        result->breakable = false;
-        break;
     case WAY_INLINE:
         result->debug = BG_DEBUG_OFF;
-        result->inline_eager = true;
+        result->breakable &= w != WAY_UNBREAKABLE;
+        result->inline_eager |= w == WAY_INLINE;
         break;
     case WAY_OVERRIDE: override_anew(result); break;
     case WAY_SHADOWED:

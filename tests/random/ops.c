@@ -37,14 +37,6 @@ bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
     return NULL;
 }
 
-/* A failure ends the body. */
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_status from_cuda(cudaError_t error)
 {
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;

@@ -253,17 +253,12 @@ static bool check_fault(session *s, int i, bg_status status)
                  s->program->list[i].line, bg_status_name(status), s->calls.names[s->expects], bg_status_name(fault));
 }
 
-/* A plain call keeps its bridge buffers by its place in the program: there each has one of its own. */
-static bg_site site_of(const session *s, const instruction *in)
-{
-    return (bg_site){PROGRAM_FILE, s->plain ? in->id : in->line};
-}
-
 static bool issue_call(session *s, int i, cudaStream_t stream)
 {
     const instruction *in = &s->program->list[i];
     const bg_op *op = the_machine.ops[in->op][in->eager];
-    const bg_site site = site_of(s, in);
+    /* A plain call keeps its bridge buffers by its place in the program: there each has one of its own. */
+    const bg_site site = {PROGRAM_FILE, s->plain ? in->id : in->line};
     bg_status status;
     _Alignas(16) unsigned char args[1024];
 

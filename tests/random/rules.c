@@ -13,16 +13,15 @@ static bg_status run_one(const one *of, cudaStream_t stream)
 
 BG_OP(two, BG_FIELDS(one, first), BG_FIELDS(one, second))
 {
-    bg_status status = run_one(&args->first, stream);
-    return status == BG_OK ? run_one(&args->second, stream) : status;
+    TRY(run_one(&args->first, stream));
+    return run_one(&args->second, stream);
 }
 
 BG_OP(three, BG_FIELDS(one, first), BG_FIELDS(one, second), BG_FIELDS(one, third))
 {
-    bg_status status = run_one(&args->first, stream);
-    if (status == BG_OK)
-        status = run_one(&args->second, stream);
-    return status == BG_OK ? run_one(&args->third, stream) : status;
+    TRY(run_one(&args->first, stream));
+    TRY(run_one(&args->second, stream));
+    return run_one(&args->third, stream);
 }
 
 /* Whether the call is no more than that: nothing is planted, and all rows are written. */

@@ -168,18 +168,12 @@ double reference_difference(const float *a, const double *b, size_t count)
 
 /* ---- the file ----------------------------------------------------------------------------------- */
 
-/* Each read of the file must succeed. */
-#define READ(call)                                                                                                     \
-    do {                                                                                                               \
-        if (call)                                                                                                      \
-            fail_msg("%s", error);                                                                                     \
-    } while (0)
-
 static int read_int(const gguf *file, const char *key)
 {
     char error[GGUF_ERROR_SIZE];
     int64_t number = 0;
-    READ(gguf_get_int(file, key, 1, 1 << 20, &number, error));
+    if (gguf_get_int(file, key, 1, 1 << 20, &number, error))
+        fail_msg("%s", error);
     return (int)number;
 }
 
@@ -187,7 +181,8 @@ static double read_float(const gguf *file, const char *key)
 {
     char error[GGUF_ERROR_SIZE];
     double number = 0;
-    READ(gguf_get_float(file, key, &number, error));
+    if (gguf_get_float(file, key, &number, error))
+        fail_msg("%s", error);
     return number;
 }
 
@@ -202,7 +197,8 @@ static const float *read_weights(reference_model *m, const gguf *file, const cha
     values = malloc(tensor->elements * sizeof *values);
     assert_non_null(values);
     m->owned[m->owned_count++] = values;
-    READ(gguf_read_tensor(file, tensor, values, error));
+    if (gguf_read_tensor(file, tensor, values, error))
+        fail_msg("%s", error);
     return values;
 }
 

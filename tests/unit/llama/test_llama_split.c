@@ -78,33 +78,30 @@ TEST(test_covers_without_overlap)
     printf("%d splits\n", splits);
 }
 
-static void expect_part(const llama_config *config, int rank, int ranks, const llama_part *expected)
+static void expect_range(const llama_part *part, const char *what, llama_range range, llama_range expected)
 {
-    llama_part part = part_of(config, rank, ranks);
-    assert_int_equal(part.heads.first, expected->heads.first);
-    assert_int_equal(part.heads.count, expected->heads.count);
-    assert_int_equal(part.kv_heads.first, expected->kv_heads.first);
-    assert_int_equal(part.kv_heads.count, expected->kv_heads.count);
-    assert_int_equal(part.hidden.first, expected->hidden.first);
-    assert_int_equal(part.hidden.count, expected->hidden.count);
+    if (range.first != expected.first || range.count != expected.count)
+        fail_msg("rank %d of %d has %d %s from %d on, expected %d from %d on", part->rank, part->ranks, range.count,
+                 what, range.first, expected.count, expected.first);
 }
 
 TEST(test_known_models)
 {
-    const llama_part smollm2_by_2[] = {{.heads = {0, 5}, .kv_heads = {0, 2}, .hidden = {0, 768}},
-                                       {.heads = {5, 4}, .kv_heads = {1, 2}, .hidden = {768, 768}}};
-    const llama_part smollm2_by_4[] = {{.heads = {0, 3}, .kv_heads = {0, 1}, .hidden = {0, 384}},
-                                       {.heads = {3, 2}, .kv_heads = {1, 1}, .hidden = {384, 384}},
-                                       {.heads = {5, 2}, .kv_heads = {1, 2}, .hidden = {768, 384}},
-                                       {.heads = {7, 2}, .kv_heads = {2, 1}, .hidden = {1152, 384}}};
-    const llama_part small_by_2[] = {{.heads = {0, 4}, .kv_heads = {0, 2}, .hidden = {0, 256}},
-                                     {.heads = {4, 4}, .kv_heads = {2, 2}, .hidden = {256, 256}}};
-    for (int rank = 0; rank < 2; rank++) {
-        expect_part(&llama_smollm2, rank, 2, &smollm2_by_2[rank]);
-        expect_part(&llama_small, rank, 2, &small_by_2[rank]);
+    static const struct {
+        const llama_config *config;
+        int rank, ranks;
+        llama_range heads, kv_heads, hidden;
+    } parts[] = {
+        {&llama_smollm2, 0, 2, {0, 5}, {0, 2}, {0, 768}},   {&llama_smollm2, 1, 2, {5, 4}, {1, 2}, {768, 768}},
+        {&llama_smollm2, 0, 4, {0, 3}, {0, 1}, {0, 384}},   {&llama_smollm2, 1, 4, {3, 2}, {1, 1}, {384, 384}},
+        {&llama_smollm2, 2, 4, {5, 2}, {1, 2}, {768, 384}}, {&llama_smollm2, 3, 4, {7, 2}, {2, 1}, {1152, 384}},
+        {&llama_small, 0, 2, {0, 4}, {0, 2}, {0, 256}},     {&llama_small, 1, 2, {4, 4}, {2, 2}, {256, 256}}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        llama_part part = part_of(parts[i].config, parts[i].rank, parts[i].ranks);
+        expect_range(&part, "heads", part.heads, parts[i].heads);
+        expect_range(&part, "key heads", part.kv_heads, parts[i].kv_heads);
+        expect_range(&part, "hidden units", part.hidden, parts[i].hidden);
     }
-    for (int rank = 0; rank < 4; rank++)
-        expect_part(&llama_smollm2, rank, 4, &smollm2_by_4[rank]);
 }
 
 static void expect_refused(const llama_config *config, int rank, int ranks, const char *words)
