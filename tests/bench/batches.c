@@ -3,9 +3,8 @@
 #include "examples/llama/engine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "bench.h"
+#include "decoder.h"
 
 enum { EAGER, SEGMENTS, FULL, WAYS };
 enum { POSITION = 64 }; /* of the token of each text, behind as many in the cache */
@@ -18,7 +17,7 @@ typedef struct batch {
 static const batch on_gpu[] = {{false, 1},  {false, 8},  {false, 32},  {false, 64},  {false, 128}, {true, 128},
                                {true, 256}, {true, 512}, {true, 1024}, {true, 2048}, {true, 4096}};
 static const batch on_host[] = {{false, 1}, {false, 4}, {true, 8}};
-enum { BATCHES_MAX = sizeof on_gpu / sizeof *on_gpu };
+enum { BATCHES_MAX = sizeof on_gpu / sizeof *on_gpu, ROWS_MAX = 4096 };
 
 /* A runner of one size, and the batch that is in its static buffers. */
 typedef struct way {
@@ -32,36 +31,21 @@ static bg_status run_way(void *state)
     return bg_runner_run(w->engine.runner, &w->batch, NULL, NULL, NULL);
 }
 
-static bg_status write_rows(const bg_tensor *tensor, const int *values, int rows)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpy(tensor->data, values, (size_t)rows * sizeof *values, cudaMemcpyHostToDevice));
-done:
-    return status;
-}
-
 /* Behind the captures, which fill the inputs with padding. */
 static bg_status fill(way *w, const batch *of)
 {
-    const int rows = of->rows;
-    int *values = calloc(3 * (size_t)rows, sizeof *values);
-    int *token = values, *position = values + rows, *slot = values + 2 * rows;
-    bg_status status;
+    const bg_tensor *inputs[] = {&w->engine.io.token, &w->engine.io.position, &w->engine.io.slot};
+    int values[3][ROWS_MAX];
 
-    if (values == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rows", rows);
-    for (int i = 0; i < rows; i++) {
-        token[i] = 7 + i % 100;
-        position[i] = of->prompt ? i : POSITION;
-        slot[i] = of->prompt ? 0 : i;
+    for (int i = 0; i < of->rows; i++) {
+        values[0][i] = 7 + i % 100;
+        values[1][i] = of->prompt ? i : POSITION;
+        values[2][i] = of->prompt ? 0 : i;
     }
-    BG__TRY_CUDA(cudaStreamSynchronize(w->engine.stream));
-    BG__TRY(write_rows(&w->engine.io.token, token, rows));
-    BG__TRY(write_rows(&w->engine.io.position, position, rows));
-    BG__TRY(write_rows(&w->engine.io.slot, slot, rows));
-done:
-    free(values);
-    return status;
+    BENCH_TRY_CUDA(cudaStreamSynchronize(w->engine.stream));
+    for (int k = 0; k < 3; k++)
+        BENCH_TRY_CUDA(cudaMemcpy(inputs[k]->data, values[k], (size_t)of->rows * sizeof(int), cudaMemcpyHostToDevice));
+    return BG_OK;
 }
 
 static bg_status open_way(way *w, const llama_device_weights *weights, const batch *of, bg_mode mode,
@@ -70,7 +54,6 @@ static bg_status open_way(way *w, const llama_device_weights *weights, const bat
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     const int texts = of->prompt ? 1 : of->rows;
     char size[16];
-    bg_status status;
 
     snprintf(size, sizeof size, "%d", of->rows);
     config.mode = mode;
@@ -79,11 +62,9 @@ static bg_status open_way(way *w, const llama_device_weights *weights, const bat
     config.copy_inputs = false;
     w->batch = (bg_batch){
         .tokens = of->rows, .requests = texts, .max_query_len = of->rows / texts, .uniform_decode = !of->prompt};
-    BG__TRY(llama_engine_create(&w->engine, weights, texts, of->prompt ? of->rows : 2 * POSITION, &config, stream));
-    BG__TRY(bg_runner_capture(w->engine.runner));
-    BG__TRY(fill(w, of));
-done:
-    return status;
+    BENCH_TRY(llama_engine_create(&w->engine, weights, texts, of->prompt ? of->rows : 2 * POSITION, &config, stream));
+    BENCH_TRY(bg_runner_capture(w->engine.runner));
+    return fill(w, of);
 }
 
 /* So many that the slowest way takes about a second. */
@@ -91,18 +72,16 @@ static bg_status count_samples(const bench *b, way *slowest, int *samples)
 {
     double began, ms;
     const int most = (b->report.samples + 9) / 10, least = most < 5 ? most : 5;
-    bg_status status;
 
-    BG__TRY(run_way(slowest));
-    BG__TRY_CUDA(cudaStreamSynchronize(b->stream));
+    BENCH_TRY(run_way(slowest));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(b->stream));
     began = bg__now_ms();
-    BG__TRY(run_way(slowest));
-    BG__TRY_CUDA(cudaStreamSynchronize(b->stream));
+    BENCH_TRY(run_way(slowest));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(b->stream));
     ms = bg__now_ms() - began;
     *samples = ms * most < 1000 ? most : (int)(1000 / ms);
     *samples = *samples < least ? least : *samples;
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status measure(bench *b, const llama_device_weights *weights, const batch *of, timing *timings)
@@ -128,7 +107,6 @@ done:
 static bg_status report_batch(bench *b, const batch *of, const timing *timings)
 {
     static const char *const names[WAYS] = {[SEGMENTS] = "in segments", [FULL] = "one graph"};
-    bg_status status = BG_OK;
 
     for (int i = SEGMENTS; i < WAYS; i++) {
         row row = {.section = "batches", .against = "eager"};
@@ -137,10 +115,9 @@ static bg_status report_batch(bench *b, const batch *of, const timing *timings)
         else
             snprintf(row.what, sizeof row.what, "a token of %d text%s, %s", of->rows, of->rows > 1 ? "s" : "",
                      names[i]);
-        BG__TRY(report_timings(&b->report, row, &timings[i], &timings[EAGER], 0, 0));
+        BENCH_TRY(report_timings(&b->report, row, &timings[i], &timings[EAGER], 0, 0));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 static double best(const timing *timings)
@@ -168,30 +145,17 @@ static void print_table(const batch *batches, const timing (*timings)[WAYS], int
 
 bg_status bench_batches(bench *b)
 {
-    enum { SEED = 1 };
     const batch *batches = b->report.on_gpu ? on_gpu : on_host;
     const int count = b->report.on_gpu ? (int)BATCHES_MAX : (int)(sizeof on_host / sizeof *on_host);
     timing timings[BATCHES_MAX][WAYS];
-    llama_device_weights device = {.layer = NULL};
-    llama_weights weights = {.layer = NULL};
-    char error[GGUF_ERROR_SIZE];
-    bg_status status;
+    CLOSED_BY(llama_device_weights_free) llama_device_weights device = {.layer = NULL};
 
-    report_section(b->report.on_gpu
-                       ? "Batches by size, a model of SmolLM2-135M's shape, random weights (seed 1), fewer samples"
-                       : "Batches by size, the small model, random weights (seed 1), fewer samples");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-        goto done;
-    }
-    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
+    begin_model_section(b, "Batches by size", ", fewer samples");
+    BENCH_TRY(open_model(&device, b, false));
     for (int i = 0; i < count; i++) {
-        BG__TRY(measure(b, &device, &batches[i], timings[i]));
-        BG__TRY(report_batch(b, &batches[i], timings[i]));
+        BENCH_TRY(measure(b, &device, &batches[i], timings[i]));
+        BENCH_TRY(report_batch(b, &batches[i], timings[i]));
     }
     print_table(batches, (const timing(*)[WAYS])timings, count);
-done:
-    llama_device_weights_free(&device);
-    llama_weights_free(&weights);
-    return status;
+    return BG_OK;
 }

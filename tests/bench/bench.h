@@ -30,11 +30,35 @@ typedef struct plan {
     int batch;            /* runs a sample */
 } plan;
 
+/* The same failure as of BG__TRY_CUDA, with the call's name. */
+static inline bg_status bench_cuda(cudaError_t error, const char *call)
+{
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, call);
+}
+
+/* For functions with nothing to release: a failure is what they return. */
+#define BENCH_TRY(call)                                                                                                \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+#define BENCH_TRY_CUDA(call) BENCH_TRY(bench_cuda(call, #call))
+
+/* Before a declaration: the function gets the variable's address at the end of the scope. */
+#define CLOSED_BY(close) __attribute__((cleanup(close)))
+
 enum { CONTENDERS_MAX = 7 };
 /* Samples in turn, each round beginning with another contender: who comes later may find warmer caches. */
 bg_status bench_measure(const contender *contenders, int count, const plan *plan, timing *timings);
 /* Sorts the values. */
 spread bench_spread(double *values, int count);
+/* Of one value. */
+spread bench_exactly(double value);
+/* log2, rounded up. */
+int bench_bits(int number);
+/* Frees what the pointer there points to. */
+void bench_free(void *block);
 
 /* ---- what was found (report.c) ------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
 #include "work.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { BREAKS = 63, NODES = 32 };
 
@@ -56,15 +55,14 @@ static bg_status check_capture(capturing *ours)
 
 static bg_status compare(bench *b, work *w, bool launch, int workers, double target)
 {
-    capturing ours = {.work = w, .options = BG_CAPTURE_OPTIONS_INIT}, hand = {.work = w, .launch = launch};
-    capturing threads = {.work = w, .threads = workers};
+    CLOSED_BY(undo_by_hand) capturing threads = {.work = w, .threads = workers}, hand = {.work = w, .launch = launch};
+    CLOSED_BY(undo_ours) capturing ours = {.work = w, .options = BG_CAPTURE_OPTIONS_INIT};
     contender contenders[] = {{capture_by_hand, undo_by_hand, &hand},
                               {capture_ours, undo_ours, &ours},
                               {capture_by_hand, undo_by_hand, &threads}};
     plan plan = {.stream = b->stream, .samples = b->report.captures, .warm_up = 1, .batch = 1};
     row row = {.section = "capture", .against = launch ? "serial, launched" : "serial"};
     timing timings[3];
-    bg_status status = BG_OK;
 
     ours.options.launch_segments = launch;
     ours.options.worker_threads = workers;
@@ -73,48 +71,36 @@ static bg_status compare(bench *b, work *w, bool launch, int workers, double tar
     else
         snprintf(row.what, sizeof row.what, "%s%s", launch ? "launching" : "not launching",
                  w->what.ops ? ", each kernel an op call" : "");
-    BG__TRY(check_capture(&ours));
-    BG__TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
-    BG__TRY(report_timings(&b->report, row, &timings[1], &timings[0], target, 0));
+    BENCH_TRY(check_capture(&ours));
+    BENCH_TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
+    BENCH_TRY(report_timings(&b->report, row, &timings[1], &timings[0], target, 0));
     row.against = "threads by hand";
     if (workers > 0)
-        BG__TRY(report_timings(&b->report, row, &timings[1], &timings[2], target > 0 ? 1.10 : 0, 0));
-done:
-    undo_ours(&ours);
-    undo_by_hand(&hand);
-    undo_by_hand(&threads);
-    return status;
+        BENCH_TRY(report_timings(&b->report, row, &timings[1], &timings[2], target > 0 ? 1.10 : 0, 0));
+    return BG_OK;
 }
 
 static bg_status compare_op_calls(bench *b)
 {
-    bg_status status = BG_OK;
-    work w;
+    CLOSED_BY(work_close) work w;
 
-    BG__TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES, .ops = true}, b->stream));
-    BG__TRY(compare(b, &w, true, 0, 1.10));
-    BG__TRY(compare(b, &w, false, 0, 0));
-done:
-    work_close(&w);
-    return status;
+    BENCH_TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES, .ops = true}, b->stream));
+    BENCH_TRY(compare(b, &w, true, 0, 1.10));
+    return compare(b, &w, false, 0, 0);
 }
 
 bg_status bench_capture(bench *b)
 {
     static const int workers[] = {1, 2, 4};
     enum { JUDGED = 4 }; /* workers */
-    bg_status status = BG_OK;
-    work w;
+    CLOSED_BY(work_close) work w;
 
     report_section("Capture of 64 segments of 32 kernels with an eager kernel between them, from begin to end, "
                    "instantiation included");
-    BG__TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
-    BG__TRY(compare(b, &w, true, 0, 1.10));
-    BG__TRY(compare(b, &w, false, 0, 0));
+    BENCH_TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
+    BENCH_TRY(compare(b, &w, true, 0, 1.10));
+    BENCH_TRY(compare(b, &w, false, 0, 0));
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
-        BG__TRY(compare(b, &w, false, workers[i], workers[i] == JUDGED ? 0.65 : 0));
-    BG__TRY(compare_op_calls(b));
-done:
-    work_close(&w);
-    return status;
+        BENCH_TRY(compare(b, &w, false, workers[i], workers[i] == JUDGED ? 0.65 : 0));
+    return compare_op_calls(b);
 }

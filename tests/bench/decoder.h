@@ -4,6 +4,13 @@
 
 #include "examples/llama/batch.h"
 
+#include "bench.h"
+
+/* Begins the section `what` about a model of SmolLM2-135M's shape, on the host device the small one. */
+void begin_model_section(const bench *b, const char *what, const char *more);
+/* Its random weights (seed 1). */
+bg_status open_model(llama_device_weights *device, const bench *b, bool bf16);
+
 typedef struct decoder {
     llama_batch *batch;
     bg_runner *runner;

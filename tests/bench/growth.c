@@ -6,13 +6,12 @@
 #include <breakgraph/check.h>
 #include <breakgraph/step.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "debug/check/padding.h"
 
-enum { SEGMENT = 64, BYTES = 256, STREAMS = 4 };
+enum { SEGMENT = 64, BYTES = 256, STREAMS = 4, MOST_CALLS = 64000 };
 
 /* ---- the pass ---- */
 
@@ -26,22 +25,23 @@ static bool is_captured(cudaStream_t stream)
 BG_OP(growth_fill, BG_OUT(y), BG_VALUE(int, value))
 {
     int value = args->value >= 0 ? args->value : is_captured(stream) ? 255 : 254;
-    cudaError_t error = cudaMemsetAsync(args->y.data, value, bg_tensor_bytes(&args->y), stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemsetAsync");
+    return bench_cuda(cudaMemsetAsync(args->y.data, value, bg_tensor_bytes(&args->y), stream), "cudaMemsetAsync");
+}
+
+static bg_status copy_tensor(const bg_tensor *x, const bg_tensor *y, cudaStream_t stream)
+{
+    return bench_cuda(cudaMemcpyAsync(y->data, x->data, bg_tensor_bytes(y), cudaMemcpyDeviceToDevice, stream),
+                      "cudaMemcpyAsync");
 }
 
 BG_OP(growth_copy, BG_IN(x), BG_OUT(y))
 {
-    cudaError_t error =
-        cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->y), cudaMemcpyDeviceToDevice, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemcpyAsync");
+    return copy_tensor(&args->x, &args->y, stream);
 }
 
 BG_EAGER_OP(growth_break, BG_IN(x), BG_OUT(y))
 {
-    cudaError_t error =
-        cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->y), cudaMemcpyDeviceToDevice, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemcpyAsync");
+    return copy_tensor(&args->x, &args->y, stream);
 }
 
 typedef struct pass {
@@ -55,7 +55,7 @@ typedef struct pass {
     cudaStream_t side[STREAMS]; /* the first one is stream */
     cudaEvent_t forked, joined[STREAMS];
     bg_graph *graph;
-    cudaGraphExec_t *by_hand; /* the same pass, captured by hand: a graph for each SEGMENT calls */
+    cudaGraphExec_t by_hand[MOST_CALLS / SEGMENT + 1]; /* the same by hand: a graph for each SEGMENT calls */
     int by_hand_count;
 } pass;
 
@@ -84,41 +84,35 @@ static bg_status make_call(const pass *p, int call, int lanes, cudaStream_t stre
 
 static bg_status fork_streams(const pass *p)
 {
-    bg_status status = BG_OK;
-    BG__TRY(bg_event_record(p->forked, p->stream));
+    BENCH_TRY(bg_event_record(p->forked, p->stream));
     for (int i = 1; i < STREAMS; i++)
-        BG__TRY(bg_stream_wait_event(p->side[i], p->forked));
-done:
-    return status;
+        BENCH_TRY(bg_stream_wait_event(p->side[i], p->forked));
+    return BG_OK;
 }
 
 static bg_status join_streams(const pass *p)
 {
-    bg_status status = BG_OK;
     for (int i = 1; i < STREAMS; i++) {
-        BG__TRY(bg_event_record(p->joined[i], p->side[i]));
-        BG__TRY(bg_stream_wait_event(p->stream, p->joined[i]));
+        BENCH_TRY(bg_event_record(p->joined[i], p->side[i]));
+        BENCH_TRY(bg_stream_wait_event(p->stream, p->joined[i]));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status forward(void *user, cudaStream_t stream)
 {
     pass *p = user;
     int lanes = p->breaks ? 1 : STREAMS;
-    bg_status status = BG_OK;
 
     p->forwards++;
     p->side[0] = p->stream;
     if (!p->breaks)
-        BG__TRY(fork_streams(p));
+        BENCH_TRY(fork_streams(p));
     for (int call = 0; call < p->calls; call++)
-        BG__TRY(make_call(p, call, lanes, lanes == 1 ? stream : p->side[call % lanes]));
+        BENCH_TRY(make_call(p, call, lanes, lanes == 1 ? stream : p->side[call % lanes]));
     if (!p->breaks)
-        BG__TRY(join_streams(p));
-done:
-    return status;
+        BENCH_TRY(join_streams(p));
+    return BG_OK;
 }
 
 /* ---- the same by hand: the eager calls are launched between the graphs; or all is one graph ---------------------- */
@@ -128,14 +122,12 @@ static bg_status issue_by_hand(const pass *p, int call, int lanes)
     char *y = p->blocks + (size_t)call * BYTES;
     cudaStream_t stream = lanes == 1 ? p->stream : p->side[call % lanes];
     bool copies = call >= lanes && (call / lanes) % 2 == 1;
-    bg_status status = BG_OK;
 
     if (copies || (lanes == 1 && call % SEGMENT == SEGMENT - 1))
-        BG__TRY_CUDA(cudaMemcpyAsync(y, y - lanes * BYTES, BYTES, cudaMemcpyDeviceToDevice, stream));
+        BENCH_TRY_CUDA(cudaMemcpyAsync(y, y - lanes * BYTES, BYTES, cudaMemcpyDeviceToDevice, stream));
     else
-        BG__TRY_CUDA(cudaMemsetAsync(y, call % 200, BYTES, stream));
-done:
-    return status;
+        BENCH_TRY_CUDA(cudaMemsetAsync(y, call % 200, BYTES, stream));
+    return BG_OK;
 }
 
 /* Calls first to end - 1, as a graph. */
@@ -172,39 +164,34 @@ static void drop_by_hand(pass *p)
 static bg_status capture_by_hand(void *state)
 {
     pass *p = state;
-    bg_status status = BG_OK;
 
     drop_by_hand(p);
     if (!p->breaks)
         return capture_graph_by_hand(p, 0, p->calls);
     for (int first = 0, eager; first < p->calls; first = eager + 1) {
         eager = first + SEGMENT - 1;
-        BG__TRY(capture_graph_by_hand(p, first, eager < p->calls ? eager : p->calls));
+        BENCH_TRY(capture_graph_by_hand(p, first, eager < p->calls ? eager : p->calls));
         if (eager < p->calls)
-            BG__TRY(issue_by_hand(p, eager, 1));
+            BENCH_TRY(issue_by_hand(p, eager, 1));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status replay_by_hand(void *state)
 {
     pass *p = state;
-    bg_status status = BG_OK;
 
     for (int i = 0; i < p->by_hand_count; i++) {
-        BG__TRY_CUDA(cudaGraphLaunch(p->by_hand[i], p->stream));
+        BENCH_TRY_CUDA(cudaGraphLaunch(p->by_hand[i], p->stream));
         if (p->breaks && (i + 1) * SEGMENT <= p->calls)
-            BG__TRY(issue_by_hand(p, (i + 1) * SEGMENT - 1, 1));
+            BENCH_TRY(issue_by_hand(p, (i + 1) * SEGMENT - 1, 1));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 static void pass_close(pass *p)
 {
     drop_by_hand(p);
-    free(p->by_hand);
     bg_graph_destroy(p->graph);
     for (int i = 1; i < STREAMS; i++) {
         if (p->side[i] != NULL)
@@ -222,25 +209,16 @@ static void pass_close(pass *p)
 
 static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
 {
-    bg_status status = BG_OK;
-
     *p = (pass){.calls = calls, .breaks = breaks, .stream = stream};
-    p->by_hand = calloc((size_t)calls / SEGMENT + 1, sizeof *p->by_hand);
-    if (p->by_hand == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pass of %d calls", calls);
-        goto done;
-    }
-    BG__TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
-    BG__TRY_CUDA(cudaMalloc((void **)&p->rows, 2 * sizeof *p->rows));
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&p->rows, 2 * sizeof *p->rows));
+    BENCH_TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
     for (int i = 1; i < STREAMS; i++) {
-        BG__TRY_CUDA(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking));
-        BG__TRY_CUDA(cudaEventCreateWithFlags(&p->joined[i], cudaEventDisableTiming));
+        BENCH_TRY_CUDA(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking));
+        BENCH_TRY_CUDA(cudaEventCreateWithFlags(&p->joined[i], cudaEventDisableTiming));
     }
-    BG__TRY(bg_capture_forward(&p->graph, forward, p, stream, NULL));
-    BG__TRY(capture_by_hand(p));
-done:
-    return status;
+    BENCH_TRY(bg_capture_forward(&p->graph, forward, p, stream, NULL));
+    return capture_by_hand(p);
 }
 
 /* ---- what is measured: each a run of a contender whose state is the pass ---- */
@@ -279,68 +257,38 @@ static bg_status judge(const pass *p, bg_report *report, const char *tool)
     return status;
 }
 
-static bg_status check(void *state)
-{
-    pass *p = state;
-    bg_report *report = NULL;
-    bg_status status = bg_check(p->graph, BG_CHECK_ALL, &report);
-    return status != BG_OK ? status : judge(p, report, "bg_check");
-}
+/* A run of the tool, whose arguments know the pass p and &report. */
+#define TOOL(name, tool, ...)                                                                                          \
+    static bg_status name(void *state)                                                                                 \
+    {                                                                                                                  \
+        pass *p = state;                                                                                               \
+        bg_report *report = NULL;                                                                                      \
+        bg_status status = tool(__VA_ARGS__);                                                                          \
+        return status != BG_OK ? status : judge(p, report, #tool);                                                     \
+    }
 
-static bg_status poison(void *state)
-{
-    pass *p = state;
-    bg_tensor last = block_of(p, p->calls - 1);
-    bg_report *report = NULL;
-    bg_status status = bg_check_poison(p->graph, &last, 1, p->stream, &report);
-    return status != BG_OK ? status : judge(p, report, "bg_check_poison");
-}
+TOOL(check, bg_check, p->graph, BG_CHECK_ALL, &report)
+TOOL(poison, bg_check_poison, p->graph, (bg_tensor[]){block_of(p, p->calls - 1)}, 1, p->stream, &report)
+TOOL(recapture, bg_check_recapture, forward, p, NULL, p->stream, &report)
+TOOL(step, bg_step, p->graph, p->stream, NULL, NULL, &report)
+TOOL(shadow, bg_shadow, forward, p, p->stream, NULL, &report)
+TOOL(bisect_faulty, bg_bisect, forward, p, p->stream, NULL, &report)
 
 /* Of rows that no call reads: the replays that it takes. */
-static bg_status padding(void *state)
+static bg__padded padded_rows(const pass *p)
 {
-    pass *p = state;
-    bg__padded rows = {.tensor = bg_tensor_1d(p->rows, BG_F32, 2), .live = 1, .kind = BG__PADDED_VALUE};
-    bg_report *report = NULL;
-    bg_status status = bg__check_padding(p->graph, &rows, 1, p->stream, &report);
-    return status != BG_OK ? status : judge(p, report, "bg__check_padding");
+    return (bg__padded){.tensor = bg_tensor_1d(p->rows, BG_F32, 2), .live = 1, .kind = BG__PADDED_VALUE};
 }
-
-static bg_status recapture(void *state)
-{
-    pass *p = state;
-    bg_report *report = NULL;
-    bg_status status = bg_check_recapture(forward, p, NULL, p->stream, &report);
-    return status != BG_OK ? status : judge(p, report, "bg_check_recapture");
-}
-
-static bg_status step(void *state)
-{
-    pass *p = state;
-    bg_report *report = NULL;
-    bg_status status = bg_step(p->graph, p->stream, NULL, NULL, &report);
-    return status != BG_OK ? status : judge(p, report, "bg_step");
-}
-
-static bg_status shadow(void *state)
-{
-    pass *p = state;
-    bg_report *report = NULL;
-    bg_status status = bg_shadow(forward, p, p->stream, NULL, &report);
-    return status != BG_OK ? status : judge(p, report, "bg_shadow");
-}
+TOOL(padding, bg__check_padding, p->graph, (bg__padded[]){padded_rows(p)}, 1, p->stream, &report)
 
 static bg_status bisect(void *state)
 {
     pass *p = state;
-    bg_report *report = NULL;
     bg_status status;
 
     p->forwards = 0;
     p->faulty = true;
-    status = bg_bisect(forward, p, p->stream, NULL, &report);
-    if (status == BG_OK)
-        status = judge(p, report, "bg_bisect");
+    status = bisect_faulty(p);
     p->faulty = false;
     return status;
 }
@@ -370,7 +318,7 @@ static const struct measured {
     {"one segment: bg_check", check, false, 2, NULL},
 };
 enum { MEASURED = sizeof measured / sizeof *measured };
-static const int sizes[] = {1000, 4000, 16000, 64000};
+static const int sizes[] = {1000, 4000, 16000, MOST_CALLS};
 enum { SIZES = sizeof sizes / sizeof *sizes, SAMPLES_MAX = 9 };
 
 /* Milliseconds. The host device's work is all on CPUs: the process's own time there is the same on a busy machine. */
@@ -385,18 +333,16 @@ static double now(bool on_gpu)
 
 static bg_status take_sample(const bench *b, const struct measured *m, pass *p, double *us)
 {
-    bg_status status = BG_OK;
     double began;
 
-    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(p->stream));
     began = now(b->report.on_gpu);
-    BG__TRY(m->run(p));
-    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+    BENCH_TRY(m->run(p));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(p->stream));
     *us = 1e3 * (now(b->report.on_gpu) - began) / p->calls;
     if (m->run == bisect)
         *us /= p->forwards;
-done:
-    return status;
+    return BG_OK;
 }
 
 static bg_status report_memory(bench *b, const struct measured *m, pass *p)
@@ -404,30 +350,19 @@ static bg_status report_memory(bench *b, const struct measured *m, pass *p)
     contender contender = {.run = m->run, .state = p};
     row row = {.section = "growth", .unit = KIBIBYTES, .against = "nothing"};
     watermark most;
-    bg_status status = BG_OK;
 
     if (m->run == capture)
         drop_graph(p);
-    BG__TRY(watermark_measure(&contender, &most));
+    BENCH_TRY(watermark_measure(&contender, &most));
     snprintf(row.what, sizeof row.what, "%s, %d calls", m->name, p->calls);
     row.measure = "host memory";
-    row.ours = (spread){most.host_kib, most.host_kib, most.host_kib};
-    BG__TRY(report_add(&b->report, &row));
+    row.ours = bench_exactly(most.host_kib);
+    BENCH_TRY(report_add(&b->report, &row));
     row.measure = "device memory";
-    row.ours = (spread){most.device_kib, most.device_kib, most.device_kib};
+    row.ours = bench_exactly(most.device_kib);
     if (b->report.on_gpu)
-        BG__TRY(report_add(&b->report, &row));
-done:
-    return status;
-}
-
-/* log2, rounded up. */
-static int bits_of(int calls)
-{
-    int bits = 0;
-    while (1 << bits < calls)
-        bits++;
-    return bits;
+        BENCH_TRY(report_add(&b->report, &row));
+    return BG_OK;
 }
 
 static bg_status report_trials(bench *b, const pass *p)
@@ -437,12 +372,11 @@ static bg_status report_trials(bench *b, const pass *p)
                .measure = "trials",
                .against = "2 log2(calls)+10",
                .target = 1,
-               .everywhere = true};
-    double trials = p->forwards, most = 2 * bits_of(p->calls) + 10;
+               .everywhere = true,
+               .ours = bench_exactly(p->forwards),
+               .hand = bench_exactly(2 * bench_bits(p->calls) + 10)};
 
     snprintf(row.what, sizeof row.what, "bisect, %d calls", p->calls);
-    row.ours = (spread){trials, trials, trials};
-    row.hand = (spread){most, most, most};
     return report_add(&b->report, &row);
 }
 
@@ -452,16 +386,14 @@ static bg_status take_samples(bench *b, const struct measured *m, pass *p, int m
     const double enough = 4000, began = now(b->report.on_gpu); /* milliseconds */
     double us[SAMPLES_MAX];
     int count = 0;
-    bg_status status;
 
-    BG__TRY(take_sample(b, m, p, &us[0]));
+    BENCH_TRY(take_sample(b, m, p, &us[0]));
     if (now(b->report.on_gpu) - began > enough)
         count = 1;
     for (; count < most && (count == 0 || now(b->report.on_gpu) - began < enough); count++)
-        BG__TRY(take_sample(b, m, p, &us[count]));
+        BENCH_TRY(take_sample(b, m, p, &us[count]));
     *samples = bench_spread(us, count);
-done:
-    return status;
+    return BG_OK;
 }
 
 /* One measured run at one size; *smallest is that of the smallest pass. */
@@ -469,31 +401,26 @@ static bg_status report_size(bench *b, const struct measured *m, int size, sprea
 {
     row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call", .everywhere = true};
     int samples = size == 0 ? SAMPLES_MAX : b->report.captures < 3 ? 1 : 3;
-    pass p = {.calls = 0};
-    bg_status status;
+    CLOSED_BY(pass_close) pass p = {.calls = 0};
 
-    BG__TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
-    BG__TRY(take_samples(b, m, &p, samples, &row.ours));
+    BENCH_TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
+    BENCH_TRY(take_samples(b, m, &p, samples, &row.ours));
     if (size == 0)
         *smallest = row.ours;
     row.hand = *smallest;
     row.against = "1000 calls";
     row.target = size == SIZES - 1 ? m->growth : 0;
     snprintf(row.what, sizeof row.what, "%s, %d calls", m->name, p.calls);
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     if (m->run == bisect)
-        BG__TRY(report_trials(b, &p));
-    BG__TRY(report_memory(b, m, &p));
-done:
-    pass_close(&p);
-    return status;
+        BENCH_TRY(report_trials(b, &p));
+    return report_memory(b, m, &p);
 }
 
 /* What a check costs, in replays or captures of the smallest pass. */
 static bg_status report_costs(bench *b, const spread *smallest)
 {
     row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call"};
-    bg_status status = BG_OK;
 
     for (size_t i = 0; i < MEASURED; i++)
         for (size_t k = 0; k < MEASURED && measured[i].cost != NULL; k++)
@@ -502,16 +429,14 @@ static bg_status report_costs(bench *b, const spread *smallest)
                 row.against = measured[k].name;
                 row.ours = smallest[i];
                 row.hand = smallest[k];
-                BG__TRY(report_add(&b->report, &row));
+                BENCH_TRY(report_add(&b->report, &row));
             }
-done:
-    return status;
+    return BG_OK;
 }
 
 bg_status bench_growth(bench *b)
 {
     spread smallest[MEASURED] = {{0, 0, 0}};
-    bg_status status = BG_OK;
 
     report_section(
         "Microseconds a call in passes of 1,000 to 64,000 calls: copies and fills of 256 bytes, a break every "
@@ -520,8 +445,6 @@ bg_status bench_growth(bench *b)
         "takes, above what was taken before");
     for (size_t i = 0; i < MEASURED; i++)
         for (int size = 0; size < SIZES && (size == 0 || sizes[size] <= b->calls); size++)
-            BG__TRY(report_size(b, &measured[i], size, &smallest[i]));
-    BG__TRY(report_costs(b, smallest));
-done:
-    return status;
+            BENCH_TRY(report_size(b, &measured[i], size, &smallest[i]));
+    return report_costs(b, smallest);
 }

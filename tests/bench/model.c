@@ -19,29 +19,28 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     const bg_graph *graph = decoder_graph(&decoders[SEGMENTS]);
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     row row = {.section = "model", .what = "decode step in segments", .unit = MICROSECONDS, .measure = "total"};
-    bg_status status;
 
     row.ours = segments->total;
     row.hand = full->total;
     row.against = "one graph";
     row.breaks = graph->breaks;
     row.apart = 5 * graph->breaks;
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     row.hand = eager->total;
     row.against = "eager";
     row.apart = 0;
     /* No way of launching makes the device faster than the one graph keeps it busy. */
     row.target = 2 * full->total.median <= eager->total.median ? 0.5 : 0;
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     row = (struct row){.section = "model", .what = "one graph, BG_CHECK=replay", .against = "unchecked"};
-    BG__TRY(report_timings(&b->report, row, &timings[CHECKED], full, 0, 1.05));
+    BENCH_TRY(report_timings(&b->report, row, &timings[CHECKED], full, 0, 1.05));
     snprintf(row.what, sizeof row.what, "in segments, BG_CHECK=replay");
-    BG__TRY(report_timings(&b->report, row, &timings[CHECKED_SEGMENTS], segments, 0, 1.05));
+    BENCH_TRY(report_timings(&b->report, row, &timings[CHECKED_SEGMENTS], segments, 0, 1.05));
     row = (struct row){.section = "model", .what = "one graph, BG_SHADOW=1", .against = "eager"};
-    BG__TRY(report_timings(&b->report, row, &timings[SHADOWED], eager, 0, 4));
+    BENCH_TRY(report_timings(&b->report, row, &timings[SHADOWED], eager, 0, 4));
     snprintf(row.what, sizeof row.what, "in segments, BG_SHADOW=1");
-    BG__TRY(report_timings(&b->report, row, &timings[SHADOWED_SEGMENTS], eager, 0, 4));
-    BG__TRY(bg_graph_get_info(decoder_graph(&decoders[FULL]), &info));
+    BENCH_TRY(report_timings(&b->report, row, &timings[SHADOWED_SEGMENTS], eager, 0, 4));
+    BENCH_TRY(bg_graph_get_info(decoder_graph(&decoders[FULL]), &info));
     printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
            1e6 / full->total.median, 1e6 / eager->total.median);
     printf("the one graph holds %zu kernels; the eager step makes %llu launches and cuBLAS calls\n", info.kernel_nodes,
@@ -49,8 +48,7 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     if (row.target == 0)
         printf("the device itself needs %.0f us a step (the one graph): twice the eager rate would be %.0f us\n",
                full->total.median, eager->total.median / 2);
-done:
-    return status;
+    return BG_OK;
 }
 
 /* The pool after captures of all sizes of a schedule. */
@@ -60,19 +58,16 @@ static bg_status measure_pool(const llama_device_weights *weights, const char *s
     enum { LARGEST = 8192, SHORT = 8 /* positions: of the caches, which no capture changes, a few do */ };
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
-    llama_engine engine = {.batch = NULL};
-    bg_status status;
+    CLOSED_BY(llama_engine_free) llama_engine engine = {.batch = NULL};
 
     config.schedule = schedule;
     config.max_tokens = LARGEST;
     config.warmups = 0;
-    BG__TRY(llama_engine_create(&engine, weights, 1, SHORT, &config, stream));
-    BG__TRY(bg_runner_capture(engine.runner));
-    BG__TRY(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
+    BENCH_TRY(llama_engine_create(&engine, weights, 1, SHORT, &config, stream));
+    BENCH_TRY(bg_runner_capture(engine.runner));
+    BENCH_TRY(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
     *kib = (double)stats.mapped / 1024;
-done:
-    llama_engine_free(&engine);
-    return status;
+    return BG_OK;
 }
 
 static bg_status report_pool(bench *b, const llama_device_weights *weights)
@@ -84,15 +79,12 @@ static bg_status report_pool(bench *b, const llama_device_weights *weights)
                .against = "the largest one",
                .target = 1.02};
     double all, alone;
-    bg_status status;
 
-    BG__TRY(measure_pool(weights, "sglang", b->stream, &all));
-    BG__TRY(measure_pool(weights, "8192", b->stream, &alone));
-    row.ours = (spread){all, all, all};
-    row.hand = (spread){alone, alone, alone};
-    BG__TRY(report_add(&b->report, &row));
-done:
-    return status;
+    BENCH_TRY(measure_pool(weights, "sglang", b->stream, &all));
+    BENCH_TRY(measure_pool(weights, "8192", b->stream, &alone));
+    row.ours = bench_exactly(all);
+    row.hand = bench_exactly(alone);
+    return report_add(&b->report, &row);
 }
 
 /* ---- a look at all nodes ---- */
@@ -106,47 +98,35 @@ static bg_status forward_twice(void *user, cudaStream_t stream)
     return status != BG_OK ? status : llama_batch_run(d->batch, 1, stream);
 }
 
-static int by_time(const void *a, const void *b)
+static void close_report(bg_report **report)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static spread spread_of(double *us)
-{
-    qsort(us, SCANS, sizeof *us, by_time);
-    return (spread){.p10 = us[1], .median = us[SCANS / 2], .p90 = us[SCANS - 2]};
+    bg_report_destroy(*report);
 }
 
 static bg_status time_scan(bg_graph *graph, size_t expected, double *ours, double *hand)
 {
-    cudaGraphNode_t *nodes = calloc(expected + 1, sizeof(cudaGraphNode_t));
-    bg_report *report = NULL;
-    bg_status status = BG_OK;
+    CLOSED_BY(bench_free) cudaGraphNode_t *nodes = calloc(expected + 1, sizeof(cudaGraphNode_t));
+    CLOSED_BY(close_report) bg_report *report = NULL;
     size_t count = expected;
     double began;
 
     if (nodes == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", expected);
     began = bg__now_ms();
-    BG__TRY(bg_check(graph, BG_CHECK_ALL, &report));
+    BENCH_TRY(bg_check(graph, BG_CHECK_ALL, &report));
     *ours = 1e3 * (bg__now_ms() - began);
     if (bg_report_count(report) != 0) {
         bg_report_write(report, BG_TEXT, "-");
-        status = bg__fail(BG_ERROR_MISMATCH, "bg_check finds something in a clean model");
-        goto done;
+        return bg__fail(BG_ERROR_MISMATCH, "bg_check finds something in a clean model");
     }
     began = bg__now_ms();
-    BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[0].graph, nodes, &count));
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph->segments[0].graph, nodes, &count));
     for (size_t i = 0; i < count; i++) {
         enum cudaGraphNodeType type;
-        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        BENCH_TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
     }
     *hand = 1e3 * (bg__now_ms() - began);
-done:
-    bg_report_destroy(report);
-    free(nodes);
-    return status;
+    return BG_OK;
 }
 
 /* Of a graph of two decode steps, with its cuBLAS nodes; no finding, since the model is clean. */
@@ -166,8 +146,8 @@ static bg_status report_scan(bench *b, decoder *d)
     for (int i = 0; i < SCANS; i++)
         BG__TRY(time_scan(graph, info.nodes, &ours[i], &hand[i]));
     snprintf(row.what, sizeof row.what, "bg_check of %zu nodes, %d calls", info.nodes, info.calls);
-    row.ours = spread_of(ours);
-    row.hand = spread_of(hand);
+    row.ours = bench_spread(ours, SCANS);
+    row.hand = bench_spread(hand, SCANS);
     BG__TRY(report_add(&b->report, &row));
 done:
     bg_graph_destroy(graph);
@@ -178,24 +158,15 @@ bg_status bench_model(bench *b)
 {
     static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE,     BG_MODE_FULL,
                                         BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_PIECEWISE};
-    enum { SEED = 1 };
     decoder decoders[WAYS] = {{.batch = NULL}};
     contender contenders[WAYS];
     plan plan = {.stream = b->stream, .samples = (b->report.samples + 4) / 5, .warm_up = 5, .batch = 1};
     llama_device_weights device = {.layer = NULL};
-    llama_weights weights = {.layer = NULL};
-    char error[GGUF_ERROR_SIZE];
     timing timings[WAYS];
     bg_status status;
 
-    report_section(b->report.on_gpu
-                       ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights (seed 1)"
-                       : "A decode step of one text, the small model, random weights (seed 1)");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
-        goto done;
-    }
-    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
+    begin_model_section(b, "A decode step of one text", "");
+    BG__TRY(open_model(&device, b, false));
     for (int i = 0; i < WAYS; i++) {
         if (i == CHECKED || i == CHECKED_SEGMENTS)
             (void)setenv("BG_CHECK", "replay", 1);
@@ -216,6 +187,5 @@ done:
     for (int i = 0; i < WAYS; i++)
         decoder_close(&decoders[i]);
     llama_device_weights_free(&device);
-    llama_weights_free(&weights);
     return status;
 }

@@ -10,23 +10,16 @@ enum { BATCH_MAX = 32 };
 
 static bg_status capture(work *w)
 {
-    bg_status status = BG_OK;
-
-    BG__TRY(bg_capture_forward(&w->graph, work_forward, w, w->stream, NULL));
-    if (w->graph->segment_count != w->what.breaks + 1) {
-        status = bg__fail(BG_ERROR_MISMATCH, "%d segments, expected %d: is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set?",
-                          w->graph->segment_count, w->what.breaks + 1);
-        goto done;
-    }
+    BENCH_TRY(bg_capture_forward(&w->graph, work_forward, w, w->stream, NULL));
+    if (w->graph->segment_count != w->what.breaks + 1)
+        return bg__fail(BG_ERROR_MISMATCH, "%d segments, expected %d: is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set?",
+                        w->graph->segment_count, w->what.breaks + 1);
     w->shared = calloc((size_t)w->graph->segment_count, sizeof(cudaGraphExec_t));
-    if (w->shared == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", w->graph->segment_count);
-        goto done;
-    }
+    if (w->shared == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", w->graph->segment_count);
     for (int i = 0; i < w->graph->segment_count; i++)
         w->shared[i] = w->graph->segments[i].exec;
-done:
-    return status;
+    return BG_OK;
 }
 
 static row describe(const char *section, const char *against, const scenario *what)
@@ -55,31 +48,25 @@ static plan plan_for(const bench *b, const scenario *what)
 static bg_status run_in_place(bench *b, const char *section, scenario what, double cpu_target, double total_target)
 {
     plan plan = plan_for(b, &what);
-    work w;
+    CLOSED_BY(work_close) work w;
     contender contenders[] = {{replay_ours, NULL, &w}, {loop_shared, NULL, &w}};
     row row = describe(section, "same graphs", &what);
     timing timings[2];
-    bg_status status = BG_OK;
 
-    BG__TRY(work_open(&w, what, b->stream));
-    BG__TRY(capture(&w));
-    BG__TRY(work_check(&w, contenders, 2));
-    BG__TRY(bench_measure(contenders, 2, &plan, timings));
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[1], cpu_target, total_target));
-done:
-    work_close(&w);
-    return status;
+    BENCH_TRY(work_open(&w, what, b->stream));
+    BENCH_TRY(capture(&w));
+    BENCH_TRY(work_check(&w, contenders, 2));
+    BENCH_TRY(bench_measure(contenders, 2, &plan, timings));
+    return report_timings(&b->report, row, &timings[0], &timings[1], cpu_target, total_target);
 }
 
 bg_status bench_replay(bench *b)
 {
     static const int nodes[] = {1, 16, 256};
-    bg_status status = BG_OK;
-
     report_section("Replay without a break, against cudaGraphLaunch of the same executable graph");
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && status == BG_OK; i++)
-        status = run_in_place(b, "replay", (scenario){.breaks = 0, .nodes = nodes[i]}, 1.05, 0);
-    return status;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        BENCH_TRY(run_in_place(b, "replay", (scenario){.breaks = 0, .nodes = nodes[i]}, 1.05, 0));
+    return BG_OK;
 }
 
 static const int break_counts[] = {1, 8, 64, 128};
@@ -87,55 +74,43 @@ static const size_t break_counts_count = sizeof break_counts / sizeof *break_cou
 
 bg_status bench_breaks(bench *b)
 {
-    bg_status status = BG_OK;
-
     report_section("Breaks without write-back, against a loop over the same executable graphs in a flat array with "
                    "the same kernel between them; nodes a segment");
     for (int nodes = 1; nodes <= 16; nodes += 15)
-        for (size_t i = 0; i < break_counts_count && status == BG_OK; i++)
-            status = run_in_place(b, "breaks", (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = 0},
-                                  1.05, 1.05);
-    return status;
+        for (size_t i = 0; i < break_counts_count; i++)
+            BENCH_TRY(run_in_place(b, "breaks", (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = 0},
+                                   1.05, 1.05));
+    return BG_OK;
 }
 
 static bg_status run_write_back(bench *b, scenario what)
 {
     static const char section[] = "write-back";
     plan plan = plan_for(b, &what);
-    work w;
+    CLOSED_BY(work_close) work w;
     contender contenders[] = {{replay_ours, NULL, &w}, {loop_plain, NULL, &w}, {loop_folded, NULL, &w}};
     timing timings[3];
     double total_target = what.nodes > 1 ? 0 : 0.80;
-    bg_status status = BG_OK;
 
-    BG__TRY(work_open(&w, what, b->stream));
-    BG__TRY(capture(&w));
-    BG__TRY(by_hand_open(&w.plain, &w, false, false));
-    BG__TRY(by_hand_open(&w.folded, &w, true, false));
-    BG__TRY(work_check(&w, contenders, 3));
-    BG__TRY(bench_measure(contenders, 3, &plan, timings));
-    BG__TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1], 0.65,
-                           total_target));
-    BG__TRY(
-        report_timings(&b->report, describe(section, "folded by hand", &what), &timings[0], &timings[2], 1.10, 1.10));
-done:
-    work_close(&w);
-    return status;
+    BENCH_TRY(work_open(&w, what, b->stream));
+    BENCH_TRY(capture(&w));
+    BENCH_TRY(by_hand_open(&w.plain, &w, false, false));
+    BENCH_TRY(by_hand_open(&w.folded, &w, true, false));
+    BENCH_TRY(work_check(&w, contenders, 3));
+    BENCH_TRY(bench_measure(contenders, 3, &plan, timings));
+    BENCH_TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1], 0.65,
+                             total_target));
+    return report_timings(&b->report, describe(section, "folded by hand", &what), &timings[0], &timings[2], 1.10, 1.10);
 }
 
 bg_status bench_write_back(bench *b)
 {
-    bg_status status = BG_OK;
-
     report_section("Breaks with outputs that the eager kernel leaves elsewhere; nodes a segment. By hand: launch, "
                    "kernel, cudaMemcpyAsync;\nor launch, kernel, the copies folded into the next segment and updated "
                    "where they move (moving: in every replay)");
     for (int outputs = 1; outputs <= OUTPUTS_MAX; outputs += OUTPUTS_MAX - 1)
         for (int nodes = 1; nodes <= 16; nodes += 15)
-            for (size_t i = 0; i < break_counts_count && status == BG_OK; i++)
-                status = run_write_back(
-                    b, (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = outputs, .alternate = false});
-    if (status == BG_OK)
-        status = run_write_back(b, (scenario){.breaks = 64, .nodes = 1, .outputs = 1, .alternate = true});
-    return status;
+            for (size_t i = 0; i < break_counts_count; i++)
+                BENCH_TRY(run_write_back(b, (scenario){.breaks = break_counts[i], .nodes = nodes, .outputs = outputs}));
+    return run_write_back(b, (scenario){.breaks = 64, .nodes = 1, .outputs = 1, .alternate = true});
 }

@@ -95,21 +95,17 @@ bg_status report_add(report *report, const row *row)
 bg_status report_timings(report *report, row row, const timing *ours, const timing *hand, double cpu_target,
                          double total_target)
 {
-    bg_status status = BG_OK;
-
     row.unit = MICROSECONDS;
     row.measure = "CPU";
     row.ours = ours->cpu;
     row.hand = hand->cpu;
     row.target = cpu_target;
-    BG__TRY(report_add(report, &row));
+    BENCH_TRY(report_add(report, &row));
     row.measure = "total";
     row.ours = ours->total;
     row.hand = hand->total;
     row.target = total_target;
-    BG__TRY(report_add(report, &row));
-done:
-    return status;
+    return report_add(report, &row);
 }
 
 int report_end(const report *report)
@@ -192,12 +188,11 @@ static bg_status write_head(FILE *file, const report *report)
 {
     struct cudaDeviceProp properties;
     int driver, runtime, device;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGetDevice(&device));
-    BG__TRY_CUDA(cudaGetDeviceProperties(&properties, device));
-    BG__TRY_CUDA(cudaDriverGetVersion(&driver));
-    BG__TRY_CUDA(cudaRuntimeGetVersion(&runtime));
+    BENCH_TRY_CUDA(cudaGetDevice(&device));
+    BENCH_TRY_CUDA(cudaGetDeviceProperties(&properties, device));
+    BENCH_TRY_CUDA(cudaDriverGetVersion(&driver));
+    BENCH_TRY_CUDA(cudaRuntimeGetVersion(&runtime));
     fputs("{\n  ", file);
     write_member(file, "breakgraph", bg_version());
     write_member(file, "device_kind", bg_device_kind());
@@ -206,8 +201,7 @@ static bg_status write_head(FILE *file, const report *report)
             "\n  \"cuda_driver\": %d, \"cuda_runtime\": %d,\n"
             "  \"samples\": %d, \"capture_samples\": %d, \"warm_up\": %d,\n  \"rows\": [\n",
             driver, runtime, report->samples, report->captures, report->warm_up);
-done:
-    return status;
+    return BG_OK;
 }
 
 bg_status report_write(const report *report, const char *path)
@@ -222,10 +216,8 @@ bg_status report_write(const report *report, const char *path)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
     snprintf(unfinished, bytes, "%s.new", path);
     file = fopen(unfinished, "w");
-    if (file == NULL) {
-        status = bg__fail(BG_ERROR_IO, "%s cannot be written: %s", unfinished, strerror(errno));
-        goto done;
-    }
+    if (file == NULL)
+        BG__FAIL(BG_ERROR_IO, "%s cannot be written: %s", unfinished, strerror(errno));
     status = write_head(file, report);
     for (int i = 0; i < report->count; i++) {
         write_row(file, &report->rows[i]);

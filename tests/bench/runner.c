@@ -1,7 +1,6 @@
 /* The runner: what a run costs above the replay that it ends in, and captures of many buckets. */
 #include "kernels/model/kernels.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "runner/runner.h"
 #include "work.h"
@@ -23,8 +22,8 @@ typedef struct small_model {
 static bg_status forward_of_small(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const small_model *m = user;
-    cudaError_t error = bgk_add(m->out.data, m->out.data, m->out.data, (size_t)context->padded_tokens, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    size_t rows = (size_t)context->padded_tokens;
+    return bench_cuda(bgk_add(m->out.data, m->out.data, m->out.data, rows, stream), "bgk_add");
 }
 
 static const int *next_batch(small_model *m)
@@ -54,41 +53,37 @@ static bg_status run_by_hand(void *state)
 {
     small_model *m = state;
     const int *rows = next_batch(m);
-    bg_status status = BG_OK;
 
     for (int i = 0; i < INPUTS; i++) {
         int *target = m->own + (ptrdiff_t)i * BUCKET;
-        BG__TRY_CUDA(
+        BENCH_TRY_CUDA(
             cudaMemcpyAsync(target, rows + (ptrdiff_t)i * TOKENS, TOKENS * sizeof(int), cudaMemcpyDefault, m->stream));
-        BG__TRY_CUDA(cudaMemsetAsync(target + TOKENS, 0xff, (BUCKET - TOKENS) * sizeof(int), m->stream));
+        BENCH_TRY_CUDA(cudaMemsetAsync(target + TOKENS, 0xff, (BUCKET - TOKENS) * sizeof(int), m->stream));
     }
-    BG__TRY_CUDA(cudaGraphLaunch(m->exec, m->stream));
-done:
-    return status;
+    BENCH_TRY_CUDA(cudaGraphLaunch(m->exec, m->stream));
+    return BG_OK;
 }
 
 static bg_status open_small(small_model *m, cudaStream_t stream)
 {
     static const char *const names[INPUTS] = {"token", "position", "slot"};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    bg_status status;
 
     m->stream = stream;
     config.mode = BG_MODE_FULL;
     config.schedule = "32";
     config.max_tokens = BUCKET;
-    BG__TRY_CUDA(cudaMalloc((void **)&m->batches, 2 * INPUTS * TOKENS * sizeof(int)));
-    BG__TRY_CUDA(cudaMemset(m->batches, 0, 2 * INPUTS * TOKENS * sizeof(int)));
-    BG__TRY_CUDA(cudaMalloc((void **)&m->own, INPUTS * BUCKET * sizeof(int)));
-    BG__TRY(bg_runner_create(&m->runner, &config, forward_of_small, m, stream));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&m->batches, 2 * INPUTS * TOKENS * sizeof(int)));
+    BENCH_TRY_CUDA(cudaMemset(m->batches, 0, 2 * INPUTS * TOKENS * sizeof(int)));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&m->own, INPUTS * BUCKET * sizeof(int)));
+    BENCH_TRY(bg_runner_create(&m->runner, &config, forward_of_small, m, stream));
     for (int i = 0; i < INPUTS; i++)
-        BG__TRY(
+        BENCH_TRY(
             bg_runner_add_input(m->runner, names[i], BG_I32, 1, (const int64_t[]){0}, BG_PAD_SENTINEL, -1, &m->in[i]));
-    BG__TRY(bg_runner_add_output(m->runner, "out", BG_F32, 1, (const int64_t[]){0}, &m->out));
-    BG__TRY(bg_runner_capture(m->runner));
+    BENCH_TRY(bg_runner_add_output(m->runner, "out", BG_F32, 1, (const int64_t[]){0}, &m->out));
+    BENCH_TRY(bg_runner_capture(m->runner));
     m->exec = m->runner->plan.order[0]->graph->segments[0].exec;
-done:
-    return status;
+    return BG_OK;
 }
 
 static void close_small(small_model *m)
@@ -100,27 +95,23 @@ static void close_small(small_model *m)
 
 static bg_status compare_runs(bench *b)
 {
-    small_model m = {.runner = NULL};
+    CLOSED_BY(close_small) small_model m = {.runner = NULL};
     contender contenders[] = {{run_by_runner, NULL, &m}, {run_replay, NULL, &m}, {run_by_hand, NULL, &m}};
     plan plan = {.stream = b->stream, .samples = b->report.samples, .warm_up = b->report.warm_up, .batch = 8};
     row row = {.section = "runner", .what = "a run, three inputs, 29 tokens in 32", .against = "bg_replay alone"};
     timing timings[3];
-    bg_status status;
 
-    BG__TRY(open_small(&m, b->stream));
-    BG__TRY(bench_measure(contenders, 3, &plan, timings));
+    BENCH_TRY(open_small(&m, b->stream));
+    BENCH_TRY(bench_measure(contenders, 3, &plan, timings));
     row.unit = MICROSECONDS;
     row.measure = "CPU";
     row.ours = timings[0].cpu;
     row.hand = timings[1].cpu;
     row.apart = 6;
-    BG__TRY(report_add(&b->report, &row));
+    BENCH_TRY(report_add(&b->report, &row));
     row.apart = 0;
     row.against = "six calls";
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[2], 0, 0));
-done:
-    close_small(&m);
-    return status;
+    return report_timings(&b->report, row, &timings[0], &timings[2], 0, 0);
 }
 
 /* ---- captures of 58 buckets ---- */
@@ -168,19 +159,17 @@ static bg_status undo_runner(void *state)
 static bg_status capture_by_hand(void *state)
 {
     many *m = state;
-    bg_status status = BG_OK;
-    for (int i = 0; i < BUCKETS && status == BG_OK; i++)
-        status = by_hand_open(&m->hands[i], &m->work, false, false);
-    return status;
+    for (int i = 0; i < BUCKETS; i++)
+        BENCH_TRY(by_hand_open(&m->hands[i], &m->work, false, false));
+    return BG_OK;
 }
 
 static bg_status capture_by_hand_in_threads(void *state)
 {
     many *m = state;
-    bg_status status = BG_OK;
-    for (int i = 0; i < BUCKETS && status == BG_OK; i++)
-        status = by_hand_open_in_threads(&m->hands[i], &m->work, m->workers);
-    return status;
+    for (int i = 0; i < BUCKETS; i++)
+        BENCH_TRY(by_hand_open_in_threads(&m->hands[i], &m->work, m->workers));
+    return BG_OK;
 }
 
 static bg_status undo_by_hand(void *state)
@@ -200,45 +189,39 @@ static bg_status compare_captures(bench *b, many *m, int workers, double target)
     plan plan = {.stream = b->stream, .samples = samples, .warm_up = 1, .batch = 1};
     row row = {.section = "runner", .against = "serial"};
     timing timings[3];
-    bg_status status;
 
     m->workers = workers;
     bg_runner_destroy(m->runner);
     m->runner = NULL;
-    BG__TRY(make_runner(m));
-    if (bg_runner_bucket_count(m->runner) != BUCKETS) {
-        status = bg__fail(BG_ERROR_MISMATCH, "the schedule has %d buckets, not %d", bg_runner_bucket_count(m->runner),
-                          BUCKETS);
-        goto done;
-    }
-    BG__TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
+    BENCH_TRY(make_runner(m));
+    if (bg_runner_bucket_count(m->runner) != BUCKETS)
+        return bg__fail(BG_ERROR_MISMATCH, "the schedule has %d buckets, not %d", bg_runner_bucket_count(m->runner),
+                        BUCKETS);
+    BENCH_TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
     snprintf(row.what, sizeof row.what, "58 buckets captured, %d worker%s", workers, workers == 1 ? "" : "s");
-    BG__TRY(report_timings(&b->report, row, &timings[0], &timings[1], target, 0));
+    BENCH_TRY(report_timings(&b->report, row, &timings[0], &timings[1], target, 0));
     row.against = "threads by hand";
     if (workers > 0)
-        BG__TRY(report_timings(&b->report, row, &timings[0], &timings[2], target > 0 ? 1.10 : 0, 0));
-done:
-    return status;
+        BENCH_TRY(report_timings(&b->report, row, &timings[0], &timings[2], target > 0 ? 1.10 : 0, 0));
+    return BG_OK;
+}
+
+static void close_many(many *m)
+{
+    bg_runner_destroy(m->runner);
+    work_close(&m->work);
 }
 
 bg_status bench_runner(bench *b)
 {
-    many *m = calloc(1, sizeof *m);
-    bg_status status = BG_OK;
+    CLOSED_BY(close_many) many m = {.runner = NULL};
 
-    if (m == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d buckets", BUCKETS);
     report_section("The runner. A run: dispatch, three inputs copied and padded, context, replay of a graph of one "
                    "kernel; by hand: three copies, three\nfills, launch. Captures: 58 buckets of 31 segments of 9 "
                    "kernels, not launched");
-    BG__TRY(compare_runs(b));
-    BG__TRY(work_open(&m->work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
-    BG__TRY(compare_captures(b, m, 0, 0));
-    BG__TRY(compare_captures(b, m, 2, 0.6));
-    BG__TRY(compare_captures(b, m, 4, 0));
-done:
-    bg_runner_destroy(m->runner);
-    work_close(&m->work);
-    free(m);
-    return status;
+    BENCH_TRY(compare_runs(b));
+    BENCH_TRY(work_open(&m.work, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
+    BENCH_TRY(compare_captures(b, &m, 0, 0));
+    BENCH_TRY(compare_captures(b, &m, 2, 0.6));
+    return compare_captures(b, &m, 4, 0);
 }

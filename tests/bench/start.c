@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+enum { BATCHES_MAX = 1000 };
 enum { WIDTH = 1024, OPS = 8, LAZIES = 3, STARTS_MAX = 16, GAP_US = 200, PAUSE_US = 10000, PAUSES = 10 };
 static const char *const lazy_names[LAZIES] = {"all first", "on demand", "in the background"};
 
@@ -21,42 +22,40 @@ typedef struct server {
     bg_tensor x;
     cudaStream_t stream;
     unsigned seed;
-    double *latency; /* milliseconds, of each batch */
+    double latency[BATCHES_MAX]; /* milliseconds, of each batch */
 } server;
+
+static bg_status add(float *x, int rows, cudaStream_t stream)
+{
+    return bench_cuda(bgk_add(x, x, x, (size_t)rows * WIDTH, stream), "bgk_add");
+}
 
 BG_OP(start_add, BG_INOUT(x), BG_VALUE(int, rows))
 {
-    cudaError_t error = bgk_add(args->x.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return add(args->x.data, args->rows, stream);
 }
 
 BG_EAGER_OP(start_eager, BG_INOUT(x), BG_VALUE(int, rows))
 {
-    cudaError_t error = bgk_add(args->x.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return add(args->x.data, args->rows, stream);
 }
 
 static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const server *s = user;
-    bg_status status = BG_OK;
 
     for (int layer = 0; layer < s->scale->layers; layer++) {
         for (int i = 0; i < OPS; i++)
-            BG__TRY(BG_CALL(start_add, stream, .x = s->x, .rows = context->padded_tokens));
-        BG__TRY(BG_CALL(start_eager, stream, .x = s->x, .rows = context->padded_tokens));
+            BENCH_TRY(BG_CALL(start_add, stream, .x = s->x, .rows = context->padded_tokens));
+        BENCH_TRY(BG_CALL(start_eager, stream, .x = s->x, .rows = context->padded_tokens));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 /* Small batches are as frequent as large ones: any number of bits, then any number of so many. */
 static int next_size(server *s)
 {
-    int bits = 0, size;
-    while (1 << bits < s->scale->most)
-        bits++;
-    size = 1 << rand_r(&s->seed) % (bits + 1);
+    int size = 1 << rand_r(&s->seed) % (bench_bits(s->scale->most) + 1);
     size += rand_r(&s->seed) % size;
     return size < s->scale->most ? size : s->scale->most;
 }
@@ -68,27 +67,19 @@ static bg_status serve(server *s, int index)
     const int size = next_size(s), gap_us = rand_r(&s->seed) % PAUSES == 0 ? PAUSE_US : GAP_US;
     const double arrival = bg__now_ms() + (double)gap_us / 1000;
     bg_batch batch = {.tokens = size, .requests = 1, .max_query_len = size};
-    bg_status status;
 
-    BG__TRY(bg_runner_idle(s->runner, gap_us)); /* in the background; otherwise it does nothing */
+    BENCH_TRY(bg_runner_idle(s->runner, gap_us)); /* in the background; otherwise it does nothing */
     while (bg__now_ms() < arrival)
         (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-    BG__TRY(bg_runner_run(s->runner, &batch, NULL, NULL, NULL));
-    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
+    BENCH_TRY(bg_runner_run(s->runner, &batch, NULL, NULL, NULL));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(s->stream));
     s->latency[index] = bg__now_ms() - arrival;
-done:
-    return status;
+    return BG_OK;
 }
 
 typedef struct figures {
     double first, p50, p99; /* milliseconds */
 } figures;
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static bg_status start(server *s, bg_lazy lazy, unsigned seed, figures *found)
 {
@@ -109,8 +100,7 @@ static bg_status start(server *s, bg_lazy lazy, unsigned seed, figures *found)
         if (i == 0)
             found->first = bg__now_ms() - begin;
     }
-    qsort(s->latency, (size_t)count, sizeof *s->latency, by_value);
-    found->p50 = s->latency[count / 2];
+    found->p50 = bench_spread(s->latency, count).median; /* they are sorted now */
     found->p99 = s->latency[count * 99 / 100];
 done:
     bg_runner_destroy(s->runner);
@@ -133,7 +123,6 @@ static bg_status add_rows(bench *b, figures found[LAZIES][STARTS_MAX], int start
         size_t member;
     } measures[] = {
         {"first batch", offsetof(figures, first)}, {"p50", offsetof(figures, p50)}, {"p99", offsetof(figures, p99)}};
-    bg_status status = BG_OK;
 
     for (int other = 0; other < LAZIES - 1; other++)
         for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
@@ -144,26 +133,21 @@ static bg_status add_rows(bench *b, figures found[LAZIES][STARTS_MAX], int start
                        .ours = spread_of(found[BG_LAZY_BACKGROUND], starts, measures[m].member),
                        .hand = spread_of(found[other], starts, measures[m].member)};
             snprintf(row.what, sizeof row.what, "%s", lazy_names[BG_LAZY_BACKGROUND]);
-            BG__TRY(report_add(&b->report, &row));
+            BENCH_TRY(report_add(&b->report, &row));
         }
-done:
-    return status;
+    return BG_OK;
 }
 
 bg_status bench_start(bench *b)
 {
     const scale scale =
-        b->report.on_gpu ? (struct scale){32, 4096, 1000, "sglang"} : (struct scale){2, 32, 20, "powers"};
+        b->report.on_gpu ? (struct scale){32, 4096, BATCHES_MAX, "sglang"} : (struct scale){2, 32, 20, "powers"};
     const int wanted = b->report.captures / 10;
     const int starts = wanted < 1 ? 1 : wanted < STARTS_MAX ? wanted : STARTS_MAX;
-    figures(*found)[STARTS_MAX] = calloc(LAZIES, sizeof *found), dropped;
+    figures found[LAZIES][STARTS_MAX], dropped;
     server s = {.scale = &scale, .stream = b->stream};
     char title[300];
-    bg_status status;
 
-    s.latency = calloc((size_t)scale.batches, sizeof *s.latency);
-    if (found == NULL || s.latency == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d batches", scale.batches);
     snprintf(
         title, sizeof title,
         "The start of a server: %d batches of 1 to %d rows, %d us apart, one in %d %d us; schedule %s, %d starts "
@@ -171,15 +155,11 @@ bg_status bench_start(bench *b)
         "until done",
         scale.batches, scale.most, GAP_US, PAUSES, PAUSE_US, scale.schedule, starts, starts);
     report_section(title);
-    BG__TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
+    BENCH_TRY(start(&s, BG_LAZY_NO, 1, &dropped)); /* what a process loads once */
     for (int i = 0; i < starts; i++)
         for (int k = 0; k < LAZIES; k++) {
             const int lazy = (i + k) % LAZIES;
-            BG__TRY(start(&s, (bg_lazy)lazy, (unsigned)i + 1, &found[lazy][i]));
+            BENCH_TRY(start(&s, (bg_lazy)lazy, (unsigned)i + 1, &found[lazy][i]));
         }
-    BG__TRY(add_rows(b, found, starts));
-done:
-    free(s.latency);
-    free(found);
-    return status;
+    return add_rows(b, found, starts);
 }

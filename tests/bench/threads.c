@@ -48,10 +48,8 @@ bg_status by_hand_open_in_threads(by_hand *hand, const work *w, int threads)
 
     BG__TRY(by_hand_reserve(hand, w));
     for (; count < threads && count < THREADS_MAX; count++) {
-        if (pthread_create(&started[count], NULL, instantiate, &c) != 0) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "thread %d could not be started", count);
-            goto done;
-        }
+        if (pthread_create(&started[count], NULL, instantiate, &c) != 0)
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "thread %d could not be started", count);
     }
     for (int segment = 0; segment < hand->count; segment++) {
         BG__TRY(by_hand_capture(hand, w, segment, false));

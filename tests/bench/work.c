@@ -7,37 +7,33 @@
 
 /* ---- for breakgraph ---- */
 
-static int floats_of(const bg_tensor *tensor)
+static bg_status add_one(const bg_tensor *x, const bg_tensor *one, cudaStream_t stream)
 {
-    return (int)(bg_tensor_bytes(tensor) / sizeof(float));
+    return bench_cuda(bgk_add(x->data, x->data, one->data, bg_tensor_bytes(x) / sizeof(float), stream), "bgk_add");
 }
 
 BG_OP(bench_node, BG_INOUT(x), BG_IN(one))
 {
-    cudaError_t error = bgk_add(args->x.data, args->x.data, args->one.data, (size_t)floats_of(&args->x), stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return add_one(&args->x, &args->one, stream);
 }
 
 BG_EAGER_OP(bench_in_place, BG_INOUT(x), BG_IN(one))
 {
-    cudaError_t error = bgk_add(args->x.data, args->x.data, args->one.data, (size_t)floats_of(&args->x), stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return add_one(&args->x, &args->one, stream);
 }
 
 BG_EAGER_OP(bench_one_output, BG_OUT(y), BG_VALUE(const work *, w), BG_VALUE(int, at_break))
 {
-    cudaError_t error = work_eager(args->w, args->at_break, stream);
     args->y.data = work_elsewhere(args->w, args->at_break);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return bench_cuda(work_eager(args->w, args->at_break, stream), "bgk_add");
 }
 
 BG_EAGER_OP(bench_four_outputs, BG_OUTS(y, 4), BG_VALUE(const work *, w), BG_VALUE(int, at_break))
 {
-    cudaError_t error = work_eager(args->w, args->at_break, stream);
     float *elsewhere = work_elsewhere(args->w, args->at_break);
     for (int i = 0; i < OUTPUTS_MAX; i++)
         args->y[i].data = elsewhere + (ptrdiff_t)i * OUTPUT_FLOATS;
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return bench_cuda(work_eager(args->w, args->at_break, stream), "bgk_add");
 }
 
 static bg_status call_eager(const work *w, int at_break, cudaStream_t stream)
@@ -57,26 +53,23 @@ static bg_status call_eager(const work *w, int at_break, cudaStream_t stream)
 static bg_status capture_node(const work *w, cudaStream_t stream)
 {
     bg_tensor x = bg_tensor_1d(w->x, BG_F32, w->floats), one = bg_tensor_1d(w->one, BG_F32, w->floats);
-    cudaError_t error;
 
     if (w->what.ops)
         return BG_CALL(bench_node, stream, .x = x, .one = one);
-    error = bgk_add(w->x, w->x, w->one, (size_t)w->floats, stream);
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+    return bench_cuda(bgk_add(w->x, w->x, w->one, (size_t)w->floats, stream), "bgk_add");
 }
 
 bg_status work_forward(void *user, cudaStream_t stream)
 {
     const work *w = user;
-    bg_status status = BG_OK;
 
-    for (int segment = 0; segment <= w->what.breaks && status == BG_OK; segment++) {
+    for (int segment = 0; segment <= w->what.breaks; segment++) {
         if (segment > 0)
-            status = call_eager(w, segment, stream);
-        for (int node = 0; node < w->what.nodes && status == BG_OK; node++)
-            status = capture_node(w, stream);
+            BENCH_TRY(call_eager(w, segment, stream));
+        for (int node = 0; node < w->what.nodes; node++)
+            BENCH_TRY(capture_node(w, stream));
     }
-    return status;
+    return BG_OK;
 }
 
 static void take_turn(work *w, enum way way)
@@ -120,47 +113,40 @@ static bg_status find_copies(const work *w, cudaGraph_t graph, cudaGraphNode_t *
 {
     struct cudaMemcpy3DParms parameters;
     enum cudaGraphNodeType type;
-    cudaGraphNode_t *nodes = NULL;
+    CLOSED_BY(bench_free) cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
-    if (nodes == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-        goto done;
-    }
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
+    if (nodes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    BENCH_TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
     for (size_t i = 0; i < count; i++) {
-        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        BENCH_TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
         if (type != cudaGraphNodeTypeMemcpy)
             continue;
-        BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(nodes[i], &parameters));
+        BENCH_TRY_CUDA(cudaGraphMemcpyNodeGetParams(nodes[i], &parameters));
         copies[((float *)parameters.dstPtr.ptr - w->x) / OUTPUT_FLOATS] = nodes[i];
     }
-done:
-    free(nodes);
-    return status;
+    return BG_OK;
 }
 
 bg_status by_hand_capture(by_hand *hand, const work *w, int segment, bool folded)
 {
     bool copies = folded && segment > 0;
     cudaError_t error;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
+    BENCH_TRY_CUDA(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
     error = copies ? copy_back(w, segment) : cudaSuccess;
     for (int node = 0; node < w->what.nodes && error == cudaSuccess; node++)
         error = bgk_add(w->x, w->x, w->one, (size_t)w->floats, w->stream);
-    BG__TRY_CUDA(cudaStreamEndCapture(w->stream, &hand->graphs[segment]));
-    BG__TRY_CUDA(error);
+    BENCH_TRY_CUDA(cudaStreamEndCapture(w->stream, &hand->graphs[segment]));
+    BENCH_TRY_CUDA(error);
     if (copies) {
-        BG__TRY(find_copies(w, hand->graphs[segment], hand->copies[segment]));
+        BENCH_TRY(find_copies(w, hand->graphs[segment], hand->copies[segment]));
         hand->sources[segment] = work_elsewhere(w, segment);
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 bg_status by_hand_reserve(by_hand *hand, const work *w)
@@ -179,20 +165,17 @@ bg_status by_hand_reserve(by_hand *hand, const work *w)
 
 bg_status by_hand_open(by_hand *hand, const work *w, bool folded, bool launch)
 {
-    bg_status status;
-
-    BG__TRY(by_hand_reserve(hand, w));
+    BENCH_TRY(by_hand_reserve(hand, w));
     for (int segment = 0; segment < hand->count; segment++) {
         if (launch && segment > 0)
-            BG__TRY_CUDA(work_eager(w, segment, w->stream));
-        BG__TRY(by_hand_capture(hand, w, segment, folded));
-        BG__TRY_CUDA(cudaGraphInstantiate(&hand->execs[segment], hand->graphs[segment],
-                                          cudaGraphInstantiateFlagAutoFreeOnLaunch));
+            BENCH_TRY_CUDA(work_eager(w, segment, w->stream));
+        BENCH_TRY(by_hand_capture(hand, w, segment, folded));
+        BENCH_TRY_CUDA(cudaGraphInstantiate(&hand->execs[segment], hand->graphs[segment],
+                                            cudaGraphInstantiateFlagAutoFreeOnLaunch));
         if (launch)
-            BG__TRY_CUDA(cudaGraphLaunch(hand->execs[segment], w->stream));
+            BENCH_TRY_CUDA(cudaGraphLaunch(hand->execs[segment], w->stream));
     }
-done:
-    return status;
+    return BG_OK;
 }
 
 void by_hand_close(by_hand *hand)
@@ -210,38 +193,31 @@ void by_hand_close(by_hand *hand)
     *hand = (by_hand){.count = 0};
 }
 
-static bg_status launched(cudaError_t error)
-{
-    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "a call of the hand-written loop");
-}
+#define BY_HAND(call) BENCH_TRY(bench_cuda(call, "a call of the hand-written loop"))
 
 bg_status loop_shared(void *state)
 {
     const work *w = state;
-    cudaError_t error = cudaGraphLaunch(w->shared[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->shared[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->shared[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(cudaGraphLaunch(w->shared[i], w->stream));
     }
-    return launched(error);
+    return BG_OK;
 }
 
 bg_status loop_plain(void *state)
 {
     work *w = state;
-    cudaError_t error;
 
     take_turn(w, PLAIN);
-    error = cudaGraphLaunch(w->plain.execs[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = copy_back(w, i);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->plain.execs[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->plain.execs[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(copy_back(w, i));
+        BY_HAND(cudaGraphLaunch(w->plain.execs[i], w->stream));
     }
-    return launched(error);
+    return BG_OK;
 }
 
 static cudaError_t move_copies(work *w, int segment)
@@ -262,18 +238,15 @@ static cudaError_t move_copies(work *w, int segment)
 bg_status loop_folded(void *state)
 {
     work *w = state;
-    cudaError_t error;
 
     take_turn(w, FOLDED);
-    error = cudaGraphLaunch(w->folded.execs[0], w->stream);
-    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
-        error = work_eager(w, i, w->stream);
-        if (error == cudaSuccess)
-            error = move_copies(w, i);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(w->folded.execs[i], w->stream);
+    BY_HAND(cudaGraphLaunch(w->folded.execs[0], w->stream));
+    for (int i = 1; i <= w->what.breaks; i++) {
+        BY_HAND(work_eager(w, i, w->stream));
+        BY_HAND(move_copies(w, i));
+        BY_HAND(cudaGraphLaunch(w->folded.execs[i], w->stream));
     }
-    return launched(error);
+    return BG_OK;
 }
 
 /* ---- memory, and whether the work was done ---- */
@@ -281,18 +254,16 @@ bg_status loop_folded(void *state)
 bg_status work_open(work *w, scenario what, cudaStream_t stream)
 {
     size_t places = 2 * (size_t)what.breaks + 1;
-    bg_status status = BG_OK;
 
     *w = (work){.what = what, .stream = stream};
     w->floats = OUTPUT_FLOATS * (what.outputs > 1 ? what.outputs : 1);
-    BG__TRY_CUDA(cudaMalloc((void **)&w->x, (size_t)w->floats * sizeof(float)));
-    BG__TRY_CUDA(cudaMalloc((void **)&w->one, (size_t)w->floats * sizeof(float)));
-    BG__TRY_CUDA(cudaMalloc((void **)&w->elsewhere, places * (size_t)w->floats * sizeof(float)));
-    BG__TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, stream));
-    BG__TRY_CUDA(bgk_fill(w->one, 1, (size_t)w->floats, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
-done:
-    return status;
+    BENCH_TRY_CUDA(cudaMalloc((void **)&w->x, (size_t)w->floats * sizeof(float)));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&w->one, (size_t)w->floats * sizeof(float)));
+    BENCH_TRY_CUDA(cudaMalloc((void **)&w->elsewhere, places * (size_t)w->floats * sizeof(float)));
+    BENCH_TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, stream));
+    BENCH_TRY_CUDA(bgk_fill(w->one, 1, (size_t)w->floats, stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(stream));
+    return BG_OK;
 }
 
 void work_close(work *w)
@@ -311,30 +282,24 @@ static bg_status check_once(work *w, const contender *contender, int which)
     enum { RUNS = 3 }; /* an alternating place is used again */
     float found[OUTPUTS_MAX * OUTPUT_FLOATS];
     int expected = RUNS * ((w->what.breaks + 1) * w->what.nodes + w->what.breaks);
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, w->stream));
+    BENCH_TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, w->stream));
     for (int i = 0; i < RUNS; i++)
-        BG__TRY(contender->run(contender->state));
-    BG__TRY_CUDA(cudaMemcpyAsync(found, w->x, (size_t)w->floats * sizeof(float), cudaMemcpyDeviceToHost, w->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(w->stream));
-    for (int i = 0; i < w->floats; i++) {
-        if (found[i] != (float)expected) {
-            status = bg__fail(BG_ERROR_MISMATCH,
-                              "contender %d did other work: x[%d] is %g, but %d kernels add 1 to it (%d breaks, %d "
-                              "nodes, %d outputs)",
-                              which, i, found[i], expected, w->what.breaks, w->what.nodes, w->what.outputs);
-            break;
-        }
-    }
-done:
-    return status;
+        BENCH_TRY(contender->run(contender->state));
+    BENCH_TRY_CUDA(cudaMemcpyAsync(found, w->x, (size_t)w->floats * sizeof(float), cudaMemcpyDeviceToHost, w->stream));
+    BENCH_TRY_CUDA(cudaStreamSynchronize(w->stream));
+    for (int i = 0; i < w->floats; i++)
+        if (found[i] != (float)expected)
+            return bg__fail(BG_ERROR_MISMATCH,
+                            "contender %d did other work: x[%d] is %g, but %d kernels add 1 to it (%d breaks, %d "
+                            "nodes, %d outputs)",
+                            which, i, found[i], expected, w->what.breaks, w->what.nodes, w->what.outputs);
+    return BG_OK;
 }
 
 bg_status work_check(work *w, const contender *contenders, int count)
 {
-    bg_status status = BG_OK;
-    for (int i = 0; i < count && status == BG_OK; i++)
-        status = check_once(w, &contenders[i], i);
-    return status;
+    for (int i = 0; i < count; i++)
+        BENCH_TRY(check_once(w, &contenders[i], i));
+    return BG_OK;
 }

@@ -12,14 +12,10 @@ static bug *the_bug; /* NULL: there is none */
 
 const char *const bug_texts[BUG_SORT_COUNT] = {
 #define BUG_TEXT(name, text, kind, other) text,
-    BUG_SORTS(BUG_TEXT)
-#undef BUG_TEXT
-};
+    BUG_SORTS(BUG_TEXT)};
 static const char *const kinds[BUG_SORT_COUNT][2] = {
 #define BUG_KIND(name, text, kind, other) {kind, other},
-    BUG_SORTS(BUG_KIND)
-#undef BUG_KIND
-};
+    BUG_SORTS(BUG_KIND)};
 
 /* ---- where it can be ---- */
 
@@ -85,30 +81,6 @@ static void choose_tensors(bug *b, const instruction *in, dice *d)
     b->other = list[(first + 1) % count];
 }
 
-/* The calls of a program as the model sees them, each at its instruction's place. */
-typedef struct call_list {
-    bool eager[LENGTH];
-    char names[LENGTH][40];
-} call_list;
-
-static void list_calls(call_list *list, const program *p)
-{
-    int calls[OP_KINDS][2] = {{0}};
-    char name[24];
-
-    memset(list, 0, sizeof *list);
-    for (int i = 0; i < p->length; i++) {
-        const instruction *in = &p->list[i];
-        call_name call = {NULL, 0, NULL, 0};
-        if (in->kind != CALL)
-            continue;
-        call.name = op_name(in->op, in->eager, name, sizeof name);
-        call.index = calls[in->op][in->eager]++;
-        list->eager[i] = model_is_eager(p, &call, in->eager);
-        snprintf(list->names[i], sizeof list->names[i], "%s#%d", name, call.index);
-    }
-}
-
 /* Whether the program is legal without the instruction, and its other calls are as eager: what is joined by a break, or
  * named by its number, may be not. */
 static bool can_be_left_out(const program *p, const call_list *calls, int at)
@@ -121,7 +93,7 @@ static bool can_be_left_out(const program *p, const call_list *calls, int at)
     memmove(&without.list[at], &without.list[at + 1], (size_t)(length - at) * sizeof without.list[0]);
     if (!repair(&without) || without.length != length)
         return false;
-    list_calls(&left, &without);
+    model_list_calls(&without, &left);
     for (int i = 0; i < length; i++)
         if (without.list[i].id != p->list[i + (i >= at)].id || left.eager[i] != calls->eager[i + (i >= at)])
             return false;
@@ -135,7 +107,7 @@ static bool choose(bug *b, const program *p, dice *d)
     call_list calls;
     bool elsewhere;
 
-    list_calls(&calls, p);
+    model_list_calls(p, &calls);
     for (int i = 0; i < p->length; i++)
         if (p->list[i].kind == CALL && can_have(&p->list[i], calls.eager[i], b->sort) &&
             (b->sort != BUG_BRANCH || can_be_left_out(p, &calls, i)))
@@ -255,27 +227,6 @@ bool bug_skips(int id)
     return the_bug != NULL && the_bug->sort == BUG_BRANCH && the_bug->line == id && the_bug->changed != the_bug->second;
 }
 
-/* The ordinal of the tensor in the call. */
-static bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
-{
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        int count = field->role == BG_ROLE_VALUE ? 0 : (int)(field->size / sizeof(bg_tensor));
-        if (ordinal < count)
-            return (bg_tensor *)(void *)((char *)args + field->offset) + ordinal;
-        ordinal -= count;
-    }
-    return NULL;
-}
-
-static uint32_t *value_of(const bg_op *op, void *args)
-{
-    for (uint32_t f = 0; f < op->field_count; f++)
-        if (strcmp(op->fields[f].name, "k") == 0)
-            return (uint32_t *)(void *)((char *)args + op->fields[f].offset);
-    return NULL;
-}
-
 void bug_spoil(int id, const bg_op *op, void *args)
 {
     const bug *b = the_bug;
@@ -291,7 +242,7 @@ void bug_spoil(int id, const bg_op *op, void *args)
         tensor_of(op, args, b->tensor)->data = b->memory[0];
         tensor_of(op, args, b->other)->data = b->memory[0] + BEYOND;
         break;
-    case BUG_SCALAR: *value_of(op, args) += b->changed; break;
+    case BUG_SCALAR: *(uint32_t *)field_named(op, args, "k") += b->changed; break;
     case BUG_ALTERNATES: tensor_of(op, args, b->tensor)->data = b->memory[b->changed]; break;
     default: break; /* not in the arguments */
     }

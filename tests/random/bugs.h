@@ -20,9 +20,7 @@
 
 typedef enum bug_sort {
 #define BUG_ENUM(name, text, kind, other) BUG_##name,
-    BUG_SORTS(BUG_ENUM)
-#undef BUG_ENUM
-        BUG_SORT_COUNT
+    BUG_SORTS(BUG_ENUM) BUG_SORT_COUNT
 } bug_sort;
 extern const char *const bug_texts[BUG_SORT_COUNT];
 

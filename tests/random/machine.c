@@ -5,36 +5,33 @@
 
 machine the_machine;
 
-static cudaError_t open_memory(void)
-{
-    cudaError_t error = cudaMalloc((void **)&the_machine.buffers, BUFFERS * sizeof(tensor_data));
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&the_machine.blocks, LENGTH * sizeof(tensor_data));
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&the_machine.inputs, sizeof the_machine.host_inputs);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&the_machine.found, sizeof(results));
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&this_pass.own, LENGTH * OUTPUTS * 2 * sizeof(tensor_data));
-    return error;
-}
+/* All that it has, in the order in which it is made; the program's events come and go with its passes. */
+static cudaStream_t *const streams[] = {&the_machine.streams[0], &the_machine.streams[1], &the_machine.streams[2],
+                                        &the_machine.streams[3], &the_machine.extra,      &this_pass.side,
+                                        &this_pass.teller};
+static cudaEvent_t *const events[] = {&this_pass.joined, &the_machine.bare[0], &the_machine.bare[1],
+                                      &the_machine.bare[2], &the_machine.order};
+static const struct {
+    void *at; /* a pointer's address */
+    size_t bytes;
+} memory[] = {{&the_machine.buffers, BUFFERS * sizeof(tensor_data)},
+              {&the_machine.blocks, LENGTH * sizeof(tensor_data)},
+              {&the_machine.inputs, sizeof the_machine.host_inputs},
+              {&the_machine.found, sizeof(results)},
+              {&this_pass.own, LENGTH *OUTPUTS * 2 * sizeof(tensor_data)}};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+_Static_assert(COUNT(streams) == STREAMS + 3 && COUNT(events) == EVENTS + 2, "each is there");
 
-static cudaError_t open_streams(void)
+static cudaError_t open_all(void)
 {
     cudaError_t error = cudaSuccess;
-    for (int i = 0; i < STREAMS && error == cudaSuccess; i++)
-        error = cudaStreamCreateWithFlags(&the_machine.streams[i], cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&the_machine.extra, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&this_pass.side, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&this_pass.teller, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&this_pass.joined, cudaEventDisableTiming);
-    for (int i = 0; i < EVENTS && error == cudaSuccess; i++)
-        error = cudaEventCreateWithFlags(&the_machine.bare[i], cudaEventDisableTiming);
-    return error == cudaSuccess ? cudaEventCreateWithFlags(&the_machine.order, cudaEventDisableTiming) : error;
+    for (size_t i = 0; i < COUNT(memory) && error == cudaSuccess; i++)
+        error = cudaMalloc(memory[i].at, memory[i].bytes);
+    for (size_t i = 0; i < COUNT(streams) && error == cudaSuccess; i++)
+        error = cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking);
+    for (size_t i = 0; i < COUNT(events) && error == cudaSuccess; i++)
+        error = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
+    return error;
 }
 
 static bool allow_fewer_rows(void)
@@ -53,11 +50,9 @@ static bool allow_fewer_rows(void)
 
 bool machine_open(void)
 {
-    cudaError_t error = open_memory();
+    cudaError_t error = open_all();
     char name[24];
 
-    if (error == cudaSuccess)
-        error = open_streams();
     if (error != cudaSuccess)
         fprintf(stderr, "no streams or memory: %s\n", cudaGetErrorName(error));
     for (int op = 0; op < OP_KINDS; op++)
@@ -74,20 +69,12 @@ void released(cudaError_t error, const char *what)
 
 void machine_close(void)
 {
-    for (int i = 0; i < STREAMS; i++)
-        released(cudaStreamDestroy(the_machine.streams[i]), "cudaStreamDestroy");
-    released(cudaStreamDestroy(the_machine.extra), "cudaStreamDestroy");
-    released(cudaStreamDestroy(this_pass.side), "cudaStreamDestroy");
-    released(cudaStreamDestroy(this_pass.teller), "cudaStreamDestroy");
-    released(cudaEventDestroy(this_pass.joined), "cudaEventDestroy");
-    for (int i = 0; i < EVENTS; i++)
-        released(cudaEventDestroy(the_machine.bare[i]), "cudaEventDestroy");
+    for (size_t i = 0; i < COUNT(streams); i++)
+        released(cudaStreamDestroy(*streams[i]), "cudaStreamDestroy");
+    for (size_t i = 0; i < COUNT(events); i++)
+        released(cudaEventDestroy(*events[i]), "cudaEventDestroy");
     for (int i = 0; i < EVENTS && this_pass.events[i] != NULL; i++)
         released(cudaEventDestroy(this_pass.events[i]), "cudaEventDestroy");
-    released(cudaEventDestroy(the_machine.order), "cudaEventDestroy");
-    released(cudaFree(the_machine.buffers), "cudaFree");
-    released(cudaFree(the_machine.blocks), "cudaFree");
-    released(cudaFree(the_machine.inputs), "cudaFree");
-    released(cudaFree(the_machine.found), "cudaFree");
-    released(cudaFree(this_pass.own), "cudaFree");
+    for (size_t i = 0; i < COUNT(memory); i++)
+        released(cudaFree(*(void **)memory[i].at), "cudaFree");
 }

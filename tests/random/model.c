@@ -2,17 +2,18 @@
 
 #include <string.h>
 
-const char *const feature_texts[FEATURE_COUNT] = {
-#define FEATURE_TEXT(name, text) text,
-    FEATURES(FEATURE_TEXT)
-#undef FEATURE_TEXT
-};
+const char *const feature_texts[FEATURE_COUNT] = {FEATURES(TEXT_OF)};
 
 enum { TELLER = STREAMS };
 
 static void has(model *m, feature f)
 {
     m->features[f] = true;
+}
+
+static void has_if(model *m, bool there, feature f)
+{
+    m->features[f] |= there;
 }
 
 /* ---- eager or captured ---- */
@@ -72,23 +73,28 @@ static int nested_breaks(const program *p, const instruction *in, const char *na
 
 /* ---- order ---- */
 
-static void merge(clock *into, const clock *other)
+static void merge_clocks(clock into, const clock other)
 {
     for (int s = 0; s <= STREAMS; s++)
-        if (into->seen[s] < other->seen[s])
-            into->seen[s] = other->seen[s];
+        if (into[s] < other[s])
+            into[s] = other[s];
+}
+
+static void merge(order *into, const order *other)
+{
+    merge_clocks(into->plain, other->plain);
+    merge_clocks(into->broken, other->broken);
 }
 
 /* Where the default capture breaks, all streams are joined in every way to run the pass. */
 static void join_all(model *m)
 {
     for (int s = 1; s < STREAMS; s++)
-        merge(&m->broken[0], &m->broken[s]);
+        merge_clocks(m->orders[0].broken, m->orders[s].broken);
     for (int s = 0; s < STREAMS; s++) {
-        m->broken[s] = m->broken[0];
+        memcpy(m->orders[s].broken, m->orders[0].broken, sizeof(clock));
         m->idle[s] = s != 0 && m->member[s];
-        if (m->work[s] > 0 && s != 0)
-            has(m, HAS_OPEN_FORK_AT_BREAK);
+        has_if(m, m->work[s] > 0 && s != 0, HAS_OPEN_FORK_AT_BREAK);
         m->work[s] = 0;
     }
 }
@@ -103,22 +109,23 @@ static void barrier(model *m, bool joined, bool broken)
     m->segment += joined || broken;
 }
 
-static const clock *clock_of(const model *m, int stream)
+/* Of the clocks, the one that the program relies on. */
+static const uint8_t *relied_on(const model *m, const order *o)
 {
-    return m->program->barriers ? &m->broken[stream] : &m->plain[stream];
+    return m->program->barriers ? o->broken : o->plain;
 }
 
-static bool written_before(const model *m, int stream, int cell)
+static bool written_before(const model *m, const order *o, int cell)
 {
     const history *h = &m->cells[cell];
-    return h->writer < 0 || clock_of(m, stream)->seen[h->writer] >= h->written;
+    return h->writer < 0 || relied_on(m, o)[h->writer] >= h->written;
 }
 
 static bool may_read(const model *m, int stream, int cell)
 {
     if (cell >= BUFFERS && !m->slot_set[cell - BUFFERS])
         return false;
-    return written_before(m, stream, cell);
+    return written_before(m, &m->orders[stream], cell);
 }
 
 static bool may_write(const model *m, int stream, int cell)
@@ -126,19 +133,23 @@ static bool may_write(const model *m, int stream, int cell)
     if (!may_read(m, stream, cell))
         return false;
     for (int s = 0; s <= STREAMS; s++)
-        if (m->cells[cell].read[s] > clock_of(m, stream)->seen[s])
+        if (m->cells[cell].read[s] > relied_on(m, &m->orders[stream])[s])
             return false;
     return true;
+}
+
+static void count_one(model *m, int stream)
+{
+    order *o = &m->orders[stream];
+    o->plain[stream] = o->broken[stream] = ++m->now[stream];
 }
 
 /* One more piece of work on the stream. */
 static void tick(model *m, int stream)
 {
-    m->now[stream]++;
-    m->plain[stream].seen[stream] = m->broken[stream].seen[stream] = m->now[stream];
+    count_one(m, stream);
     m->work[stream] = m->now[stream];
-    if (m->idle[stream])
-        has(m, HAS_USED_AFTER_BREAK);
+    has_if(m, m->idle[stream], HAS_USED_AFTER_BREAK);
     m->idle[stream] = false;
 }
 
@@ -161,15 +172,13 @@ static bool step_wait(model *m, const instruction *in)
         return false;
     if (!m->member[in->stream]) {
         has(m, HAS_FORK);
-        if (in->on != 0)
-            has(m, HAS_FORK_OF_FORK);
-    } else if (m->work[in->on] > 0 && m->broken[in->stream].seen[in->on] < m->work[in->on]) {
+        has_if(m, in->on != 0, HAS_FORK_OF_FORK);
+    } else if (m->work[in->on] > 0 && m->orders[in->stream].broken[in->on] < m->work[in->on]) {
         has(m, in->stream == 0 ? HAS_JOIN : in->on == 0 ? HAS_FORK_AGAIN : HAS_JOIN_FORKS);
     }
     m->member[in->stream] = true;
     m->idle[in->stream] = false;
-    merge(&m->plain[in->stream], &m->plain[in->on]);
-    merge(&m->broken[in->stream], &m->broken[in->on]);
+    merge(&m->orders[in->stream], &m->orders[in->on]);
     return true;
 }
 
@@ -178,8 +187,7 @@ static bool step_break(model *m, const instruction *in)
     bool broken = m->program->breakable && !m->program->inline_eager;
 
     has(m, HAS_BARE_BREAK);
-    if (in->stream != 0)
-        has(m, HAS_BREAK_ON_FORK);
+    has_if(m, in->stream != 0, HAS_BREAK_ON_FORK);
     m->breaks += broken;
     barrier(m, true, broken);
     return true;
@@ -206,14 +214,12 @@ static bool step_bare_event(model *m, const instruction *in)
 {
     if (in->kind == RECORD_BARE) {
         m->bare[in->event].recorded = true;
-        m->bare[in->event].plain = m->plain[in->stream];
-        m->bare[in->event].broken = m->broken[in->stream];
+        m->bare[in->event].order = m->orders[in->stream];
         return true;
     }
     if (!m->bare[in->event].recorded)
         return false;
-    merge(&m->plain[in->stream], &m->bare[in->event].plain);
-    merge(&m->broken[in->stream], &m->bare[in->event].broken);
+    merge(&m->orders[in->stream], &m->bare[in->event].order);
     has(m, HAS_PLAIN_EVENT);
     return true;
 }
@@ -222,21 +228,19 @@ static bool step_bare_event(model *m, const instruction *in)
 static bool is_untold(const model *m, int event)
 {
     return m->events[event].recorded && m->events[event].body &&
-           m->broken[0].seen[TELLER] < m->events[event].broken.seen[TELLER];
+           m->orders[0].broken[TELLER] < m->events[event].order.broken[TELLER];
 }
 
 /* An event that alone tells of a body's work may not be recorded again before that is waited for. */
-static bool step_record(model *m, int event, const clock *plain, const clock *broken, bool body)
+static bool step_record(model *m, int event, int stream)
 {
     if (is_untold(m, event))
         return false;
-    if (m->events[event].recorded)
-        has(m, HAS_EVENT_AGAIN);
+    has_if(m, m->events[event].recorded, HAS_EVENT_AGAIN);
     m->events[event].recorded = true;
-    m->events[event].body = body;
+    m->events[event].body = stream == TELLER;
     m->events[event].segment = m->segment;
-    m->events[event].plain = *plain;
-    m->events[event].broken = *broken;
+    m->events[event].order = m->orders[stream];
     return true;
 }
 
@@ -247,12 +251,10 @@ static bool step_wait_event(model *m, const instruction *in)
     if (!m->events[in->event].recorded || (m->events[in->event].body && !m->member[in->stream]))
         return false;
     has(m, m->events[in->event].body ? HAS_BODY_RECORDS : crosses ? HAS_EVENT_CROSSES : HAS_EVENT);
-    if (!m->member[in->stream])
-        has(m, crosses ? HAS_EVENT_FORKS_LATER : HAS_EVENT_FORKS);
+    has_if(m, !m->member[in->stream], crosses ? HAS_EVENT_FORKS_LATER : HAS_EVENT_FORKS);
     m->member[in->stream] = true;
     m->idle[in->stream] = false;
-    merge(&m->plain[in->stream], &m->events[in->event].plain);
-    merge(&m->broken[in->stream], &m->events[in->event].broken);
+    merge(&m->orders[in->stream], &m->events[in->event].order);
     if (is_external(in->event) && m->events[in->event].body) /* a node */
         tick(m, in->stream);
     return true;
@@ -266,8 +268,7 @@ static bool step_take(model *m, const instruction *in)
     if (!m->program->pool || slot < 0)
         return false;
     has(m, HAS_TAKEN);
-    if (m->released)
-        has(m, HAS_TAKEN_AGAIN);
+    has_if(m, m->released, HAS_TAKEN_AGAIN);
     tick(m, in->stream);
     m->cells[in->out[0]] = (history){.writer = -1};
     note_write(m, in->stream, in->out[0]);
@@ -279,7 +280,7 @@ static bool step_take(model *m, const instruction *in)
 /* Whether work of the stream on the cell is not ordered before the origin's next. */
 static bool uses(const model *m, int stream, const history *h)
 {
-    uint8_t seen = m->broken[0].seen[stream];
+    uint8_t seen = m->orders[0].broken[stream];
     return h->read[stream] > seen || (h->writer == stream && h->written > seen);
 }
 
@@ -292,8 +293,7 @@ static bool step_release(model *m, const instruction *in)
         return false;
     has(m, HAS_RELEASED);
     for (int s = 1; s < STREAMS; s++)
-        if (uses(m, s, &m->cells[in->out[0]]))
-            has(m, HAS_RELEASED_IN_USE);
+        has_if(m, uses(m, s, &m->cells[in->out[0]]), HAS_RELEASED_IN_USE);
     m->slot_set[slot] = m->slot_taken[slot] = false;
     m->released = true;
     return true;
@@ -335,27 +335,18 @@ static bool operands_are_apart(const instruction *in)
 /* What a listening body reads on its other stream comes before the event. Bodies must run at capture to be seen. */
 bool model_may_listen(const model *m, const instruction *in)
 {
-    int inputs[] = {in->in[0], in->change_input};
-    const clock *before = m->program->barriers ? &m->events[in->event].broken : &m->events[in->event].plain;
+    const order *before = &m->events[in->event].order;
 
-    if (!m->events[in->event].recorded || !m->program->launch)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const history *h = inputs[i] < 0 ? NULL : &m->cells[inputs[i]];
-        if (h != NULL && h->writer >= 0 && before->seen[h->writer] < h->written)
-            return false;
-    }
-    return true;
+    return m->events[in->event].recorded && m->program->launch && written_before(m, before, in->in[0]) &&
+           (in->change_input < 0 || written_before(m, before, in->change_input));
 }
 
 /* The output of a telling body is its other stream's work, which only the event tells of. */
 static bool tell(model *m, const instruction *in)
 {
-    merge(&m->plain[TELLER], &m->plain[in->stream]);
-    merge(&m->broken[TELLER], &m->broken[in->stream]);
-    m->now[TELLER]++;
-    m->plain[TELLER].seen[TELLER] = m->broken[TELLER].seen[TELLER] = m->now[TELLER];
-    return step_record(m, in->event, &m->plain[TELLER], &m->broken[TELLER], true);
+    merge(&m->orders[TELLER], &m->orders[in->stream]);
+    count_one(m, TELLER);
+    return step_record(m, in->event, TELLER);
 }
 
 static void note_call_features(model *m, const instruction *in, bool eager, int inner)
@@ -366,43 +357,30 @@ static void note_call_features(model *m, const instruction *in, bool eager, int 
 
     has(m, eager ? HAS_EAGER_OP : HAS_CAPTURED_OP);
     has(m, shape->in_place ? HAS_IN_PLACE : HAS_OUT_OF_PLACE);
-    if (shape->out > 1)
-        has(m, in->op == OP_SPLIT ? HAS_OUTS : HAS_SEVERAL_OUTPUTS);
+    has_if(m, shape->out > 1, in->op == OP_SPLIT ? HAS_OUTS : HAS_SEVERAL_OUTPUTS);
     for (int i = 0; i < shape->out; i++)
-        if (in->given[i] != GIVEN_MEMORY)
-            has(m, in->given[i] == GIVEN_SHAPE ? HAS_BRIDGE : HAS_OPEN);
-    if (in->place != PLACE_HERE)
-        has(m, eager ? placed[in->place] : HAS_CAPTURED_ELSEWHERE);
-    if (eager && in->change_value)
-        has(m, HAS_CHANGED_VALUE);
-    if (eager && in->change_input >= 0)
-        has(m, HAS_CHANGED_INPUT);
-    if (eager && in->stream != 0)
-        has(m, HAS_EAGER_ON_FORK);
-    if (eager != in->eager && m->program->breakable && m->program->debug != BG_DEBUG_OPS)
-        has(m, eager ? HAS_MADE_EAGER : HAS_MADE_CAPTURED);
-    if (in->shorter)
-        has(m, HAS_SHORTER);
-    if (in->shorter == SHORTER_SOME)
-        has(m, HAS_SHORTER_SOMETIMES);
-    if (in->shorter && m->program->zero_tail)
-        has(m, HAS_ZEROED);
-    if (in->op == OP_NEST)
-        has(m, HAS_NESTED);
-    if (inner > 0)
-        has(m, HAS_NESTED_BREAK);
-    if (in->op == OP_LISTEN)
-        has(m, HAS_BODY_WAITS);
-    if (in->op == OP_ASIDE || in->op == OP_AMBIENT || in->op == OP_INSPECT)
-        has(m, in->op == OP_ASIDE ? HAS_BODY_FORKS : in->op == OP_AMBIENT ? HAS_AMBIENT : HAS_INSPECT);
-    if (eager && m->after_eager)
-        has(m, HAS_CALL_BESIDE_CALL);
+        has_if(m, in->given[i] != GIVEN_MEMORY, in->given[i] == GIVEN_SHAPE ? HAS_BRIDGE : HAS_OPEN);
+    has_if(m, in->place != PLACE_HERE, eager ? placed[in->place] : HAS_CAPTURED_ELSEWHERE);
+    has_if(m, eager && in->change_value, HAS_CHANGED_VALUE);
+    has_if(m, eager && in->change_input >= 0, HAS_CHANGED_INPUT);
+    has_if(m, eager && in->stream != 0, HAS_EAGER_ON_FORK);
+    has_if(m, eager != in->eager && m->program->breakable && m->program->debug != BG_DEBUG_OPS,
+           eager ? HAS_MADE_EAGER : HAS_MADE_CAPTURED);
+    has_if(m, in->shorter, HAS_SHORTER);
+    has_if(m, in->shorter == SHORTER_SOME, HAS_SHORTER_SOMETIMES);
+    has_if(m, in->shorter && m->program->zero_tail, HAS_ZEROED);
+    has_if(m, in->op == OP_NEST, HAS_NESTED);
+    has_if(m, inner > 0, HAS_NESTED_BREAK);
+    has_if(m, in->op == OP_LISTEN, HAS_BODY_WAITS);
+    has_if(m, in->op == OP_ASIDE, HAS_BODY_FORKS);
+    has_if(m, in->op == OP_AMBIENT, HAS_AMBIENT);
+    has_if(m, in->op == OP_INSPECT, HAS_INSPECT);
+    has_if(m, eager && m->after_eager, HAS_CALL_BESIDE_CALL);
 }
 
 static void note_faults(model *m, const instruction *in)
 {
-    if (in->op == OP_NEST && (in->variant & NEST_FAILS))
-        has(m, HAS_FAULT_HANDLED);
+    has_if(m, in->op == OP_NEST && (in->variant & NEST_FAILS), HAS_FAULT_HANDLED);
     if (in->failing == FAILING_NEVER)
         return;
     has(m, in->failing == FAILING_LATER ? HAS_FAULT_LATER : HAS_FAULT_AT_CAPTURE);
@@ -416,16 +394,14 @@ static void note_helper(model *m, const instruction *in)
         bridges |= in->given[i] != GIVEN_MEMORY;
     if (in->line != HELPER_LINE || !bridges)
         return;
-    if (*before)
-        has(m, HAS_HELPER);
+    has_if(m, *before, HAS_HELPER);
     *before = true;
 }
 
 static void note_bridge_read(model *m, int cell)
 {
     int made = cell < BUFFERS ? -1 : m->slot_segment[cell - BUFFERS];
-    if (made >= 0 && made < m->segment)
-        has(m, HAS_BRIDGE_CROSSES);
+    has_if(m, made >= 0 && made < m->segment, HAS_BRIDGE_CROSSES);
 }
 
 static void note_accesses(model *m, const instruction *in, bool eager)
@@ -510,7 +486,7 @@ static bool step(model *m, const instruction *in)
     case RECORD:
         if (is_external(in->event))
             tick(m, in->stream);
-        return step_record(m, in->event, &m->plain[in->stream], &m->broken[in->stream], false);
+        return step_record(m, in->event, in->stream);
     case WAIT_EVENT: return step_wait_event(m, in);
     case RECORD_BARE:
     case WAIT_BARE: return step_bare_event(m, in);
@@ -541,7 +517,7 @@ void model_start(model *m, const program *p)
 int model_unjoined(const model *m)
 {
     for (int s = 1; s < STREAMS; s++)
-        if (m->broken[0].seen[s] < m->work[s])
+        if (m->orders[0].broken[s] < m->work[s])
             return s;
     return -1;
 }
@@ -558,40 +534,24 @@ void model_end(model *m)
 {
     const program *p = m->program;
 
-    if (m->after_eager)
-        has(m, HAS_EAGER_LAST);
-    if (p->pattern_count > 0 && p->patterns_from_environment)
-        has(m, HAS_PATTERN_ENVIRONMENT);
-    if (!p->breakable)
-        has(m, HAS_NOT_BREAKABLE);
-    if (p->debug != BG_DEBUG_OFF)
-        has(m, p->debug == BG_DEBUG_FORWARD ? HAS_DEBUG_FORWARD
-               : p->debug == BG_DEBUG_OPS   ? HAS_DEBUG_OPS
-                                            : HAS_DEBUG_SYNC);
-    if (p->barriers)
-        has(m, HAS_BARRIERS);
-    if (!p->launch)
-        has(m, HAS_NO_LAUNCH);
-    if (p->state)
-        has(m, HAS_STATE);
-    if (p->join_at_end && model_unjoined(m) >= 0)
-        has(m, HAS_JOIN_AT_END);
-    if (p->workers > 0)
-        has(m, HAS_WORKERS);
-    if (p->upload && !p->launch)
-        has(m, HAS_UPLOAD);
-    if (p->whole)
-        has(m, HAS_WHOLE);
-    if (p->mode != cudaStreamCaptureModeThreadLocal)
-        has(m, HAS_OTHER_MODE);
-    if (p->move > 1)
-        has(m, HAS_MOVES);
-    if (p->queued)
-        has(m, HAS_QUEUED);
-    if (p->churn)
-        has(m, HAS_CHURN);
-    if (p->pool)
-        has(m, HAS_POOL);
+    has_if(m, m->after_eager, HAS_EAGER_LAST);
+    has_if(m, p->pattern_count > 0 && p->patterns_from_environment, HAS_PATTERN_ENVIRONMENT);
+    has_if(m, !p->breakable, HAS_NOT_BREAKABLE);
+    has_if(m, p->debug == BG_DEBUG_FORWARD, HAS_DEBUG_FORWARD);
+    has_if(m, p->debug == BG_DEBUG_OPS, HAS_DEBUG_OPS);
+    has_if(m, p->debug == BG_DEBUG_SYNC, HAS_DEBUG_SYNC);
+    has_if(m, p->barriers, HAS_BARRIERS);
+    has_if(m, !p->launch, HAS_NO_LAUNCH);
+    has_if(m, p->state, HAS_STATE);
+    has_if(m, p->join_at_end && model_unjoined(m) >= 0, HAS_JOIN_AT_END);
+    has_if(m, p->workers > 0, HAS_WORKERS);
+    has_if(m, p->upload && !p->launch, HAS_UPLOAD);
+    has_if(m, p->whole, HAS_WHOLE);
+    has_if(m, p->mode != cudaStreamCaptureModeThreadLocal, HAS_OTHER_MODE);
+    has_if(m, p->move > 1, HAS_MOVES);
+    has_if(m, p->queued, HAS_QUEUED);
+    has_if(m, p->churn, HAS_CHURN);
+    has_if(m, p->pool, HAS_POOL);
 }
 
 /* One more, with an id of its own. */
@@ -631,15 +591,39 @@ bool repair(program *p)
 
 /* ---- ways ---- */
 
+void model_list_calls(const program *p, call_list *list)
+{
+    int calls[OP_KINDS][2] = {{0}};
+    char name[24];
+
+    memset(list, 0, sizeof *list);
+    for (int i = 0; i < p->length; i++) {
+        const instruction *in = &p->list[i];
+        call_name call = {NULL, 0, NULL, 0};
+        if (in->kind != CALL)
+            continue;
+        call.name = op_name(in->op, in->eager, name, sizeof name);
+        call.index = calls[in->op][in->eager]++;
+        list->eager[i] = model_is_eager(p, &call, in->eager);
+        snprintf(list->names[i], sizeof list->names[i], "%s#%d", name, call.index);
+    }
+}
+
+/* False: one of them is illegal, *at. */
+bool model_run(model *m, const program *p, int *at)
+{
+    model_start(m, p);
+    for (*at = 0; *at < p->length; ++*at)
+        if (!model_step(m, &p->list[*at]))
+            return false;
+    return true;
+}
+
 bool model_is_legal(const program *p)
 {
     model m;
-
-    model_start(&m, p);
-    for (int i = 0; i < p->length; i++)
-        if (!model_step(&m, &p->list[i]))
-            return false;
-    return (p->join_at_end || model_unjoined(&m) < 0) && model_untold(&m) < 0;
+    int at;
+    return model_run(&m, p, &at) && (p->join_at_end || model_unjoined(&m) < 0) && model_untold(&m) < 0;
 }
 
 static bool has_failing(const program *p)
@@ -650,9 +634,9 @@ static bool has_failing(const program *p)
     return false;
 }
 
-static bool has_op(const program *p, op_kind op)
+bool model_has_op(const program *p, op_kind op, int length)
 {
-    for (int i = 0; i < p->length; i++)
+    for (int i = 0; i < length; i++)
         if (p->list[i].kind == CALL && p->list[i].op == op)
             return true;
     return false;
@@ -689,7 +673,7 @@ static void override_anew(program *p)
  * compared when the pass is over, those in blocks that it has released, too. */
 static bool can_be_shadowed(const program *p)
 {
-    return !has_failing(p) && !has_op(p, OP_TELL);
+    return !has_failing(p) && !model_has_op(p, OP_TELL, p->length);
 }
 
 /* It puts back what the pass changed: tensors of op calls, and options.state. */
@@ -724,12 +708,10 @@ bool model_way(const program *p, way w, program *result)
     case WAY_DEBUG_SYNC: set_debug(result, BG_DEBUG_SYNC); break;
     case WAY_DEBUG_STEP: set_debug(result, BG_DEBUG_STEP); break;
     case WAY_UNBREAKABLE:
-        result->debug = BG_DEBUG_OFF;
-        result->breakable = false;
-        break;
     case WAY_INLINE:
         result->debug = BG_DEBUG_OFF;
-        result->inline_eager = true;
+        result->breakable &= w != WAY_UNBREAKABLE;
+        result->inline_eager |= w == WAY_INLINE;
         break;
     case WAY_OVERRIDE: override_anew(result); break;
     case WAY_SHADOWED:

@@ -84,15 +84,17 @@
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text) HAS_##name,
-    FEATURES(FEATURE_ENUM)
-#undef FEATURE_ENUM
-        FEATURE_COUNT
+    FEATURES(FEATURE_ENUM) FEATURE_COUNT
 } feature;
 extern const char *const feature_texts[FEATURE_COUNT];
 
-typedef struct clock {
-    uint8_t seen[STREAMS + 1]; /* of each stream, how many of its instructions come before; last, bodies' teller */
-} clock;
+/* How many instructions come before: of each stream, and last of bodies' teller. */
+typedef uint8_t clock[STREAMS + 1];
+/* Of a stream or an event. */
+typedef struct order {
+    clock plain;  /* as the program orders itself */
+    clock broken; /* and as the breaks of its default capture do: of ops as declared, and bare ones */
+} order;
 
 /* Who used a cell last. */
 typedef struct history {
@@ -103,8 +105,7 @@ typedef struct history {
 
 typedef struct model {
     const program *program;
-    clock plain[STREAMS + 1];  /* as the program orders itself */
-    clock broken[STREAMS + 1]; /* and as the breaks of its default capture do: of ops as declared, and bare ones */
+    order orders[STREAMS + 1];
     uint8_t now[STREAMS + 1];
     bool member[STREAMS];
     bool idle[STREAMS];    /* no wait of its own since the last break */
@@ -119,7 +120,7 @@ typedef struct model {
         bool recorded;
         bool body; /* in a body; nothing waits for it but members */
         int segment;
-        clock plain, broken;
+        order order;
     } events[EVENTS], bare[EVENTS];
     bool after_eager;          /* nothing since an eager call */
     bool released;             /* a block, so far */
@@ -130,6 +131,10 @@ typedef struct model {
 void model_start(model *m, const program *p);
 /* False: the instruction is illegal here, and the model as it was. */
 bool model_step(model *m, const instruction *in);
+/* Starts with the program and steps through it. False: instruction *at is illegal. */
+bool model_run(model *m, const program *p, int *at);
+/* Whether one of the first instructions calls it. */
+bool model_has_op(const program *p, op_kind op, int length);
 /* Whether the event of a listen op orders its inputs. */
 bool model_may_listen(const model *m, const instruction *in);
 /* A stream whose work the origin does not wait for; -1: none. */
@@ -152,6 +157,12 @@ typedef struct call_name {
     int parent_index;
 } call_name;
 bool model_is_eager(const program *p, const call_name *call, bool declared);
+/* The calls of a program, each at its instruction's place. */
+typedef struct call_list {
+    bool eager[LENGTH];
+    char names[LENGTH][40]; /* as the library tells them: "mix#0" */
+} call_list;
+void model_list_calls(const program *p, call_list *list);
 void pattern_text(const pattern *p, char *text, size_t bytes);
 
 /* Legal again, after instructions have been taken away: without what has become illegal, and with the joins that are

@@ -1,6 +1,7 @@
 #include "ops.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "random_kernels.h"
 
@@ -14,6 +15,26 @@ bg_dtype pass_dtype(void)
 cudaError_t pass_mix(void *y, const void *a, const void *b, uint32_t k, int n, cudaStream_t stream)
 {
     return this_pass.floats ? rk_blend(y, a, b, (float)(k % 1024) / 1024, n, stream) : rk_mix(y, a, b, k, n, stream);
+}
+
+void *field_named(const bg_op *op, void *args, const char *name)
+{
+    for (uint32_t f = 0; f < op->field_count; f++)
+        if (strcmp(op->fields[f].name, name) == 0)
+            return (char *)args + op->fields[f].offset;
+    return NULL;
+}
+
+bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
+{
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        const bg_field *field = &op->fields[f];
+        int count = field->role == BG_ROLE_VALUE ? 0 : (int)(field->size / sizeof(bg_tensor));
+        if (ordinal < count)
+            return (bg_tensor *)(void *)((char *)args + field->offset) + ordinal;
+        ordinal -= count;
+    }
+    return NULL;
 }
 
 static bg_status from_cuda(cudaError_t error)
@@ -55,7 +76,6 @@ static uint32_t *own_memory(int own, int ordinal)
 static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t **memory)
 {
     place at = resolve(h);
-    bg_status status = BG_OK;
     void *scratch = tensor->data;
 
     if (fails_now(h.failing) && !this_pass.sound)
@@ -65,12 +85,12 @@ static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t
         at = at == PLACE_HERE ? PLACE_SCRATCH : at;
     }
     if (at == PLACE_SCRATCH)
-        status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &scratch);
+        TRY(bg_scratch(args, ELEMENTS * sizeof(uint32_t), &scratch));
     else if (at == PLACE_OWN)
         scratch = own_memory(h.own, ordinal);
     tensor->data = *memory = scratch;
     tensor->dim[0] = rows_of(h);
-    return status;
+    return BG_OK;
 }
 
 static bg_status mix(uint32_t *y, const void *a, const void *b, uint32_t k, int rows, cudaStream_t stream)
@@ -88,13 +108,10 @@ static bg_status copy_from_stack(void *y, uint32_t k, cudaStream_t stream)
 /* The last mix of a body, with what is planted in it. */
 static bg_status mix_last(uint32_t *y, const void *a, const void *b, uint32_t k, how h, cudaStream_t stream)
 {
-    bg_status status = BG_OK;
     if (h.own == this_pass.leak_at)
         stream = this_pass.outside;
     if (h.own == this_pass.stack_copy_at)
-        status = copy_from_stack(y, k, stream);
-    if (status != BG_OK)
-        return status;
+        TRY(copy_from_stack(y, k, stream));
     if (h.own == this_pass.nan_at)
         return from_cuda(rk_blend((float *)(void *)y, a, b, NAN, rows_of(h), stream));
     return mix(y, a, b, k, rows_of(h), stream);
@@ -105,65 +122,59 @@ static bg_status body_mix(void *args, const void *a, const void *b, bg_tensor *y
                           cudaStream_t stream)
 {
     uint32_t *to;
-    bg_status status = put(args, y, h, 0, &to);
-    return status == BG_OK ? mix_last(to, a, b, k, h, stream) : status;
+    TRY(put(args, y, h, 0, &to));
+    return mix_last(to, a, b, k, h, stream);
 }
 
 /* outputs[j] = mix(a, a) with another k each */
 static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs, int count, uint32_t k, how h,
                             cudaStream_t stream)
 {
-    bg_status status = BG_OK;
     uint32_t *to;
-    for (int j = 0; j < count && status == BG_OK; j++) {
-        status = put(args, outputs[j], h, j, &to);
-        if (status == BG_OK)
-            status = mix_last(to, a, a, k + (uint32_t)j, h, stream);
+    for (int j = 0; j < count; j++) {
+        TRY(put(args, outputs[j], h, j, &to));
+        TRY(mix_last(to, a, a, k + (uint32_t)j, h, stream));
     }
-    return status;
+    return BG_OK;
 }
 
+/* An op whose body is that call, and the same as an eager one. */
+#define BOTH_OPS(name, call, ...)                                                                                      \
+    BG_OP(name, __VA_ARGS__, WITH_VALUES)                                                                              \
+    {                                                                                                                  \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    EAGER_TWIN(name, call, __VA_ARGS__)
+#define EAGER_TWIN(name, call, ...)                                                                                    \
+    BG_EAGER_OP(eager_##name, __VA_ARGS__, WITH_VALUES)                                                                \
+    {                                                                                                                  \
+        return call;                                                                                                   \
+    }
+
+#define MIX body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream)
 BG_DEFINE_OP(mix)
 {
-    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
+    return MIX;
 }
-BG_EAGER_OP(eager_mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
-{
-    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
-}
+EAGER_TWIN(mix, MIX, BG_IN(a), BG_IN(b), BG_OUT(y))
 
+/* It reads x before it says where x is from now on. */
+static bg_status body_bump(void *args, bg_tensor *x, uint32_t k, how h, cudaStream_t stream)
+{
+    const void *from = x->data;
+    return body_mix(args, from, from, x, k, h, stream);
+}
+#define BUMP body_bump(args, &args->x, args->k, args->how, stream)
 BG_DEFINE_OP(bump)
 {
-    void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k, args->how, stream);
+    return BUMP;
 }
-BG_EAGER_OP(eager_bump, BG_INOUT(x), WITH_VALUES)
-{
-    void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k, args->how, stream);
-}
+EAGER_TWIN(bump, BUMP, BG_INOUT(x))
 
-BG_OP(pair, BG_IN(a), BG_OUT(p), BG_OUT(q), WITH_VALUES)
-{
-    bg_tensor *const outputs[] = {&args->p, &args->q};
-    return body_split(args, args->a.data, outputs, 2, args->k, args->how, stream);
-}
-BG_EAGER_OP(eager_pair, BG_IN(a), BG_OUT(p), BG_OUT(q), WITH_VALUES)
-{
-    bg_tensor *const outputs[] = {&args->p, &args->q};
-    return body_split(args, args->a.data, outputs, 2, args->k, args->how, stream);
-}
-
-BG_OP(split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
-{
-    bg_tensor *const outputs[] = {&args->parts[0], &args->parts[1], &args->parts[2]};
-    return body_split(args, args->a.data, outputs, 3, args->k, args->how, stream);
-}
-BG_EAGER_OP(eager_split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
-{
-    bg_tensor *const outputs[] = {&args->parts[0], &args->parts[1], &args->parts[2]};
-    return body_split(args, args->a.data, outputs, 3, args->k, args->how, stream);
-}
+#define SPLIT(count, ...)                                                                                              \
+    body_split(args, args->a.data, (bg_tensor *const[]){__VA_ARGS__}, count, args->k, args->how, stream)
+BOTH_OPS(pair, SPLIT(2, &args->p, &args->q), BG_IN(a), BG_OUT(p), BG_OUT(q))
+BOTH_OPS(split, SPLIT(3, &args->parts[0], &args->parts[1], &args->parts[2]), BG_IN(a), BG_OUTS(parts, 3))
 
 /* Fails, always. */
 BG_OP(broken, BG_INOUT(x))
@@ -172,72 +183,47 @@ BG_OP(broken, BG_INOUT(x))
 }
 
 /* Calls other ops on memory that those give, then y = mix(a, what came of them). */
-static bg_status body_nest(void *args, const bg_tensor *a, bg_tensor *y, uint32_t k, int variant, how h,
-                           cudaStream_t stream)
+static bg_status body_nest(void *args, bg_tensor a, bg_tensor *y, uint32_t k, int variant, how h, cudaStream_t stream)
 {
     how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, INNER_CALL, SHORTER_NEVER, FAILING_NEVER};
     bg_tensor given =
         variant & NEST_OPEN ? (bg_tensor){.dtype = pass_dtype()} : bg_tensor_1d(NULL, pass_dtype(), ELEMENTS);
-    mix_args made = {.a = *a, .b = *a, .y = given, .k = k, .how = inner};
-    bg_status status = BG_CALL_ARGS(mix, stream, &made);
+    mix_args made = {.a = a, .b = a, .y = given, .k = k, .how = inner};
 
-    if (status == BG_OK && (variant & NEST_FAILS) && BG_CALL(broken, stream, .x = made.y) != BG_ERROR_IO)
-        status = BG_ERROR_MISMATCH;
-    if (status == BG_OK)
-        status = BG_CALL(bump, stream, .x = made.y, .k = k + 1, .how = inner);
-    if (status == BG_OK && (variant & NEST_EAGER))
-        status = BG_CALL(eager_bump, stream, .x = made.y, .k = k + 2, .how = inner);
-    return status == BG_OK ? body_mix(args, a->data, made.y.data, y, k, h, stream) : status;
+    TRY(BG_CALL_ARGS(mix, stream, &made));
+    if ((variant & NEST_FAILS) && BG_CALL(broken, stream, .x = made.y) != BG_ERROR_IO)
+        return BG_ERROR_MISMATCH;
+    TRY(BG_CALL(bump, stream, .x = made.y, .k = k + 1, .how = inner));
+    if (variant & NEST_EAGER)
+        TRY(BG_CALL(eager_bump, stream, .x = made.y, .k = k + 2, .how = inner));
+    return body_mix(args, a.data, made.y.data, y, k, h, stream);
 }
-BG_OP(nest, BG_IN(a), BG_OUT(y), WITH_VALUES)
-{
-    bg_tensor a = args->a;
-    return body_nest(args, &a, &args->y, args->k, args->variant, args->how, stream);
-}
-BG_EAGER_OP(eager_nest, BG_IN(a), BG_OUT(y), WITH_VALUES)
-{
-    bg_tensor a = args->a;
-    return body_nest(args, &a, &args->y, args->k, args->variant, args->how, stream);
-}
+BOTH_OPS(nest, body_nest(args, args->a, &args->y, args->k, args->variant, args->how, stream), BG_IN(a), BG_OUT(y))
 
 /* A body with a stream of its own: y = mix(a, mix(a, a)), the inner one there. */
 static bg_status body_aside(void *args, const void *a, bg_tensor *y, uint32_t k, how h, cudaStream_t stream)
 {
     void *aside;
-    bg_status status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &aside);
-    if (status == BG_OK)
-        status = bg_stream_wait_stream(this_pass.side, stream);
-    if (status == BG_OK)
-        status = mix(aside, a, a, k, ELEMENTS, this_pass.side);
-    if (status == BG_OK)
-        status = bg_stream_wait_stream(stream, this_pass.side);
-    return status == BG_OK ? body_mix(args, a, aside, y, k, h, stream) : status;
+    TRY(bg_scratch(args, ELEMENTS * sizeof(uint32_t), &aside));
+    TRY(bg_stream_wait_stream(this_pass.side, stream));
+    TRY(mix(aside, a, a, k, ELEMENTS, this_pass.side));
+    TRY(bg_stream_wait_stream(stream, this_pass.side));
+    return body_mix(args, a, aside, y, k, h, stream);
 }
-BG_OP(aside, BG_IN(a), BG_OUT(y), WITH_VALUES)
-{
-    return body_aside(args, args->a.data, &args->y, args->k, args->how, stream);
-}
-BG_EAGER_OP(eager_aside, BG_IN(a), BG_OUT(y), WITH_VALUES)
-{
-    return body_aside(args, args->a.data, &args->y, args->k, args->how, stream);
-}
+BOTH_OPS(aside, body_aside(args, args->a.data, &args->y, args->k, args->how, stream), BG_IN(a), BG_OUT(y))
 
 /* Takes a number from the host, another one in each pass. */
 BG_EAGER_OP(ambient, BG_INOUT(x), WITH_VALUES)
 {
-    void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k + this_pass.ambient, args->how, stream);
+    return body_bump(args, &args->x, args->k + this_pass.ambient, args->how, stream);
 }
 
 /* Waits for its input and looks at it: what it launches depends on the data. */
 BG_EAGER_OP(inspect, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
     uint32_t seen = 0;
-    cudaError_t error = cudaMemcpyAsync(&seen, args->a.data, sizeof seen, cudaMemcpyDeviceToHost, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(stream);
-    if (error != cudaSuccess)
-        return BG_ERROR_CUDA;
+    TRY(from_cuda(cudaMemcpyAsync(&seen, args->a.data, sizeof seen, cudaMemcpyDeviceToHost, stream)));
+    TRY(from_cuda(cudaStreamSynchronize(stream)));
     return body_mix(args, args->a.data, args->a.data, &args->y, args->k + seen % 7, args->how, stream);
 }
 
@@ -247,23 +233,18 @@ BG_EAGER_OP(listen, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
     const void *a = args->a.data;
     void *aside = own_memory(args->how.own, 1);
-    bg_status status = bg_stream_wait_event(this_pass.side, this_pass.events[args->event]);
-    if (status == BG_OK)
-        status = mix(aside, a, a, args->k, ELEMENTS, this_pass.side);
-    if (status == BG_OK)
-        status = bg_event_record(this_pass.joined, this_pass.side);
-    if (status == BG_OK)
-        status = bg_stream_wait_event(stream, this_pass.joined);
-    return status == BG_OK ? body_mix(args, a, aside, &args->y, args->k, args->how, stream) : status;
+    TRY(bg_stream_wait_event(this_pass.side, this_pass.events[args->event]));
+    TRY(mix(aside, a, a, args->k, ELEMENTS, this_pass.side));
+    TRY(bg_event_record(this_pass.joined, this_pass.side));
+    TRY(bg_stream_wait_event(stream, this_pass.joined));
+    return body_mix(args, a, aside, &args->y, args->k, args->how, stream);
 }
 
 /* Leaves its work on another stream; the event tells when it is done. */
 BG_EAGER_OP(tell, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
-    bg_status status = bg_stream_wait_stream(this_pass.teller, stream);
-    if (status == BG_OK)
-        status = body_mix(args, args->a.data, args->a.data, &args->y, args->k, args->how, this_pass.teller);
-    if (status == BG_OK)
-        status = bg_event_record(this_pass.events[args->event], this_pass.teller);
-    return status == BG_OK && this_pass.drains ? from_cuda(cudaStreamSynchronize(this_pass.teller)) : status;
+    TRY(bg_stream_wait_stream(this_pass.teller, stream));
+    TRY(body_mix(args, args->a.data, args->a.data, &args->y, args->k, args->how, this_pass.teller));
+    TRY(bg_event_record(this_pass.events[args->event], this_pass.teller));
+    return this_pass.drains ? from_cuda(cudaStreamSynchronize(this_pass.teller)) : BG_OK;
 }

@@ -23,7 +23,21 @@ int rows_of(how h);
 bool fails_now(failing f);
 bg_status fault_of(int id);
 
+/* A failure ends the body. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
 #define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, event), BG_VALUE(how, how)
+
+/* Where the op has its field of that name; NULL: it has none. */
+void *field_named(const bg_op *op, void *args, const char *name);
+
+/* Its tensors, in order: the inputs, then the outputs. NULL: it has fewer. */
+bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal);
 
 /* The two that rules fuse (rules.c). */
 BG_DECLARE_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)

@@ -4,7 +4,6 @@
 
 #include "bugs.h"
 #include "machine.h"
-#include "model.h"
 #include "ops.h"
 #include "session.h"
 
@@ -23,13 +22,12 @@ bool fails(session *s, failure_kind kind, int pass, const char *format, ...)
 
 bool cuda_ok(session *s, cudaError_t error, const char *call)
 {
-    return error == cudaSuccess || fails(s, FAILED_CALL, this_pass.number, "%s: %s", call, cudaGetErrorName(error));
+    return error == cudaSuccess || FAILS(FAILED_CALL, "%s: %s", call, cudaGetErrorName(error));
 }
 
 bool bg_ok(session *s, bg_status status, const char *call)
 {
-    return status == BG_OK ||
-           fails(s, FAILED_CALL, this_pass.number, "%s: %s: %s", call, bg_status_name(status), bg_last_error());
+    return status == BG_OK || FAILS(FAILED_CALL, "%s: %s: %s", call, bg_status_name(status), bg_last_error());
 }
 
 /* ---- passes ---- */
@@ -51,8 +49,8 @@ static bool body_runs(const session *s, int i, bodies run)
     if (run == ALL_BODIES || (run == REPLAYED_BODIES && whole) || (run == CAPTURED_BODIES && p->launch))
         return true;
     if (run == REPLAYED_BODIES)
-        return s->eager[i];
-    return !whole && (!s->eager[i] || is_open(&p->list[i]));
+        return s->calls.eager[i];
+    return !whole && (!s->calls.eager[i] || is_open(&p->list[i]));
 }
 
 void begin_pass(session *s, int number, bodies run)
@@ -72,7 +70,7 @@ static bool tells_of(const session *s, int i, const char *sentence)
 {
     char place[40];
     snprintf(place, sizeof place, " at %s:%d", PROGRAM_FILE, s->program->list[i].line);
-    return strstr(sentence, s->names[i]) != NULL && strstr(sentence, place) != NULL;
+    return strstr(sentence, s->calls.names[i]) != NULL && strstr(sentence, place) != NULL;
 }
 
 bool check_outcome(session *s, bg_status status, const char *call)
@@ -85,12 +83,12 @@ bool check_outcome(session *s, bg_status status, const char *call)
         return bg_ok(s, status, call);
     fault = fault_of(s->program->list[s->expects].id);
     if (status != fault)
-        return fails(s, FAILED_FAULT, this_pass.number, "%s: %s (%s), though %s at line %d has failed with %s", call,
-                     bg_status_name(status), status == BG_OK ? "" : bg_last_error(), s->names[s->expects],
+        return FAILS(FAILED_FAULT, "%s: %s (%s), though %s at line %d has failed with %s", call, bg_status_name(status),
+                     status == BG_OK ? "" : bg_last_error(), s->calls.names[s->expects],
                      s->program->list[s->expects].line, bg_status_name(fault));
     if (!tells_of(s, s->expects, bg_last_error()))
-        return fails(s, FAILED_FAULT, this_pass.number, "%s: the sentence is not about %s at line %d: %s", call,
-                     s->names[s->expects], s->program->list[s->expects].line, bg_last_error());
+        return FAILS(FAILED_FAULT, "%s: the sentence is not about %s at line %d: %s", call, s->calls.names[s->expects],
+                     s->program->list[s->expects].line, bg_last_error());
     return true;
 }
 
@@ -123,16 +121,14 @@ bool upload_inputs(session *s)
                 the_machine.host_inputs[pass][b][i] = input_bits(scramble(at++));
     TRY_CUDA(cudaMemcpy(the_machine.inputs, the_machine.host_inputs, sizeof the_machine.host_inputs,
                         cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaDeviceSynchronize());
-    return true;
+    return CUDA_OK(cudaDeviceSynchronize());
 }
 
 /* Buffers hold the pass's inputs. */
 bool reset(session *s, cudaStream_t stream)
 {
-    TRY_CUDA(cudaMemcpyAsync(the_machine.buffers, the_machine.inputs[this_pass.number], sizeof the_machine.inputs[0],
-                             cudaMemcpyDeviceToDevice, stream));
-    return true;
+    return CUDA_OK(cudaMemcpyAsync(the_machine.buffers, the_machine.inputs[this_pass.number],
+                                   sizeof the_machine.inputs[0], cudaMemcpyDeviceToDevice, stream));
 }
 
 /* Buffers and slots are kept as what the pass made. */
@@ -153,8 +149,7 @@ bool gather(session *s, cudaStream_t stream)
 static bool download(session *s, results *to)
 {
     TRY_CUDA(cudaDeviceSynchronize());
-    TRY_CUDA(cudaMemcpy(to, the_machine.found, sizeof *to, cudaMemcpyDeviceToHost));
-    return true;
+    return CUDA_OK(cudaMemcpy(to, the_machine.found, sizeof *to, cudaMemcpyDeviceToHost));
 }
 
 bool compare(session *s, failure_kind kind, int first, int last)
@@ -186,13 +181,13 @@ bg_tensor tensor_at(void *data)
 uint32_t value_of(const session *s, int i)
 {
     const instruction *in = &s->program->list[i];
-    return in->k + (in->change_value && s->eager[i] ? 1000 * (uint32_t)this_pass.number : 0);
+    return in->k + (in->change_value && s->calls.eager[i] ? 1000 * (uint32_t)this_pass.number : 0);
 }
 
 int input_of(const session *s, int i)
 {
     const instruction *in = &s->program->list[i];
-    return in->change_input >= 0 && s->eager[i] && this_pass.number % 2 ? in->change_input : in->in[0];
+    return in->change_input >= 0 && s->calls.eager[i] && this_pass.number % 2 ? in->change_input : in->in[0];
 }
 
 static bg_tensor output_for(const session *s, const instruction *in, int ordinal)
@@ -207,36 +202,20 @@ static how how_of(const instruction *in)
     return (how){in->place, in->id, in->shorter, in->failing};
 }
 
-static void set_value(const session *s, int i, const bg_field *field, void *at)
-{
-    const instruction *in = &s->program->list[i];
-    if (strcmp(field->name, "k") == 0)
-        *(uint32_t *)at = value_of(s, i);
-    else if (strcmp(field->name, "variant") == 0)
-        *(int *)at = in->variant;
-    else if (strcmp(field->name, "event") == 0)
-        *(int *)at = in->event;
-    else
-        *(how *)at = how_of(in);
-}
-
 static void fill_args(const session *s, int i, const bg_op *op, unsigned char *args)
 {
     const instruction *in = &s->program->list[i];
-    int inputs = 0, outputs = 0;
+    const op_shape *shape = &op_shapes[in->op];
 
     memset(args, 0, op->args_size);
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        bg_tensor *tensors = (bg_tensor *)(void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE)
-            set_value(s, i, field, tensors);
-        else if (field->role == BG_ROLE_IN)
-            *tensors = tensor_at(memory_of(s, inputs++ == 0 ? input_of(s, i) : in->in[1]));
-        else
-            for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-                tensors[t] = output_for(s, in, outputs);
-    }
+    for (int k = 0; k < shape->in; k++)
+        *tensor_of(op, args, k) = tensor_at(memory_of(s, k == 0 ? input_of(s, i) : in->in[1]));
+    for (int k = 0; k < shape->out; k++)
+        *tensor_of(op, args, shape->in + k) = output_for(s, in, k);
+    *(uint32_t *)field_named(op, args, "k") = value_of(s, i);
+    *(int *)field_named(op, args, "variant") = in->variant;
+    *(int *)field_named(op, args, "event") = in->event;
+    *(how *)field_named(op, args, "how") = how_of(in);
 }
 
 static void set_slot(session *s, int c, void *data, bool taken)
@@ -245,18 +224,11 @@ static void set_slot(session *s, int c, void *data, bool taken)
     s->taken[c - BUFFERS] = taken;
 }
 
-static void take_slots(session *s, const instruction *in, const bg_op *op, const unsigned char *args)
+static void take_slots(session *s, const instruction *in, const bg_op *op, void *args)
 {
-    int outputs = 0;
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        const bg_tensor *tensors = (const bg_tensor *)(const void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE || field->role == BG_ROLE_IN)
-            continue;
-        for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-            if (in->given[outputs] != GIVEN_MEMORY)
-                set_slot(s, in->out[outputs], tensors[t].data, false);
-    }
+    for (int k = 0; k < op_shapes[in->op].out; k++)
+        if (in->given[k] != GIVEN_MEMORY)
+            set_slot(s, in->out[k], tensor_of(op, args, op_shapes[in->op].in + k)->data, false);
 }
 
 /* What options.zero_tail does in a capture. */
@@ -277,27 +249,21 @@ static bool check_fault(session *s, int i, bg_status status)
     s->broken = true;
     if (status == fault)
         return true;
-    return fails(s, FAILED_FAULT, this_pass.number, "%s at line %d returns %s, though %s has failed with %s",
-                 s->names[i], s->program->list[i].line, bg_status_name(status), s->names[s->expects],
-                 bg_status_name(fault));
-}
-
-/* A plain call keeps its bridge buffers by its place in the program: there each has one of its own. */
-static bg_site site_of(const session *s, const instruction *in)
-{
-    return (bg_site){PROGRAM_FILE, s->plain ? in->id : in->line};
+    return FAILS(FAILED_FAULT, "%s at line %d returns %s, though %s has failed with %s", s->calls.names[i],
+                 s->program->list[i].line, bg_status_name(status), s->calls.names[s->expects], bg_status_name(fault));
 }
 
 static bool issue_call(session *s, int i, cudaStream_t stream)
 {
     const instruction *in = &s->program->list[i];
     const bg_op *op = the_machine.ops[in->op][in->eager];
-    const bg_site site = site_of(s, in);
+    /* A plain call keeps its bridge buffers by its place in the program: there each has one of its own. */
+    const bg_site site = {PROGRAM_FILE, s->plain ? in->id : in->line};
     bg_status status;
     _Alignas(16) unsigned char args[1024];
 
     if (op->args_size > sizeof args)
-        return fails(s, FAILED_CALL, this_pass.number, "the arguments of %s have %u bytes", op->name, op->args_size);
+        return FAILS(FAILED_CALL, "the arguments of %s have %u bytes", op->name, op->args_size);
     if (bug_skips(in->id))
         return true;
     fill_args(s, i, op, args);
@@ -305,7 +271,7 @@ static bool issue_call(session *s, int i, cudaStream_t stream)
     status = bg_op_call(op, stream, args, &site);
     if (s->expects >= 0 && i >= s->expects)
         return check_fault(s, i, status);
-    if (!bg_ok(s, status, s->names[i]))
+    if (!bg_ok(s, status, s->calls.names[i]))
         return false;
     take_slots(s, in, op, args);
     return !s->plain || zero_tails(s, in, stream);
@@ -323,26 +289,21 @@ static bool take_block(session *s, const instruction *in, cudaStream_t stream)
     if (!s->plain && !bg_ok(s, bg_pool_alloc(s->pool, sizeof(tensor_data), &block), "bg_pool_alloc"))
         return false;
     set_slot(s, in->out[0], block, true);
-    TRY_CUDA(cudaMemsetAsync(block, (int)in->k, sizeof(tensor_data), stream));
-    return true;
+    return CUDA_OK(cudaMemsetAsync(block, (int)in->k, sizeof(tensor_data), stream));
 }
 
 static bool issue_plain(session *s, const instruction *in, cudaStream_t stream)
 {
     switch (in->kind) {
     case KERNEL:
-        TRY_CUDA(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k, ELEMENTS,
-                          stream));
-        return true;
+        return CUDA_OK(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k,
+                                ELEMENTS, stream));
     case COPY:
-        TRY_CUDA(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
-                                 cudaMemcpyDeviceToDevice, stream));
-        return true;
-    case FILL:
-        TRY_CUDA(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
-        return true;
-    case RECORD_BARE: TRY_CUDA(cudaEventRecord(the_machine.bare[in->event], stream)); return true;
-    case WAIT_BARE: TRY_CUDA(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0)); return true;
+        return CUDA_OK(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
+                                       cudaMemcpyDeviceToDevice, stream));
+    case FILL: return CUDA_OK(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
+    case RECORD_BARE: return CUDA_OK(cudaEventRecord(the_machine.bare[in->event], stream));
+    case WAIT_BARE: return CUDA_OK(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0));
     case TAKE: return take_block(s, in, stream);
     default:
         if (!s->plain)
@@ -429,21 +390,12 @@ bg_status forward(void *user, cudaStream_t stream)
 
 bool plan(session *s)
 {
-    int calls[OP_KINDS][2] = {{0}};
-    char name[24];
     model m;
+    int at;
 
-    model_start(&m, s->program);
-    for (int i = 0; i < s->program->length; i++) {
-        const instruction *in = &s->program->list[i];
-        if (!model_step(&m, in))
-            return fails(s, FAILED_CALL, 0, "instruction %d is illegal", in->id);
-        if (in->kind == CALL) {
-            call_name call = {op_name(in->op, in->eager, name, sizeof name), calls[in->op][in->eager]++, NULL, 0};
-            s->eager[i] = model_is_eager(s->program, &call, in->eager);
-            snprintf(s->names[i], sizeof s->names[i], "%s#%d", name, call.index);
-        }
-    }
+    if (!model_run(&m, s->program, &at))
+        return fails(s, FAILED_CALL, 0, "instruction %d is illegal", s->program->list[at].id);
+    model_list_calls(s->program, &s->calls);
     s->breaks = m.breaks;
     return true;
 }

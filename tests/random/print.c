@@ -1,5 +1,4 @@
 /* Programs as pseudo-code. */
-#include <string.h>
 
 #include "model.h"
 

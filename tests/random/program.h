@@ -141,6 +141,9 @@ typedef struct program {
     int pattern_count;
 } program;
 
+/* Of lists of names and texts. */
+#define TEXT_OF(name, text) text,
+
 /* name, what it is: how else than captured as its own options say the program runs */
 #define WAYS(X)                                                                                                        \
     X(FORWARD_RUN, "bg_forward_run")                                                                                   \
@@ -160,9 +163,7 @@ typedef struct program {
 
 typedef enum way {
 #define WAY_ENUM(name, text) WAY_##name,
-    WAYS(WAY_ENUM)
-#undef WAY_ENUM
-        WAY_COUNT,
+    WAYS(WAY_ENUM) WAY_COUNT,
     WAY_OWN = WAY_COUNT /* as its own options say */
 } way;
 extern const char *const way_texts[WAY_COUNT + 1];

@@ -1,7 +1,5 @@
 #include "program.h"
 
-#include <string.h>
-
 /* Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators": splitmix64. */
 uint64_t dice_roll(dice *d)
 {
@@ -28,10 +26,7 @@ uint32_t scramble(uint64_t x)
 }
 
 const char *const way_texts[WAY_COUNT + 1] = {
-#define WAY_TEXT(name, text) text,
-    WAYS(WAY_TEXT)
-#undef WAY_TEXT
-        "as its options say",
+    WAYS(TEXT_OF) "as its options say",
 };
 
 const op_shape op_shapes[OP_KINDS] = {

@@ -13,16 +13,15 @@ static bg_status run_one(const one *of, cudaStream_t stream)
 
 BG_OP(two, BG_FIELDS(one, first), BG_FIELDS(one, second))
 {
-    bg_status status = run_one(&args->first, stream);
-    return status == BG_OK ? run_one(&args->second, stream) : status;
+    TRY(run_one(&args->first, stream));
+    return run_one(&args->second, stream);
 }
 
 BG_OP(three, BG_FIELDS(one, first), BG_FIELDS(one, second), BG_FIELDS(one, third))
 {
-    bg_status status = run_one(&args->first, stream);
-    if (status == BG_OK)
-        status = run_one(&args->second, stream);
-    return status == BG_OK ? run_one(&args->third, stream) : status;
+    TRY(run_one(&args->first, stream));
+    TRY(run_one(&args->second, stream));
+    return run_one(&args->third, stream);
 }
 
 /* Whether the call is no more than that: nothing is planted, and all rows are written. */
@@ -32,50 +31,46 @@ static bool is_plain(how h, const bg_tensor *y)
            h.own != this_pass.stack_copy_at && h.own != this_pass.leak_at && y->rank == 1 && y->dim[0] == ELEMENTS;
 }
 
-static one of_mix(const mix_args *args)
+static bool take_mix(const mix_args *args, one *of)
 {
-    return (one){.a = args->a, .b = args->b, .y = args->y, .k = args->k};
+    *of = (one){.a = args->a, .b = args->b, .y = args->y, .k = args->k};
+    return is_plain(args->how, &args->y);
 }
 
-static one of_bump(const bump_args *args)
+static bool take_bump(const bump_args *args, one *of)
 {
-    return (one){.a = args->x, .b = args->x, .y = args->x, .k = args->k};
+    *of = (one){.a = args->x, .b = args->x, .y = args->x, .k = args->k};
+    return is_plain(args->how, &args->x);
 }
 
 BG_RULE(two, mix, mix)
 {
-    *args = (two_args){.first = of_mix(a0), .second = of_mix(a1)};
-    return is_plain(a0->how, &a0->y) && is_plain(a1->how, &a1->y);
+    return take_mix(a0, &args->first) && take_mix(a1, &args->second);
 }
 
 BG_RULE(two, mix, bump)
 {
-    *args = (two_args){.first = of_mix(a0), .second = of_bump(a1)};
-    return is_plain(a0->how, &a0->y) && is_plain(a1->how, &a1->x);
+    return take_mix(a0, &args->first) && take_bump(a1, &args->second);
 }
 
 BG_RULE(two, bump, mix)
 {
-    *args = (two_args){.first = of_bump(a0), .second = of_mix(a1)};
-    return is_plain(a0->how, &a0->x) && is_plain(a1->how, &a1->y);
+    return take_bump(a0, &args->first) && take_mix(a1, &args->second);
 }
 
 BG_RULE(two, bump, bump)
 {
-    *args = (two_args){.first = of_bump(a0), .second = of_bump(a1)};
-    return is_plain(a0->how, &a0->x) && is_plain(a1->how, &a1->x);
+    return take_bump(a0, &args->first) && take_bump(a1, &args->second);
 }
 
 BG_RULE(three, mix, bump, mix)
 {
-    *args = (three_args){.first = of_mix(a0), .second = of_bump(a1), .third = of_mix(a2)};
-    return is_plain(a0->how, &a0->y) && is_plain(a1->how, &a1->x) && is_plain(a2->how, &a2->y);
+    return take_mix(a0, &args->first) && take_bump(a1, &args->second) && take_mix(a2, &args->third);
 }
 
 BG_RULE(three, bump, bump, bump)
 {
-    *args = (three_args){.first = of_bump(a0), .second = of_bump(a1), .third = of_bump(a2)};
-    return is_plain(a0->how, &a0->x) && is_plain(a1->how, &a1->x) && is_plain(a2->how, &a2->x);
+    return take_bump(a0, &args->first) && take_bump(a1, &args->second) && take_bump(a2, &args->third);
 }
 
 /* Each op computes one call after the other, so that these may share memory in any way. */

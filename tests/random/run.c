@@ -7,7 +7,6 @@
 #include <hostcuda/hostcuda.h>
 
 #include "machine.h"
-#include "model.h"
 #include "ops.h"
 #include "session.h"
 
@@ -37,6 +36,12 @@ static void list_patterns(const program *p, char *text, size_t bytes)
     }
 }
 
+/* value NULL: it is unset. True: it cannot be. */
+static bool change_variable(const char *name, const char *value)
+{
+    return (value != NULL ? setenv(name, value, 1) : unsetenv(name)) != 0;
+}
+
 /* What the program sets around its capture, and takes back. */
 bool set_environment(session *s, bool on)
 {
@@ -46,15 +51,11 @@ bool set_environment(session *s, bool on)
     bool bad = false;
 
     list_patterns(p, patterns, sizeof patterns);
-    bad |= unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_SHADOW");
-    if (on && p->debug_from_environment)
-        bad |= setenv("BG_DEBUG", names[p->debug], 1) != 0;
-    if (on && p->patterns_from_environment && p->pattern_count > 0)
-        bad |= setenv("BG_EAGER_OPS", patterns, 1) != 0;
-    if (on && !p->breakable)
-        bad |= setenv("BG_BREAKABLE", "0", 1) != 0;
-    if (on && s->shadowed)
-        bad |= setenv("BG_SHADOW", "1", 1) != 0;
+    bad |= change_variable("BG_DEBUG", on && p->debug_from_environment ? names[p->debug] : NULL);
+    bad |=
+        change_variable("BG_EAGER_OPS", on && p->patterns_from_environment && p->pattern_count > 0 ? patterns : NULL);
+    bad |= change_variable("BG_BREAKABLE", on && !p->breakable ? "0" : NULL);
+    bad |= change_variable("BG_SHADOW", on && s->shadowed ? "1" : NULL);
     if (bad)
         return fails(s, FAILED_CALL, 0, "the environment cannot be changed");
     return bg_ok(s, bg_override_eager(on && !p->patterns_from_environment ? patterns : NULL), "bg_override_eager");
@@ -119,17 +120,14 @@ static bool check_state(session *s)
     TRY_CUDA(cudaMemcpy(the_machine.seen[0], the_machine.buffers, sizeof the_machine.host_inputs[0],
                         cudaMemcpyDeviceToHost));
     if (memcmp(the_machine.seen[0], inputs, sizeof the_machine.host_inputs[0]) != 0)
-        return fails(s, FAILED_STATE, this_pass.number, "a buffer of options.state is not what it was before the pass");
+        return FAILS(FAILED_STATE, "a buffer of options.state is not what it was before the pass");
     return true;
 }
 
 /* Nobody can wait for what a body has left on a stream of its own. */
 bool check_failed_pass(session *s)
 {
-    for (int i = 0; i < s->expects; i++)
-        if (s->program->list[i].kind == CALL && s->program->list[i].op == OP_TELL)
-            return true;
-    return !s->program->state || check_state(s);
+    return model_has_op(s->program, OP_TELL, s->expects) || !s->program->state || check_state(s);
 }
 
 /* What a capture pass leaves behind. */
@@ -152,7 +150,7 @@ static bool find_call(const session *s, int i, bg_call_info *info)
 {
     *info = (bg_call_info)BG_CALL_INFO_INIT;
     for (int c = 0; bg_graph_get_call(s->graph, c, info) == BG_OK; c++)
-        if (strcmp(info->name, s->names[i]) == 0)
+        if (strcmp(info->name, s->calls.names[i]) == 0)
             return strcmp(info->file, PROGRAM_FILE) == 0 && info->line == s->program->list[i].line;
     return false;
 }
@@ -174,7 +172,7 @@ static bool check_calls(session *s)
             continue;
         if (!find_call(s, i, &call))
             return fails(s, FAILED_CALLS, 0, "the graph has no call of instruction %d", p->list[i].id);
-        if (call.eager != s->eager[i])
+        if (call.eager != s->calls.eager[i])
             return fails(s, FAILED_CALLS, 0, "%s is %s", call.name, call.eager ? "eager" : "captured");
     }
     return true;
@@ -182,59 +180,59 @@ static bool check_calls(session *s)
 
 /* ---- what is held ---- */
 
+/* The first ones are looked at between replays, too. */
+enum { HELD_BYTES, HELD_BLOCKS, HELD_EVENTS, BETWEEN_REPLAYS };
+enum { HELD_STREAMS = BETWEEN_REPLAYS, HELD_GRAPHS, HELD_EXECS, HOLDINGS };
 typedef struct holdings {
-    size_t free_bytes;
-    struct hostcuda_live live;
+    long long held[HOLDINGS];
 } holdings;
 
 /* Counted on the host device alone: a driver keeps memory of its own. */
 static holdings count_holdings(void)
 {
-    holdings now = {0};
-    size_t total;
+    struct hostcuda_live live;
+    size_t left, total;
     if (hostcuda_count_live == NULL)
-        return now;
-    now.live = hostcuda_count_live();
-    released(cudaMemGetInfo(&now.free_bytes, &total), "cudaMemGetInfo");
-    return now;
+        return (holdings){{0}};
+    live = hostcuda_count_live();
+    released(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
+    return (holdings){{-(long long)left, (long long)live.blocks, (long long)live.events, (long long)live.streams,
+                       (long long)live.graphs, (long long)live.execs}};
 }
 
 static bool check_holdings(session *s, const holdings *before, const char *since)
 {
-    holdings now = count_holdings();
-    if (memcmp(&now, before, sizeof now) == 0)
-        return true;
-    return fails(s, FAILED_MEMORY, this_pass.number,
-                 "%s: %lld bytes, %zd blocks, %zd events, %zd graphs and %zd instantiated ones more", since,
-                 (long long)before->free_bytes - (long long)now.free_bytes,
-                 (ssize_t)(now.live.blocks - before->live.blocks), (ssize_t)(now.live.events - before->live.events),
-                 (ssize_t)(now.live.graphs - before->live.graphs), (ssize_t)(now.live.execs - before->live.execs));
+    holdings more = count_holdings();
+    bool same = memcmp(&more, before, sizeof more) == 0;
+    for (int i = 0; i < HOLDINGS; i++)
+        more.held[i] -= before->held[i];
+    return same || FAILS(FAILED_MEMORY,
+                         "%s: %lld bytes, %lld blocks, %lld events, %lld streams, %lld graphs and %lld instantiated "
+                         "ones more",
+                         since, more.held[HELD_BYTES], more.held[HELD_BLOCKS], more.held[HELD_EVENTS],
+                         more.held[HELD_STREAMS], more.held[HELD_GRAPHS], more.held[HELD_EXECS]);
 }
 
 /* The most that the passes so far have held; a shadow holds more in some than in others. */
 static void keep_most(holdings *most, int pass)
 {
     holdings now = count_holdings();
-    if (pass == 1)
-        *most = now;
-    if (now.free_bytes < most->free_bytes)
-        most->free_bytes = now.free_bytes;
-    if (now.live.blocks > most->live.blocks)
-        most->live.blocks = now.live.blocks;
-    if (now.live.events > most->live.events)
-        most->live.events = now.live.events;
+    for (int i = 0; i < HOLDINGS; i++)
+        if (pass == 1 || now.held[i] > most->held[i])
+            most->held[i] = now.held[i];
 }
 
 static bool check_growth(session *s, const holdings *most)
 {
-    holdings now = count_holdings();
-    if (now.free_bytes >= most->free_bytes && now.live.blocks <= most->live.blocks &&
-        now.live.events <= most->live.events)
-        return true;
-    return fails(s, FAILED_MEMORY, this_pass.number,
-                 "%lld bytes, %zd blocks and %zd events more than in any of the first replays",
-                 (long long)most->free_bytes - (long long)now.free_bytes,
-                 (ssize_t)(now.live.blocks - most->live.blocks), (ssize_t)(now.live.events - most->live.events));
+    holdings more = count_holdings();
+    bool grown = false;
+    for (int i = 0; i < BETWEEN_REPLAYS; i++) {
+        more.held[i] -= most->held[i];
+        grown |= more.held[i] > 0;
+    }
+    return !grown ||
+           FAILS(FAILED_MEMORY, "%lld bytes, %lld blocks and %lld events more than in any of the first replays",
+                 more.held[HELD_BYTES], more.held[HELD_BLOCKS], more.held[HELD_EVENTS]);
 }
 
 bool check_pool(session *s)
@@ -244,19 +242,10 @@ bool check_pool(session *s)
         return false;
     if (stats.in_use == s->in_use)
         return true;
-    return fails(s, FAILED_MEMORY, this_pass.number, "%zu bytes of the pool are in use after the pass, %zu before",
-                 stats.in_use, s->in_use);
+    return FAILS(FAILED_MEMORY, "%zu bytes of the pool are in use after the pass, %zu before", stats.in_use, s->in_use);
 }
 
 /* ---- replays ---- */
-
-static void *field_of(const bg_op *op, void *args, const char *name)
-{
-    for (uint32_t f = 0; f < op->field_count; f++)
-        if (strcmp(op->fields[f].name, name) == 0)
-            return (char *)args + op->fields[f].offset;
-    return NULL;
-}
 
 /* This pass's arguments of the calls whose arguments change. */
 static bool change_args(session *s)
@@ -268,14 +257,13 @@ static bool change_args(session *s)
         const instruction *in = &p->list[i];
         const bg_op *op = the_machine.ops[in->op][in->eager];
         void *args;
-        if (in->kind != CALL || !s->eager[i] || (!in->change_value && in->change_input < 0))
+        if (in->kind != CALL || !s->calls.eager[i] || (!in->change_value && in->change_input < 0))
             continue;
         if (!find_call(s, i, &call) || (args = bg_graph_args(s->graph, call.name, op->args_size)) == NULL)
-            return fails(s, FAILED_CALL, this_pass.number, "instruction %d has no arguments: %s", in->id,
-                         bg_last_error());
-        *(uint32_t *)field_of(op, args, "k") = value_of(s, i);
+            return FAILS(FAILED_CALL, "instruction %d has no arguments: %s", in->id, bg_last_error());
+        *(uint32_t *)field_named(op, args, "k") = value_of(s, i);
         if (in->change_input >= 0)
-            ((bg_tensor *)field_of(op, args, "a"))->data = the_machine.buffers[input_of(s, i)];
+            ((bg_tensor *)field_named(op, args, "a"))->data = the_machine.buffers[input_of(s, i)];
     }
     return true;
 }
@@ -305,8 +293,7 @@ static bool is_clean(session *s)
         return false;
     clean = bg_report_count(report) == 0;
     if (!clean && bg_report_get(report, 0, &finding) == BG_OK)
-        fails(s, FAILED_CALL, this_pass.number, "bg_check found [%s] %s: %s", finding.kind, finding.call,
-              finding.message);
+        FAILS(FAILED_CALL, "bg_check found [%s] %s: %s", finding.kind, finding.call, finding.message);
     bg_report_destroy(report);
     return clean;
 }
@@ -329,8 +316,7 @@ static bool replay(session *s, cudaStream_t stream)
         TRY_CUDA(cudaDeviceSynchronize());
     if (s->expects < 0 && !gather(s, stream))
         return false;
-    TRY_CUDA(cudaEventRecord(the_machine.order, stream));
-    return true;
+    return CUDA_OK(cudaEventRecord(the_machine.order, stream));
 }
 
 static bool replay_all(session *s)

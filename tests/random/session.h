@@ -2,7 +2,7 @@
 #ifndef RANDOM_SESSION_H
 #define RANDOM_SESSION_H
 
-#include "program.h"
+#include "model.h"
 #include "run.h"
 
 /* Where its instructions stand. */
@@ -14,8 +14,7 @@ typedef struct session {
     bool plain;    /* outside a capture */
     bool serial;   /* and one instruction after the other */
     bool shadowed; /* BG_SHADOW=1 */
-    bool eager[LENGTH];
-    char names[LENGTH][32]; /* of calls, as the library tells them: "mix#0" */
+    call_list calls;
     int breaks;
     int cells;   /* how many are compared: slots hold what a graph owns */
     int expects; /* the first call that fails in the pass; -1: none */
@@ -34,12 +33,15 @@ typedef struct session {
 
 /* False, always, after it has noted why; the first reason stays. */
 bool fails(session *s, failure_kind kind, int pass, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same in this pass. */
+#define FAILS(kind, ...) fails(s, kind, this_pass.number, __VA_ARGS__)
 bool cuda_ok(session *s, cudaError_t error, const char *call);
 bool bg_ok(session *s, bg_status status, const char *call);
 
+#define CUDA_OK(call) cuda_ok(s, call, #call)
 #define TRY_CUDA(call)                                                                                                 \
     do {                                                                                                               \
-        if (!cuda_ok(s, call, #call))                                                                                  \
+        if (!CUDA_OK(call))                                                                                            \
             return false;                                                                                              \
     } while (0)
 

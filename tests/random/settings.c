@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "run.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ static bool read_number(const char *text, uint64_t *number)
     return *end == '\0';
 }
 
-bool read_settings(settings *s, const char *program, int count, char **words)
+static bool read_settings(settings *s, const char *program, int count, char **words)
 {
     uint64_t number;
     for (int i = 1; i < count; i++) {
@@ -45,7 +47,7 @@ static void say_last_words(int number)
     raise(number); /* the default action, now that the handler is reset */
 }
 
-bool prepare_last_words(void)
+static bool prepare_last_words(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
     struct sigaction action = {.sa_handler = say_last_words, .sa_flags = (int)SA_RESETHAND};
@@ -58,4 +60,14 @@ bool prepare_last_words(void)
 void set_last_words(uint64_t seed)
 {
     snprintf(last_words, sizeof last_words, "seed %llu ends the process\n", (unsigned long long)seed);
+}
+
+int begin(settings *s, const char *program, int count, char **words)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!read_settings(s, program, count, words))
+        return 2;
+    if (unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_FOREIGN_INLINE"))
+        return 2;
+    return prepare_last_words() && machine_open() ? 0 : 1;
 }

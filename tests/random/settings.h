@@ -11,11 +11,11 @@ typedef struct settings {
     bool verbose;
 } settings;
 
-/* Over what s holds. False, with the usage on stderr: they are wrong. */
-bool read_settings(settings *s, const char *program, int count, char **words);
+/* Reads the words over what s holds, and opens the machine, for a process whose environment sets nothing. 0; or the
+ * exit status, after a sentence on stderr. */
+int begin(settings *s, const char *program, int count, char **words);
 
 /* A random program that ends the process is named, too. */
-bool prepare_last_words(void);
 void set_last_words(uint64_t seed);
 
 #endif

@@ -188,15 +188,6 @@ static bool look_at_clean(void *user, bg_graph *graph, cudaStream_t stream)
     return check_is_clean(graph) && step_is_clean(graph, stream) && check_is_clean(graph);
 }
 
-/* What a body has recorded in the eager pass is outside of a capture that runs none. */
-static bool can_be_shadowed(const program *p)
-{
-    for (int i = 0; i < p->length; i++)
-        if (p->list[i].kind == CALL && p->list[i].op == OP_TELL)
-            return false;
-    return true;
-}
-
 static bool is_clean(program *p, failure *f)
 {
     bg_report *report = NULL;
@@ -210,7 +201,8 @@ static bool is_clean(program *p, failure *f)
     good = run_recapture(p, NULL, &report, f);
     if (!is_empty(report) || !good)
         return false;
-    if (!can_be_shadowed(p))
+    if (model_has_op(p, OP_TELL,
+                     p->length)) /* what a body has recorded in the eager pass is outside of a capture that runs none */
         return true;
     good = run_shadowed(p, &report, f);
     return is_empty(report) && good;
@@ -242,16 +234,11 @@ static bool find_nothing(const settings *s)
 int main(int count, char **words)
 {
     settings s = {getenv("BREAKGRAPH_TEST_SMALL") != NULL ? BUGGY_SMALL : BUGGY, 1, false};
+    int status = unsetenv("BG_CHECK") ? 2 : begin(&s, "test_bugs", count, words);
     bool good;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!read_settings(&s, "test_bugs", count, words))
-        return 2;
-    if (unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_FOREIGN_INLINE") ||
-        unsetenv("BG_CHECK"))
-        return 2;
-    if (!prepare_last_words() || !machine_open())
-        return 1;
+    if (status != 0)
+        return status;
     this_pass.floats = true; /* for NaN to be born in */
     printf("seeds from %llu on\n", (unsigned long long)s.seed);
     good = find_bugs(&s);

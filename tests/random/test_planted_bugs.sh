@@ -47,56 +47,38 @@ plant join-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/BG__TRY_CUDA\(cudaStreamWaitEvent/if (waiter != capture->origin) &/'
 plant wait-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has/\1if (bg__capture_has(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
-plant not-forked-again $capture/segment.c \
-    '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
-plant event-wait-dropped $capture/event_calls.c \
-    's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
+plant not-forked-again $capture/segment.c '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
+plant event-wait-dropped $capture/event_calls.c 's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
 plant event-record-dropped $capture/events.c \
     's/^( *)BG__TRY\(bg__graph_insert_event\(graph, call_step.*/\1(void)call_step, (void)graph;/'
 plant event-unsettled $capture/events.c \
     '/^bg_status bg__events_settle/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
-plant copy-off $capture/writeback.c \
-    's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
-plant copy-stays-off $capture/writeback.c \
-    's/^( *)fold->enabled = on;/\1(void)on;/'
-plant copy-stale $capture/writeback.c \
-    's/held->source == move->source && //'
-plant elsewhere-unnoticed $capture/replay.c \
-    's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
-plant in-place-unnoticed $capture/writeback.c \
-    's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
-plant bridge-shared $op/call.c \
-    's/call->memory = &call->own/call->memory = \&parent->own/'
-plant outputs-in-one-block $op/memory.c \
-    's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
+plant copy-off $capture/writeback.c 's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
+plant copy-stays-off $capture/writeback.c 's/^( *)fold->enabled = on;/\1(void)on;/'
+plant copy-stale $capture/writeback.c 's/held->source == move->source && //'
+plant elsewhere-unnoticed $capture/replay.c 's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
+plant in-place-unnoticed $capture/writeback.c 's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
+plant bridge-shared $op/call.c 's/call->memory = &call->own/call->memory = \&parent->own/'
+plant outputs-in-one-block $op/memory.c 's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
 plant segments-reversed $capture/replay.c \
     's/for \(; step < end; step\+\+\) \{/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
 plant args-kept $capture/replay.c \
     '/^static bg_status run_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
-plant wrong-stream $capture/replay.c \
-    's/eager->work, stream\)/eager->work, eager->call->stream)/'
+plant wrong-stream $capture/replay.c 's/eager->work, stream\)/eager->work, eager->call->stream)/'
 plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
-plant override-ignored $op/override.c \
-    's/return !override->patterns\[last\]\.negate/return fallback/'
-plant capture-copy-dropped $capture/writeback.c \
-    '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
-plant tail-kept $op/outputs.c \
-    's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
+plant override-ignored $op/override.c 's/return !override->patterns\[last\]\.negate/return fallback/'
+plant capture-copy-dropped $capture/writeback.c '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
+plant tail-kept $op/outputs.c 's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
 plant workers-out-of-order $capture/workers.c \
     's/j = &workers->jobs\[i\]/j = \&workers->jobs[workers->job_count - 1 - i]/'
-plant state-kept $capture/capture.c \
-    's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
-plant eager-join-at-end-dropped $capture/forward.c \
-    's/joined = bg__capture_join\(pass\);/joined = BG_OK;/'
-plant eager-error-forgotten $capture/forward.c \
-    's/return pass->status;/return BG_OK;/'
-plant eager-bucket-left-open $capture/forward.c \
-    's/bg__capture_close_bucket\(&pass\);/;/'
+plant state-kept $capture/capture.c 's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
+plant eager-join-at-end-dropped $capture/forward.c 's/joined = bg__capture_join\(pass\);/joined = BG_OK;/'
+plant eager-error-forgotten $capture/forward.c 's/return pass->status;/return BG_OK;/'
+plant eager-bucket-left-open $capture/forward.c 's/bg__capture_close_bucket\(&pass\);/;/'
 plant eager-break-joins-nothing $capture/ops.c \
     's/\} else if \(at.eager \|\| op->eager\) \{/} else if (!capture->eager \&\& op->eager) {/'
 plant captured-eager-op-joins-nothing $capture/ops.c \
     's/\} else if \(at.eager \|\| op->eager\) \{/} else if (at.eager) {/'
-plant block-reused-at-once $capture/members.c \
-    's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
+plant block-reused-at-once $capture/members.c 's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
 exit "$bad"

@@ -21,10 +21,9 @@ static void cover(coverage *c, const program *p)
 {
     program other;
     model m;
+    int at;
 
-    model_start(&m, p);
-    for (int i = 0; i < p->length; i++)
-        (void)model_step(&m, &p->list[i]);
+    (void)model_run(&m, p, &at);
     model_end(&m);
     for (int f = 0; f < FEATURE_COUNT; f++)
         c->features[f] += m.features[f];
@@ -105,15 +104,11 @@ int main(int count, char **words)
 {
     const char *memory = getenv("HOSTCUDA_MEMORY");
     settings s = {memory != NULL && strstr(memory, "fence") != NULL ? FENCED_PROGRAMS : PROGRAMS, 1, false};
+    int status = begin(&s, "test_random", count, words);
     bool good;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!read_settings(&s, "test_random", count, words))
-        return 2;
-    if (unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_FOREIGN_INLINE"))
-        return 2;
-    if (!prepare_last_words() || !machine_open())
-        return 1;
+    if (status != 0)
+        return status;
     good = run_programs(&s);
     machine_close();
     return good ? 0 : 1;

@@ -1,6 +1,4 @@
 /* The ways to run a program beside those of a capture's own options: bg_forward_run, runners, shadows. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "machine.h"
@@ -43,7 +41,7 @@ static bool close_ear(session *s, ear *e, bool allowed)
     }
     text[length] = '\0';
     if (length > 0 && !allowed)
-        return fails(s, FAILED_FINDING, this_pass.number, "on standard error: %s", text);
+        return FAILS(FAILED_FINDING, "on standard error: %s", text);
     return good || fails(s, FAILED_CALL, 0, "standard error is not what it was");
 }
 

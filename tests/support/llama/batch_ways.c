@@ -25,24 +25,23 @@ void make_work(batch_work *w, int count, int vocabulary, int variant, bool small
     }
 }
 
-void serve_work(const batch_work *w, llama_serve_run run, void *user, llama_serve_result *result)
+llama_serve_result serve_work(const batch_work *w, llama_serve_run run, void *user)
 {
-    EXPECT_OK(llama_serve(w->request, w->count, &w->limits, run, user, result));
+    llama_serve_result result;
+    EXPECT_OK(llama_serve(w->request, w->count, &w->limits, run, user, &result));
     for (int i = 0; i < w->count; i++)
-        assert_int_equal(result->text[i].count, w->request[i].tokens);
+        assert_int_equal(result.text[i].count, w->request[i].tokens);
+    return result;
 }
 
 /* ---- a batch ------------------------------------------------------------------------------------ */
 
-void batch_runner_open(batch_runner *r, const llama_device_weights *weights, int slots, int capacity, batch_way way,
-                       bool garbage, cudaStream_t stream)
+void batch_runner_open(batch_runner *r, llama_model *model, int slots, batch_way way, bool garbage)
 {
-    memset(r, 0, sizeof *r);
-    r->way = way;
-    r->garbage = garbage;
-    r->stream = stream;
-    EXPECT_OK(llama_batch_create(&r->batch, weights, slots, capacity, BATCH_MAX_ROWS, NULL, stream));
-    EXPECT_OK(llama_buffers_create(&r->buffers, r->batch, stream));
+    *r = (batch_runner){.way = way, .garbage = garbage, .stream = llama_stream(model)};
+    EXPECT_OK(llama_batch_create(&r->batch, llama_get_weights(model), slots, BATCH_CAPACITY, BATCH_MAX_ROWS, NULL,
+                                 r->stream));
+    EXPECT_OK(llama_buffers_create(&r->buffers, r->batch, r->stream));
 }
 
 void batch_runner_close(batch_runner *r)
@@ -146,7 +145,7 @@ bg_status batch_runner_run(void *runner, const llama_serve_batch *batch, const i
 {
     batch_runner *r = runner;
     size_t vocabulary = (size_t)llama_batch_config(r->batch)->vocabulary;
-    float *all = malloc(BATCH_MAX_ROWS * vocabulary * sizeof *all);
+    FREED_BY(free_block) float *all = malloc(BATCH_MAX_ROWS * vocabulary * sizeof *all);
     int all_next[BATCH_MAX_ROWS];
     padded p;
     assert_non_null(all);
@@ -160,7 +159,6 @@ bg_status batch_runner_run(void *runner, const llama_serve_batch *batch, const i
     r->padding += p.rows - rows;
     memcpy(logits, all, (size_t)rows * vocabulary * sizeof *logits);
     memcpy(next, all_next, (size_t)rows * sizeof *next);
-    free(all);
     return BG_OK;
 }
 
@@ -179,10 +177,8 @@ void expect_same_caches(const batch_runner *a, const batch_runner *b)
     const bg_tensor *of_a = llama_batch_caches(a->batch, &count), *of_b = llama_batch_caches(b->batch, &other);
     assert_int_equal(count, other);
     for (int i = 0; i < count; i++) {
-        float *x = read_tensor(&of_a[i], a->stream), *y = read_tensor(&of_b[i], b->stream);
+        FREED_BY(free_block) float *x = read_tensor(&of_a[i], a->stream), *y = read_tensor(&of_b[i], b->stream);
         assert_int_equal(bg_tensor_bytes(&of_a[i]), bg_tensor_bytes(&of_b[i]));
         assert_memory_equal(x, y, bg_tensor_bytes(&of_a[i]));
-        free(x);
-        free(y);
     }
 }

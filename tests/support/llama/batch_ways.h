@@ -3,6 +3,7 @@
 #ifndef BATCH_WAYS_H
 #define BATCH_WAYS_H
 #include "examples/llama/buffers.h"
+#include "tests/support/llama/llama_support.h"
 
 typedef enum batch_way {
     WAY_EAGER,     /* plain calls */
@@ -16,7 +17,7 @@ enum { BATCH_MAX_ROWS = 64, BATCH_CAPACITY = 64, BATCH_LONGEST_PROMPT = 9 };
 
 const char *batch_way_name(batch_way way);
 
-/* A batch with buffers and caches of its own, and a graph for each padded size that it has met. */
+/* A batch of a model's weights with buffers and caches of its own, and a graph for each padded size that it has met. */
 typedef struct batch_runner {
     batch_way way;
     bool garbage; /* padding rows hold what must not be read: tokens and positions out of range, so that they are NaN */
@@ -27,8 +28,7 @@ typedef struct batch_runner {
     int captures, replays, padding;
 } batch_runner;
 
-void batch_runner_open(batch_runner *runner, const llama_device_weights *weights, int slots, int capacity,
-                       batch_way way, bool garbage, cudaStream_t stream);
+void batch_runner_open(batch_runner *runner, llama_model *model, int slots, batch_way way, bool garbage);
 void batch_runner_close(batch_runner *runner);
 
 /* A llama_serve_run whose user is a batch_runner. */
@@ -45,7 +45,7 @@ typedef struct batch_work {
  * texts change places: batches of the same sizes with other contents. */
 void make_work(batch_work *work, int count, int vocabulary, int variant, bool small);
 /* Serves it, and expects as many tokens as were asked for. */
-void serve_work(const batch_work *work, llama_serve_run run, void *user, llama_serve_result *result);
+llama_serve_result serve_work(const batch_work *work, llama_serve_run run, void *user);
 
 /* The caches of both hold the same bits. */
 void expect_same_caches(const batch_runner *a, const batch_runner *b);

@@ -1,5 +1,6 @@
 #include "faulty_llama.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +8,9 @@ enum { CONTEXT = 16, TOKEN = 3, OTHER_TOKEN = 7 };
 
 void faulty_open(faulty *f, const llama_config *config)
 {
-    char error[GGUF_ERROR_SIZE];
-    llama_weights weights;
-
     *f = (faulty){.config = config};
     EXPECT_CUDA(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
-    if (llama_weights_random(&weights, config, 1, error) != 0)
-        fail_msg("%s", error);
-    EXPECT_OK(llama_create(&f->model, &weights, CONTEXT, f->stream));
-    llama_weights_free(&weights);
+    f->model = random_model(config, 1, CONTEXT, f->stream);
     faulty_settle(f); /* libraries load their kernels at first use */
     f->pass = faulty_capture(f, NULL);
 }
@@ -26,6 +21,35 @@ void faulty_close(faulty *f)
     llama_faults_clear();
     llama_destroy(f->model);
     EXPECT_CUDA(cudaStreamDestroy(f->stream));
+}
+
+int faulty_setup(void **state)
+{
+    static faulty f;
+    faulty_open(&f, &llama_small);
+    *state = &f;
+    return 0;
+}
+
+int faulty_teardown(void **state)
+{
+    faulty_close(*state);
+    return 0;
+}
+
+void faulty_open_smollm2(faulty *f)
+{
+    skip_if_small("SmolLM2's shape");
+    faulty_open(f, &llama_smollm2);
+}
+
+planted faulty_plant(const faulty *f, llama_fault kind, uint64_t seed)
+{
+    planted p;
+    EXPECT_OK(llama_faults_plant(kind, seed, f->config));
+    llama_faults_print(stdout);
+    p.count = llama_faults_list(p.calls);
+    return p;
 }
 
 bg_status faulty_forward(void *user, cudaStream_t stream)

@@ -5,6 +5,7 @@
 
 #include "examples/llama/faults/faults.h"
 #include "examples/llama/model.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
 
 typedef struct faulty {
@@ -18,6 +19,18 @@ typedef struct faulty {
 /* With random weights, seed 1. Close also takes out what is planted. */
 void faulty_open(faulty *f, const llama_config *config);
 void faulty_close(faulty *f);
+/* Setup and teardown: the small model. */
+int faulty_setup(void **state);
+int faulty_teardown(void **state);
+/* SmolLM2's shape; skips the test of a small workload. */
+void faulty_open_smollm2(faulty *f);
+
+typedef struct planted {
+    const char *calls[LLAMA_FAULTS_MOST];
+    int count;
+} planted;
+/* Plants the fault, and says so. */
+planted faulty_plant(const faulty *f, llama_fault kind, uint64_t seed);
 
 /* A bg_forward whose user is the faulty. */
 bg_status faulty_forward(void *user, cudaStream_t stream);

@@ -1,4 +1,5 @@
 #include "reference_llama.h"
+#include "tests/support/test.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,8 +125,7 @@ static double *make_space(const reference_model *m, int tokens, space *s)
     size_t width = (size_t)tokens * m->width, query = (size_t)tokens * m->heads * m->head_dim;
     size_t kv = (size_t)tokens * m->kv_heads * m->head_dim, hidden = (size_t)tokens * m->hidden;
     double *block = malloc((2 * width + 2 * query + 2 * kv + 2 * hidden + (size_t)tokens) * sizeof *block);
-    if (!block)
-        return NULL;
+    assert_non_null(block);
     s->x = block;
     s->y = s->x + width;
     s->q = s->y + width;
@@ -138,12 +138,10 @@ static double *make_space(const reference_model *m, int tokens, space *s)
     return block;
 }
 
-int reference_logits(const reference_model *m, const int *tokens, int count, double *logits)
+void reference_logits(const reference_model *m, const int *tokens, int count, double *logits)
 {
     space s;
     double *block = make_space(m, count, &s);
-    if (!block)
-        return -1;
     for (int t = 0; t < count; t++)
         for (int i = 0; i < m->width; i++)
             s.x[t * m->width + i] = m->embedding[(size_t)tokens[t] * m->width + i];
@@ -154,7 +152,6 @@ int reference_logits(const reference_model *m, const int *tokens, int count, dou
     normalise(s.y, s.x, m->final_norm, m->width, count, m->norm_epsilon);
     linear(logits, m->output, s.y, m->vocabulary, m->width, count);
     free(block);
-    return 0;
 }
 
 double reference_difference(const float *a, const double *b, size_t count)
@@ -171,36 +168,41 @@ double reference_difference(const float *a, const double *b, size_t count)
 
 /* ---- the file ----------------------------------------------------------------------------------- */
 
-static int read_int(const gguf *file, const char *key, int *value, char *error)
+static int read_int(const gguf *file, const char *key)
 {
-    int64_t number;
+    char error[GGUF_ERROR_SIZE];
+    int64_t number = 0;
     if (gguf_get_int(file, key, 1, 1 << 20, &number, error))
-        return -1;
-    *value = (int)number;
-    return 0;
+        fail_msg("%s", error);
+    return (int)number;
 }
 
-/* Reads a tensor of columns x rows elements; NULL with a sentence in error. */
-static const float *read_weights(reference_model *m, const gguf *file, const char *name, int columns, int rows,
-                                 char *error)
+static double read_float(const gguf *file, const char *key)
 {
+    char error[GGUF_ERROR_SIZE];
+    double number = 0;
+    if (gguf_get_float(file, key, &number, error))
+        fail_msg("%s", error);
+    return number;
+}
+
+/* Reads a tensor of columns x rows elements. */
+static const float *read_weights(reference_model *m, const gguf *file, const char *name, int columns, int rows)
+{
+    char error[GGUF_ERROR_SIZE];
     const gguf_tensor *tensor = gguf_find_tensor(file, name);
     float *values;
-    if (!tensor || tensor->dim[0] != (uint64_t)columns || tensor->elements != (uint64_t)columns * (uint64_t)rows) {
-        snprintf(error, GGUF_ERROR_SIZE, "%s: tensor %s is missing or not %d x %d", gguf_name(file), name, rows,
-                 columns);
-        return NULL;
-    }
+    if (!tensor || tensor->dim[0] != (uint64_t)columns || tensor->elements != (uint64_t)columns * (uint64_t)rows)
+        fail_msg("%s: tensor %s is missing or not %d x %d", gguf_name(file), name, rows, columns);
     values = malloc(tensor->elements * sizeof *values);
-    if (!values) {
-        snprintf(error, GGUF_ERROR_SIZE, "no memory for tensor %s", name);
-        return NULL;
-    }
+    assert_non_null(values);
     m->owned[m->owned_count++] = values;
-    return gguf_read_tensor(file, tensor, values, error) ? NULL : values;
+    if (gguf_read_tensor(file, tensor, values, error))
+        fail_msg("%s", error);
+    return values;
 }
 
-static int read_layer(reference_model *m, const gguf *file, int index, char *error)
+static void read_layer(reference_model *m, const gguf *file, int index)
 {
     reference_layer *l = &m->layer[index];
     int query = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
@@ -222,58 +224,34 @@ static int read_layer(reference_model *m, const gguf *file, int index, char *err
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
         char name[64];
         snprintf(name, sizeof name, "blk.%d.%s.weight", index, tensors[i].name);
-        *tensors[i].weights = read_weights(m, file, name, tensors[i].columns, tensors[i].rows, error);
-        if (!*tensors[i].weights)
-            return -1;
+        *tensors[i].weights = read_weights(m, file, name, tensors[i].columns, tensors[i].rows);
     }
-    return 0;
 }
 
-static int read_shape(reference_model *m, const gguf *file, char *error)
+void reference_load(reference_model *m, const gguf *file)
 {
     const gguf_tensor *embedding = gguf_find_tensor(file, "token_embd.weight");
-    if (read_int(file, "llama.block_count", &m->layers, error) ||
-        read_int(file, "llama.embedding_length", &m->width, error) ||
-        read_int(file, "llama.feed_forward_length", &m->hidden, error) ||
-        read_int(file, "llama.attention.head_count", &m->heads, error) ||
-        read_int(file, "llama.attention.head_count_kv", &m->kv_heads, error) ||
-        gguf_get_float(file, "llama.rope.freq_base", &m->rope_base, error) ||
-        gguf_get_float(file, "llama.attention.layer_norm_rms_epsilon", &m->norm_epsilon, error))
-        return -1;
-    if (!embedding) {
-        snprintf(error, GGUF_ERROR_SIZE, "%s: tensor token_embd.weight is missing", gguf_name(file));
-        return -1;
-    }
+    if (!embedding)
+        fail_msg("%s: tensor token_embd.weight is missing", gguf_name(file));
+    *m = (reference_model){.layers = read_int(file, "llama.block_count"),
+                           .width = read_int(file, "llama.embedding_length"),
+                           .hidden = read_int(file, "llama.feed_forward_length"),
+                           .heads = read_int(file, "llama.attention.head_count"),
+                           .kv_heads = read_int(file, "llama.attention.head_count_kv"),
+                           .vocabulary = (int)embedding->dim[1],
+                           .rope_base = read_float(file, "llama.rope.freq_base"),
+                           .norm_epsilon = read_float(file, "llama.attention.layer_norm_rms_epsilon")};
     m->head_dim = m->width / m->heads;
-    m->vocabulary = (int)embedding->dim[1];
-    return 0;
-}
-
-int reference_load(reference_model *m, const gguf *file, char *error)
-{
-    memset(m, 0, sizeof *m);
-    if (read_shape(m, file, error))
-        return -1;
     m->layer = calloc((size_t)m->layers, sizeof *m->layer);
     m->owned = calloc((size_t)m->layers * 9 + 3, sizeof *m->owned);
-    if (!m->layer || !m->owned) {
-        snprintf(error, GGUF_ERROR_SIZE, "no memory for %d layers", m->layers);
-        goto failed;
-    }
-    m->embedding = read_weights(m, file, "token_embd.weight", m->width, m->vocabulary, error);
-    m->final_norm = m->embedding ? read_weights(m, file, "output_norm.weight", m->width, 1, error) : NULL;
+    assert_true(m->layer && m->owned);
+    m->embedding = read_weights(m, file, "token_embd.weight", m->width, m->vocabulary);
+    m->final_norm = read_weights(m, file, "output_norm.weight", m->width, 1);
     m->output = m->embedding; /* tied, unless the file has the matrix */
-    if (m->final_norm && gguf_find_tensor(file, "output.weight"))
-        m->output = read_weights(m, file, "output.weight", m->width, m->vocabulary, error);
-    if (!m->embedding || !m->final_norm || !m->output)
-        goto failed;
+    if (gguf_find_tensor(file, "output.weight"))
+        m->output = read_weights(m, file, "output.weight", m->width, m->vocabulary);
     for (int i = 0; i < m->layers; i++)
-        if (read_layer(m, file, i, error))
-            goto failed;
-    return 0;
-failed:
-    reference_free(m);
-    return -1;
+        read_layer(m, file, i);
 }
 
 void reference_free(reference_model *m)

@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct planted {
-    const char *calls[LLAMA_FAULTS_MOST];
-    int count;
-} planted;
-
-static planted plant(faulty *f, llama_fault kind, uint64_t seed)
-{
-    planted p;
-    EXPECT_OK(llama_faults_plant(kind, seed, f->config));
-    llama_faults_print(stdout);
-    p.count = llama_faults_list(p.calls);
-    return p;
-}
-
 /* ---- running the tools -------------------------------------------------------------------------- */
 
 typedef bg_status (*tool)(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
@@ -42,15 +28,20 @@ static place place_of(const faulty *f)
     return p;
 }
 
+static void free_place(place *p)
+{
+    free(p->logits);
+}
+
 /* From the settled model; f->passes is how many passes that took. What the tool left is what it met, and the next pass,
  * too, is what it would have been: so are the caches and the position. */
 static bg_report *run(faulty *f, tool tool, bool repeatable)
 {
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_tensor logits = llama_logits(f->model);
-    float *expected = faulty_eager(f), *next;
+    FREED_BY(free_block) float *expected = faulty_eager(f), *next = NULL;
+    FREED_BY(free_place) place before, after;
     bg_report *report = NULL;
-    place before, after;
 
     options.outputs = &logits;
     options.outputs_count = 1;
@@ -64,10 +55,6 @@ static bg_report *run(faulty *f, tool tool, bool repeatable)
     EXPECT_OK(llama_forward(f->model, f->stream));
     next = faulty_logits(f);
     assert_true(!repeatable || faulty_same(f, expected, next));
-    free(expected);
-    free(next);
-    free(before.logits);
-    free(after.logits);
     return report;
 }
 
@@ -82,12 +69,22 @@ static int count_kind(const bg_report *report, const char *kind)
     return count;
 }
 
-static bool is_found(const bg_report *report, const char *kind, const char *call, bg_site site)
+/* Of the i-th planted call. */
+static bool is_found(const faulty *f, const bg_report *report, const char *kind, const planted *p, int i)
 {
     bg_finding finding = BG_FINDING_INIT;
-    for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++)
-        if (strcmp(finding.kind, kind) == 0 && strcmp(finding.call, call) == 0 &&
+    bg_site site = faulty_site(f, p->calls[i]);
+    for (int k = 0; bg_report_get(report, k, &finding) == BG_OK; k++)
+        if (strcmp(finding.kind, kind) == 0 && strcmp(finding.call, p->calls[i]) == 0 &&
             strcmp(finding.file, site.file) == 0 && finding.line == site.line)
+            return true;
+    return false;
+}
+
+static bool is_planted(const planted *p, const char *call)
+{
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(call, p->calls[i]) == 0)
             return true;
     return false;
 }
@@ -97,15 +94,11 @@ static bool are_found(const faulty *f, const bg_report *report, const char *kind
 {
     bg_finding finding = BG_FINDING_INIT;
     for (int i = 0; i < p->count; i++)
-        if (!is_found(report, kind, p->calls[i], faulty_site(f, p->calls[i])))
+        if (!is_found(f, report, kind, p, i))
             return false;
-    for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++) {
-        int j = 0;
-        while (j < p->count && strcmp(finding.call, p->calls[j]) != 0)
-            j++;
-        if (strcmp(finding.kind, kind) == 0 && j == p->count)
+    for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++)
+        if (strcmp(finding.kind, kind) == 0 && !is_planted(p, finding.call))
             return false;
-    }
     return true;
 }
 
@@ -122,15 +115,15 @@ static void expect_true(const bg_report *report, bool condition, const char *tex
 static void expect_culprits(faulty *f, const planted *p)
 {
     int calls = info_of(f->pass).calls;
-    bg_report *report = run(f, bg_bisect, true);
+    OWNED_REPORT(report);
 
+    report = run(f, bg_bisect, true);
     EXPECT_TRUE(report, are_found(f, report, "culprit", p));
     EXPECT_TRUE(report, count_kind(report, "culprit") == p->count);
     EXPECT_TRUE(report, bg_report_count(report) == p->count);
     printf("%d culprits among %d calls by %d passes\n", p->count, calls, f->passes);
     if (p->count == 1)
         assert_in_range(f->passes, 1, 2 * (int)ceil(log2(calls)) + 8);
-    bg_report_destroy(report);
 }
 
 /* Every fault is at a planted call, and each of these has one: the cause, or that the mismatch begins there. */
@@ -142,17 +135,13 @@ static bool are_explained(const faulty *f, const bg_report *report, const plante
     for (int i = 0; i < p->count; i++) {
         bool found = false;
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            found = found || is_found(report, kinds[k], p->calls[i], faulty_site(f, p->calls[i]));
+            found = found || is_found(f, report, kinds[k], p, i);
         if (!found)
             return false;
     }
-    for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++) {
-        bool planted = false;
-        for (int j = 0; j < p->count; j++)
-            planted = planted || strcmp(finding.call, p->calls[j]) == 0;
-        if (finding.severity == BG_FAULT && !planted)
+    for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++)
+        if (finding.severity == BG_FAULT && !is_planted(p, finding.call))
             return false;
-    }
     return true;
 }
 
@@ -168,55 +157,38 @@ static void expect_born(faulty *f, const planted *p, bool reached)
 
 /* ---- the small model ---------------------------------------------------------------------------- */
 
-static bool is_small(void)
-{
-    return getenv("BREAKGRAPH_TEST_SMALL") != NULL;
-}
-
 static uint64_t seeds(void)
 {
-    return is_small() ? 1 : 2;
+    return small_workload() ? 1 : 2;
 }
 
-static int open_small(void **state)
+#define LLAMA_BISECT_TEST(name) TEST_F(name, faulty_setup, faulty_teardown, faulty *f)
+
+/* The tools name the fault, which reaches the logits. */
+static void expect_named(faulty *f, llama_fault kind, uint64_t seed)
 {
-    static faulty f;
-    faulty_open(&f, &llama_small);
-    *state = &f;
-    return 0;
+    planted p = faulty_plant(f, kind, seed);
+    expect_culprits(f, &p);
+    expect_born(f, &p, true);
 }
-
-static int close_small(void **state)
-{
-    faulty_close(*state);
-    return 0;
-}
-
-#define LLAMA_BISECT_TEST(name) TEST_F(name, open_small, close_small, faulty *f)
 
 LLAMA_BISECT_TEST(test_singles)
 {
     for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
-        for (uint64_t seed = 1; seed <= seeds(); seed++) {
-            planted p = plant(f, (llama_fault)kind, seed);
-            expect_culprits(f, &p);
-            expect_born(f, &p, true);
-        }
+        for (uint64_t seed = 1; seed <= seeds(); seed++)
+            expect_named(f, (llama_fault)kind, seed);
 }
 
 LLAMA_BISECT_TEST(test_pairs)
 {
-    for (uint64_t seed = 1; seed <= 2 * seeds(); seed++) {
-        planted p = plant(f, LLAMA_FAULT_PAIR, seed);
-        expect_culprits(f, &p);
-        expect_born(f, &p, true);
-    }
+    for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
+        expect_named(f, LLAMA_FAULT_PAIR, seed);
 }
 
 LLAMA_BISECT_TEST(test_cancel)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++) {
-        planted p = plant(f, LLAMA_FAULT_CANCEL, seed);
+        planted p = faulty_plant(f, LLAMA_FAULT_CANCEL, seed);
         EXPECT_NO_FINDING(run(f, bg_bisect, true));
         expect_born(f, &p, false);
     }
@@ -225,11 +197,11 @@ LLAMA_BISECT_TEST(test_cancel)
 LLAMA_BISECT_TEST(test_varies)
 {
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
-        planted p = plant(f, LLAMA_FAULT_VARIES, seed);
-        bg_report *report = run(f, bg_bisect, false);
+        planted p = faulty_plant(f, LLAMA_FAULT_VARIES, seed);
+        OWNED_REPORT(report);
+        report = run(f, bg_bisect, false);
         EXPECT_TRUE(report, are_found(f, report, "nondeterministic", &p));
         EXPECT_TRUE(report, count_kind(report, "culprit") == 0);
-        bg_report_destroy(report);
     }
 }
 
@@ -242,13 +214,10 @@ LLAMA_BISECT_TEST(test_none)
 /* Everything captured, also what is declared eager. */
 LLAMA_BISECT_TEST(test_full)
 {
-    planted p;
     EXPECT_OK(bg_override_eager("!*"));
     EXPECT_NO_FINDING(run(f, bg_bisect, true));
     EXPECT_NO_FINDING(run(f, bg_shadow, true));
-    p = plant(f, LLAMA_FAULT_BRANCH, 1);
-    expect_culprits(f, &p);
-    expect_born(f, &p, true);
+    expect_named(f, LLAMA_FAULT_BRANCH, 1);
     EXPECT_OK(bg_override_eager(NULL));
 }
 
@@ -256,19 +225,15 @@ LLAMA_BISECT_TEST(test_full)
 
 TEST(test_smollm2)
 {
-    faulty f;
+    static const llama_fault culprits[] = {LLAMA_FAULT_TEMPORARY, LLAMA_FAULT_PAIR};
+    FREED_BY(faulty_close) faulty f;
     planted p;
-    if (is_small()) {
-        printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
-        skip();
-    }
-    faulty_open(&f, &llama_smollm2);
+    faulty_open_smollm2(&f);
     EXPECT_NO_FINDING(run(&f, bg_bisect, true));
-    p = plant(&f, LLAMA_FAULT_TEMPORARY, 1);
-    expect_culprits(&f, &p);
-    p = plant(&f, LLAMA_FAULT_PAIR, 1);
-    expect_culprits(&f, &p);
-    p = plant(&f, LLAMA_FAULT_CANCEL, 1);
+    for (int i = 0; i < 2; i++) {
+        p = faulty_plant(&f, culprits[i], 1);
+        expect_culprits(&f, &p);
+    }
+    p = faulty_plant(&f, LLAMA_FAULT_CANCEL, 1);
     expect_born(&f, &p, false);
-    faulty_close(&f);
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/llama/batch.h"
+#include "examples/llama/buffers.h"
 #include "examples/llama/model.h"
 #include "examples/llama/ops.h"
+#include "tests/support/llama/llama_support.h"
 
 enum { SEED = 3, CONTEXT = 16, STEPS = 4 };
 
@@ -20,16 +21,15 @@ typedef struct step {
     cudaStream_t stream;
 } step;
 
-static void open_step(step *s, const llama_config *config, bool bf16)
+static step open_step(const llama_config *config, bool bf16)
 {
-    char error[GGUF_ERROR_SIZE];
-    *s = (step){.model = NULL};
-    EXPECT_CUDA(cudaStreamCreate(&s->stream));
-    assert_int_equal(llama_weights_random(&s->weights, config, SEED, error), 0);
-    s->weights.bf16 = bf16;
-    EXPECT_OK(llama_create(&s->model, &s->weights, CONTEXT, s->stream));
-    EXPECT_OK(llama_reset(s->model));
-    EXPECT_OK(llama_set_token(s->model, 1));
+    step s = {.weights = random_weights(config, SEED)};
+    EXPECT_CUDA(cudaStreamCreate(&s.stream));
+    s.weights.bf16 = bf16;
+    EXPECT_OK(llama_create(&s.model, &s.weights, CONTEXT, s.stream));
+    EXPECT_OK(llama_reset(s.model));
+    EXPECT_OK(llama_set_token(s.model, 1));
+    return s;
 }
 
 static void close_step(step *s)
@@ -39,14 +39,15 @@ static void close_step(step *s)
     EXPECT_CUDA(cudaStreamDestroy(s->stream));
 }
 
-static bg_graph *capture(const step *s, bg_level level, bool segments, bool launch)
+static bg_graph *capture(bg_forward forward, void *user, cudaStream_t stream, bg_level level, bool segments,
+                         bool launch)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     options.level = (int)level;
     options.inline_eager = !segments;
     options.launch_segments = launch;
-    EXPECT_OK(bg_capture_forward(&graph, llama_forward, s->model, s->stream, &options));
+    EXPECT_OK(bg_capture_forward(&graph, forward, user, stream, &options));
     return graph;
 }
 
@@ -64,7 +65,7 @@ static int count_eager(const bg_graph *graph)
 /* A pass over one row of a batch: the step that the benchmarks measure. */
 typedef struct row_pass {
     llama_batch *batch;
-    bg_tensor memory;
+    llama_buffers buffers;
     cudaStream_t stream;
 } row_pass;
 
@@ -74,42 +75,26 @@ static bg_status forward_row(void *user, cudaStream_t stream)
     return llama_batch_run(p->batch, 1, stream);
 }
 
-static void open_row(row_pass *p, const step *s)
+static row_pass open_row(const step *s)
 {
-    const llama_config *config = llama_get_config(s->model);
-    llama_batch_io io;
-    int *ints;
-
-    p->stream = s->stream;
-    p->memory = bg_tensor_1d(NULL, BG_F32, config->vocabulary + 4);
-    EXPECT_CUDA(cudaMalloc(&p->memory.data, bg_tensor_bytes(&p->memory)));
-    EXPECT_CUDA(cudaMemset(p->memory.data, 0, bg_tensor_bytes(&p->memory)));
-    EXPECT_OK(llama_batch_create(&p->batch, llama_get_weights(s->model), 1, CONTEXT, 1, NULL, s->stream));
-    ints = (int *)p->memory.data + config->vocabulary;
-    io = (llama_batch_io){.token = bg_tensor_1d(ints, BG_I32, 1),
-                          .position = bg_tensor_1d(ints + 1, BG_I32, 1),
-                          .slot = bg_tensor_1d(ints + 2, BG_I32, 1),
-                          .next = bg_tensor_1d(ints + 3, BG_I32, 1),
-                          .logits = bg_tensor_2d(p->memory.data, BG_F32, 1, config->vocabulary)};
-    EXPECT_OK(llama_batch_set_io(p->batch, &io));
+    row_pass p = {.stream = s->stream};
+    EXPECT_OK(llama_batch_create(&p.batch, llama_get_weights(s->model), 1, CONTEXT, 1, NULL, s->stream));
+    EXPECT_OK(llama_buffers_create(&p.buffers, p.batch, s->stream));
+    return p;
 }
 
-static void close_row(const row_pass *p)
+static void close_row(row_pass *p)
 {
+    llama_buffers_free(&p->buffers);
     llama_batch_destroy(p->batch);
-    EXPECT_CUDA(cudaFree(p->memory.data));
 }
 
 static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t nodes)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     OWNED_GRAPH(graph);
 
-    options.level = (int)level;
-    options.inline_eager = !segments;
-    options.launch_segments = false;
     assert_int_equal(setenv("BG_COMPILE_PROVE", "off", 1), 0);
-    EXPECT_OK(bg_capture_forward(&graph, forward_row, p, p->stream, &options));
+    graph = capture(forward_row, p, p->stream, level, segments, false);
     assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
     assert_int_equal(info_of(graph).nodes, nodes);
     assert_int_equal(count_eager(graph), segments ? 31 : 0);
@@ -119,11 +104,9 @@ static void expect_nodes(row_pass *p, bg_level level, bool segments, size_t node
 TEST(test_nodes)
 {
     llama_config config = llama_small;
-    row_pass p;
-    step s;
     config.layers = llama_smollm2.layers;
-    open_step(&s, &config, false);
-    open_row(&p, &s);
+    FREED_BY(close_step) step s = open_step(&config, false);
+    FREED_BY(close_row) row_pass p = open_row(&s);
     if (strcmp(bg_device_kind(), "host") == 0) { /* cuBLAS on a GPU may split a product into several kernels */
         expect_nodes(&p, BG_LEVEL_NONE, false, 514);
         expect_nodes(&p, BG_LEVEL_NONE, true, 483);
@@ -132,8 +115,6 @@ TEST(test_nodes)
     }
     expect_nodes(&p, BG_LEVEL_PIECEWISE, false, 184);
     expect_nodes(&p, BG_LEVEL_PIECEWISE, true, 153);
-    close_row(&p);
-    close_step(&s);
 }
 
 /* ---- logits ---- */
@@ -150,7 +131,7 @@ static float *run_steps(const step *s, bg_level level, bool segments)
     EXPECT_OK(llama_set_token(s->model, 1));
     for (int i = 0; i < STEPS; i++) {
         if (graph == NULL)
-            graph = capture(s, level, segments, true);
+            graph = capture(llama_forward, s->model, s->stream, level, segments, true);
         else
             EXPECT_OK(bg_replay(graph, s->stream));
         EXPECT_OK(llama_read_logits(s->model, logits + (size_t)i * vocabulary));
@@ -158,40 +139,17 @@ static float *run_steps(const step *s, bg_level level, bool segments)
     return logits;
 }
 
-static double largest_difference(const float *a, const float *b, size_t count)
-{
-    double largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        double apart = a[i] > b[i] ? (double)a[i] - (double)b[i] : (double)b[i] - (double)a[i];
-        largest = apart > largest || apart != apart ? apart : largest;
-    }
-    return largest;
-}
-
-static double largest_of(const float *values, size_t count)
-{
-    double largest = 0;
-    for (size_t i = 0; i < count; i++)
-        largest = (double)values[i] > largest ? (double)values[i] : largest;
-    return largest;
-}
-
 /* Returns the logits of plain calls; those of the rules are the same, or differ by less than `allowed` of the largest.
  */
 static float *expect_same_logits(bool bf16, bool segments, double allowed)
 {
-    size_t count = STEPS * (size_t)llama_small.vocabulary;
-    float *plain, *glue, *all;
-    step s;
-    open_step(&s, &llama_small, bf16);
-    plain = run_steps(&s, BG_LEVEL_NONE, segments);
-    glue = run_steps(&s, BG_LEVEL_ONCE, segments);
-    all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
+    const size_t count = STEPS * (size_t)llama_small.vocabulary;
+    FREED_BY(close_step) step s = open_step(&llama_small, bf16);
+    float *plain = run_steps(&s, BG_LEVEL_NONE, segments);
+    FREED_BY(free_block)
+    float *glue = run_steps(&s, BG_LEVEL_ONCE, segments), *all = run_steps(&s, BG_LEVEL_PIECEWISE, segments);
     assert_memory_equal(plain, glue, count * sizeof *plain);
-    assert_true(largest_difference(plain, all, count) < allowed * largest_of(plain, count));
-    free(glue);
-    free(all);
-    close_step(&s);
+    assert_true(relative_difference(all, plain, count) < allowed);
     return plain;
 }
 
@@ -205,11 +163,9 @@ TEST(test_logits)
  * differ from plain calls by as much as bf16 from fp32. */
 TEST(test_bf16_weights)
 {
-    size_t count = STEPS * (size_t)llama_small.vocabulary;
+    FREED_BY(free_block)
     float *exact = expect_same_logits(false, false, FP32_TOLERANCE),
           *rounded = expect_same_logits(true, false, BF16_TOLERANCE);
-    double apart = largest_difference(exact, rounded, count);
-    assert_true(apart > 0 && apart < BF16_TOLERANCE * largest_of(exact, count));
-    free(exact);
-    free(rounded);
+    double apart = relative_difference(rounded, exact, STEPS * (size_t)llama_small.vocabulary);
+    assert_true(apart > 0 && apart < BF16_TOLERANCE);
 }

@@ -1,30 +1,23 @@
 /* The demo passes on a right model, and fails on what it is there to find. */
-#include "tests/support/test.h"
 #include "examples/llama/demo.h"
+#include "tests/support/llama/llama_support.h"
+#include "tests/support/support.h"
 #include <string.h>
-static char error[GGUF_ERROR_SIZE];
 
 static bool run_demo(uint64_t seed, void (*spoil)(llama_weights *), bool plant)
 {
     const int prompt[] = {1, 2, 3, 4};
-    llama_weights weights;
-    llama_model *model;
-    cudaStream_t stream;
-    bool passed;
-    assert_int_equal(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-    assert_int_equal(llama_weights_random(&weights, &llama_small, seed, error), 0);
+    FREED_BY(llama_weights_free) llama_weights weights = random_weights(&llama_small, seed);
+    OWNED_STREAM(stream);
+    FREED_BY(free_model) llama_model *model = NULL;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (spoil)
         spoil(&weights);
-    if (llama_create(&model, &weights, 64, stream) != BG_OK)
-        fail_msg("%s", bg_last_error());
-    llama_weights_free(&weights);
+    EXPECT_OK(llama_create(&model, &weights, 64, stream));
     if (plant)
         llama_plant_frozen_scalar(model);
     printf("seed %llu\n", (unsigned long long)seed);
-    passed = llama_demo(model, NULL, prompt, 4, 32);
-    llama_destroy(model);
-    assert_int_equal(cudaStreamDestroy(stream), cudaSuccess);
-    return passed;
+    return llama_demo(model, NULL, prompt, 4, 32);
 }
 
 TEST(test_passes)

@@ -1,47 +1,27 @@
 /* The faults that tests of debugging tools plant into the llama example are there when a call is captured, and only
  * then. */
-#include "tests/support/test.h"
 #include "tests/support/llama/faulty_llama.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static bool is_small(void)
-{
-    return getenv("BREAKGRAPH_TEST_SMALL") != NULL;
-}
-
-/* The largest difference, relative to the largest logit; infinite where a logit is none. */
 static double difference(const faulty *f, const float *expected, const float *found)
 {
-    double largest = 0, apart = 0;
-    for (int i = 0; i < f->config->vocabulary; i++) {
-        if (!isfinite(found[i]))
-            return INFINITY;
-        largest = fmax(largest, fabs((double)expected[i]));
-        apart = fmax(apart, fabs((double)expected[i] - found[i]));
-    }
-    return apart / largest;
+    return relative_difference(found, expected, (size_t)f->config->vocabulary);
 }
 
 /* How far what a graph with these calls eager leaves is from an eager pass; twice the same. */
 static double apart(faulty *f, const char *eager)
 {
-    float *expected = faulty_eager(f), *first, *second;
-    bg_graph *graph = faulty_capture(f, eager);
-    double result;
+    FREED_BY(free_block) float *expected = faulty_eager(f), *first = NULL, *second = NULL;
+    OWNED_GRAPH(graph);
 
+    graph = faulty_capture(f, eager);
     first = faulty_replay(f, graph);
     second = faulty_replay(f, graph);
     assert_true(faulty_same(f, first, second));
-    result = faulty_same(f, expected, first) ? 0 : difference(f, expected, first);
-    bg_graph_destroy(graph);
-    free(expected);
-    free(first);
-    free(second);
-    return result;
+    return faulty_same(f, expected, first) ? 0 : difference(f, expected, first);
 }
 
 static void expect_fault(double found, bool nan, const char *what)
@@ -53,135 +33,107 @@ static void expect_fault(double found, bool nan, const char *what)
 
 static void check_single(faulty *f, llama_fault kind, uint64_t seed)
 {
-    const char *calls[LLAMA_FAULTS_MOST];
-    float *clean = faulty_eager(f), *eager;
+    FREED_BY(free_block) float *clean = faulty_eager(f), *eager = NULL;
+    planted p = faulty_plant(f, kind, seed);
 
-    EXPECT_OK(llama_faults_plant(kind, seed, f->config));
-    llama_faults_print(stdout);
-    assert_int_equal(llama_faults_list(calls), 1);
+    assert_int_equal(p.count, 1);
     eager = faulty_eager(f);
     assert_true(faulty_same(f, clean, eager));
-    expect_fault(apart(f, NULL), kind == LLAMA_FAULT_NAN, calls[0]);
-    expect_fault(apart(f, "!*"), kind == LLAMA_FAULT_NAN, calls[0]);
-    assert_true(apart(f, calls[0]) == 0);
+    expect_fault(apart(f, NULL), kind == LLAMA_FAULT_NAN, p.calls[0]);
+    expect_fault(apart(f, "!*"), kind == LLAMA_FAULT_NAN, p.calls[0]);
+    assert_true(apart(f, p.calls[0]) == 0);
     llama_faults_clear();
-    free(clean);
-    free(eager);
 }
 
 static void check_pair(faulty *f, uint64_t seed)
 {
-    const char *calls[LLAMA_FAULTS_MOST];
+    planted p = faulty_plant(f, LLAMA_FAULT_PAIR, seed);
     char both[80];
 
-    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_PAIR, seed, f->config));
-    llama_faults_print(stdout);
-    assert_int_equal(llama_faults_list(calls), 2);
-    assert_string_not_equal(calls[0], calls[1]);
-    snprintf(both, sizeof both, "%s,%s", calls[0], calls[1]);
+    assert_int_equal(p.count, 2);
+    assert_string_not_equal(p.calls[0], p.calls[1]);
+    snprintf(both, sizeof both, "%s,%s", p.calls[0], p.calls[1]);
     assert_true(apart(f, NULL) > 0);
-    assert_true(apart(f, calls[0]) > 0);
-    assert_true(apart(f, calls[1]) > 0);
+    assert_true(apart(f, p.calls[0]) > 0);
+    assert_true(apart(f, p.calls[1]) > 0);
     assert_true(apart(f, both) == 0);
 }
 
 static void check_cancel(faulty *f, uint64_t seed)
 {
-    const char *calls[LLAMA_FAULTS_MOST];
+    planted p = faulty_plant(f, LLAMA_FAULT_CANCEL, seed);
 
-    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_CANCEL, seed, f->config));
-    llama_faults_print(stdout);
-    assert_int_equal(llama_faults_list(calls), 2);
+    assert_int_equal(p.count, 2);
     assert_true(apart(f, NULL) == 0);
-    expect_fault(apart(f, calls[0]), false, calls[0]);
-    expect_fault(apart(f, calls[1]), false, calls[1]);
+    for (int i = 0; i < 2; i++)
+        expect_fault(apart(f, p.calls[i]), false, p.calls[i]);
 }
 
 static void check_varies(faulty *f, uint64_t seed)
 {
-    const char *calls[LLAMA_FAULTS_MOST];
-    float *logits[4];
+    planted p = faulty_plant(f, LLAMA_FAULT_VARIES, seed);
+    FREED_BY(free_block) float *first = faulty_eager(f), *second = faulty_eager(f), *third = NULL, *fourth = NULL;
     OWNED_GRAPH(graph);
 
-    EXPECT_OK(llama_faults_plant(LLAMA_FAULT_VARIES, seed, f->config));
-    llama_faults_print(stdout);
-    assert_int_equal(llama_faults_list(calls), 1);
-    logits[0] = faulty_eager(f);
-    logits[1] = faulty_eager(f);
+    assert_int_equal(p.count, 1);
     graph = faulty_capture(f, NULL);
-    logits[2] = faulty_replay(f, graph);
-    logits[3] = faulty_replay(f, graph);
-    expect_fault(difference(f, logits[0], logits[1]), false, calls[0]);
-    expect_fault(difference(f, logits[2], logits[3]), false, calls[0]);
-    for (int i = 0; i < 4; i++)
-        free(logits[i]);
+    third = faulty_replay(f, graph);
+    fourth = faulty_replay(f, graph);
+    expect_fault(difference(f, first, second), false, p.calls[0]);
+    expect_fault(difference(f, third, fourth), false, p.calls[0]);
 }
 
 /* ---- the small model ---------------------------------------------------------------------------- */
 
-static int open_small(void **state)
-{
-    static faulty f;
-    faulty_open(&f, &llama_small);
-    *state = &f;
-    return 0;
-}
-
-/* The same, under valgrind with half of its layers. */
+/* Under valgrind with half of its layers. */
 static int open_checked(void **state)
 {
     static llama_config config;
     static faulty f;
     config = llama_small;
-    config.layers /= is_small() ? 2 : 1;
+    config.layers /= small_workload() ? 2 : 1;
     faulty_open(&f, &config);
     *state = &f;
     return 0;
 }
 
-static int close_small(void **state)
-{
-    faulty_close(*state);
-    return 0;
-}
+#define LLAMA_FAULTS_TEST(name) TEST_F(name, open_checked, faulty_teardown, faulty *f)
 
 static uint64_t seeds(void)
 {
-    return is_small() ? 1 : 4;
+    return small_workload() ? 1 : 4;
 }
 
-TEST_F(test_none, open_checked, close_small, faulty *f)
+LLAMA_FAULTS_TEST(test_none)
 {
     assert_true(apart(f, NULL) == 0);
     assert_true(apart(f, "!*") == 0);
 }
 
-TEST_F(test_singles, open_checked, close_small, faulty *f)
+LLAMA_FAULTS_TEST(test_singles)
 {
     for (int kind = 0; kind < LLAMA_FAULT_SINGLES; kind++)
         for (uint64_t seed = 1; seed <= seeds(); seed++)
             check_single(f, (llama_fault)kind, seed);
 }
 
-TEST_F(test_pairs, open_checked, close_small, faulty *f)
+LLAMA_FAULTS_TEST(test_pairs)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
         check_pair(f, seed);
 }
 
-TEST_F(test_cancel, open_checked, close_small, faulty *f)
+LLAMA_FAULTS_TEST(test_cancel)
 {
     for (uint64_t seed = 1; seed <= 2 * seeds(); seed++)
         check_cancel(f, seed);
 }
 
-TEST_F(test_varies, open_checked, close_small, faulty *f)
+LLAMA_FAULTS_TEST(test_varies)
 {
     for (uint64_t seed = 1; seed <= seeds(); seed++)
         check_varies(f, seed);
 }
-
-#define LLAMA_FAULTS_TEST(name) TEST_F(name, open_checked, close_small, faulty *f)
 
 LLAMA_FAULTS_TEST(test_cleared)
 {
@@ -212,7 +164,7 @@ static int count_places(llama_fault kind, char names[PLACES][32])
 }
 
 /* Other seeds are other calls, all of them calls of the pass; the same seed is the same call. */
-TEST_F(test_places, open_small, close_small, faulty *f)
+TEST_F(test_places, faulty_setup, faulty_teardown, faulty *f)
 {
     static char names[PLACES][32], again[PLACES][32];
     for (int kind = 0; kind < LLAMA_FAULT_KINDS; kind++) {
@@ -267,13 +219,8 @@ TEST(test_option)
 
 TEST(test_smollm2)
 {
-    faulty f;
-    if (is_small()) {
-        printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
-        skip();
-    }
-    faulty_open(&f, &llama_smollm2);
+    FREED_BY(faulty_close) faulty f;
+    faulty_open_smollm2(&f);
     check_single(&f, LLAMA_FAULT_SKIPPED, 1);
     check_cancel(&f, 1);
-    faulty_close(&f);
 }

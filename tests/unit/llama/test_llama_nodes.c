@@ -1,6 +1,6 @@
 /* A real pass under the checks: a clean model gives no finding, and one with a value frozen into it the call. */
-#include "tests/support/test.h"
 #include "examples/llama/model.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/tools/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -9,65 +9,51 @@
 
 #include "debug/check/node_pointers.h"
 
-typedef struct scene {
-    cudaStream_t stream;
-    llama_model *model;
-} scene;
-
 /* One step before: libraries load their kernels at first use. */
 static int setup(void **state)
 {
-    static scene s;
-    char error[GGUF_ERROR_SIZE];
-    llama_weights weights;
-
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
-    assert_int_equal(llama_weights_random(&weights, &llama_small, 1, error), 0);
-    EXPECT_OK(llama_create(&s.model, &weights, 64, s.stream));
-    llama_weights_free(&weights);
-    EXPECT_OK(llama_reset(s.model));
-    EXPECT_OK(llama_set_token(s.model, 3));
-    EXPECT_OK(llama_forward(s.model, s.stream));
-    EXPECT_CUDA(cudaStreamSynchronize(s.stream));
-    *state = &s;
+    open_small_model(state);
+    EXPECT_OK(llama_reset(*state));
+    EXPECT_OK(llama_set_token(*state, 3));
+    EXPECT_OK(llama_forward(*state, llama_stream(*state)));
+    EXPECT_CUDA(cudaStreamSynchronize(llama_stream(*state)));
     return 0;
 }
 
 static int teardown(void **state)
 {
-    scene *s = *state;
     EXPECT_OK(bg_override_eager(NULL));
-    llama_destroy(s->model);
-    EXPECT_CUDA(cudaStreamDestroy(s->stream));
-    return 0;
+    return close_small_model(state);
 }
 
-static bg_graph *capture(const scene *s, bool full)
+#define LLAMA_NODES_TEST(name) TEST_F(name, setup, teardown, llama_model *model)
+
+static bg_graph *capture(llama_model *model, bool full)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *begun = NULL;
     bg_graph *graph = NULL;
 
     EXPECT_OK(bg_override_eager(full ? "!*" : NULL));
-    EXPECT_OK(bg_capture_begin(&begun, s->stream, &options));
-    EXPECT_OK(llama_forward(s->model, s->stream));
+    EXPECT_OK(bg_capture_begin(&begun, llama_stream(model), NULL));
+    EXPECT_OK(llama_forward(model, llama_stream(model)));
     EXPECT_OK(bg_capture_end(begun, &graph));
     return graph;
 }
 
-TEST_F(test_clean, setup, teardown, scene *s)
+LLAMA_NODES_TEST(test_clean)
 {
+    cudaStream_t stream = llama_stream(model);
     for (int full = 0; full < 2; full++) {
-        bg_graph *graph = capture(s, full);
+        bg_graph *graph = capture(model, full);
         bg_report *report = NULL;
         for (int i = 0; i < 3; i++) {
             EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
             EXPECT_NO_FINDING(report);
-            EXPECT_OK(bg_replay(graph, s->stream));
-            EXPECT_CUDA(cudaStreamSynchronize(s->stream));
+            EXPECT_OK(bg_replay(graph, stream));
+            EXPECT_CUDA(cudaStreamSynchronize(stream));
         }
         bg_graph_destroy(graph);
-        EXPECT_OK(bg_check_recapture(llama_forward, s->model, NULL, s->stream, &report));
+        EXPECT_OK(bg_check_recapture(llama_forward, model, NULL, stream, &report));
         EXPECT_NO_FINDING(report);
     }
 }
@@ -95,11 +81,9 @@ static bool is_held(const bg__nodes *nodes, const bg__call *call, const void *ad
     return w.found;
 }
 
-#define LLAMA_NODES_TEST(name) TEST_F(name, setup, teardown, scene *f)
-
 LLAMA_NODES_TEST(test_tensors)
 {
-    bg_graph *graph = capture(f, true);
+    bg_graph *graph = capture(model, true);
     bg__nodes nodes;
     int seen = 0;
 
@@ -123,13 +107,13 @@ LLAMA_NODES_TEST(test_tensors)
     bg_graph_destroy(graph);
 }
 
-TEST_F(test_frozen_scalar, setup, teardown, scene *s)
+LLAMA_NODES_TEST(test_frozen_scalar)
 {
     OWNED_REPORT(report);
     bg_finding finding = BG_FINDING_INIT;
 
-    llama_plant_frozen_scalar(s->model);
-    EXPECT_OK(bg_check_recapture(llama_forward, s->model, NULL, s->stream, &report));
+    llama_plant_frozen_scalar(model);
+    EXPECT_OK(bg_check_recapture(llama_forward, model, NULL, llama_stream(model), &report));
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "frozen-value");

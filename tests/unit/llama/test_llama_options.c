@@ -1,7 +1,7 @@
 /* The example's command line, its prompts and its printing. */
-#include "tests/support/test.h"
 #include "examples/llama/options.h"
 #include "examples/llama/text/text.h"
+#include "tests/support/llama/llama_support.h"
 #include <stdlib.h>
 #include <string.h>
 static char error[GGUF_ERROR_SIZE];
@@ -55,9 +55,7 @@ static void expect_refused(const char *line, const char *words)
 {
     llama_options o;
     assert_int_equal(read_line(&o, line), -1);
-    if (!strstr(error, words))
-        print_error("expected \"%s\" in \"%s\"\n", words, error);
-    assert_non_null(strstr(error, words));
+    EXPECT_SAYS(error, words);
 }
 
 TEST(test_errors_list_what_is_allowed)
@@ -83,7 +81,7 @@ TEST(test_help_names_every_flag)
         "--seed",  "--mode",    "--debug-cuda-graph", "--demo",   "--plant-frozen-scalar",
         "--help"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        assert_non_null(strstr(llama_help, flags[i]));
+        EXPECT_SAYS(llama_help, flags[i]);
 }
 
 TEST(test_prompt_of_numbers)
@@ -99,7 +97,7 @@ TEST(test_prompt_of_numbers)
     free(tokens);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(llama_read_prompt(NULL, 10, wrong[i], &tokens, &count, error), -1);
-        assert_non_null(strstr(error, "token numbers from 0 to 9"));
+        EXPECT_SAYS(error, "token numbers from 0 to 9");
     }
 }
 

@@ -9,7 +9,6 @@
 #include "tests/support/ranks/nccl_ranks.h"
 
 #ifdef TEST_NCCL
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,25 +24,10 @@ static const double TOLERANCE = 2e-5;
     } while (0)
 
 /* SmolLM2's 9 query and 3 key heads; nothing divides by 2 or 4. */
-static const llama_config nine_heads = {.layers = 2,
-                                        .width = 90,
-                                        .hidden = 77,
-                                        .heads = 9,
-                                        .kv_heads = 3,
-                                        .head_dim = 20,
-                                        .vocabulary = 101,
-                                        .context = 100,
-                                        .rope_base = 500.0f,
-                                        .norm_epsilon = 1e-4f};
+static const llama_config nine_heads = ODD_SHAPE(.width = 90, .heads = 9, .kv_heads = 3);
 
 enum { PROMPT = 5, CONTEXT = 64 };
 static const int prompt[PROMPT] = {5, 17, 99, 0, 17};
-
-/* Under valgrind a step takes a second. */
-static bool small_workload(void)
-{
-    return getenv("BREAKGRAPH_TEST_SMALL") != NULL;
-}
 
 static int tokens(void)
 {
@@ -99,39 +83,12 @@ static int are_same(struct rank *r, const void *data, size_t bytes, bool *same)
     return 0;
 }
 
-static double difference(const float *found, const float *reference, size_t count)
-{
-    double most = 0, largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        double distance = fabs((double)found[i] - reference[i]);
-        most = isnan(distance) ? INFINITY : fmax(most, distance);
-        largest = fmax(largest, fabs((double)reference[i]));
-    }
-    return most / largest;
-}
-
 /* ---- one text ----------------------------------------------------------------------------------- */
 
-enum way { EAGER, FULL, BREAKABLE, DEBUG, OPS, WAYS };
-static const struct {
-    const char *name;
-    llama_mode mode;
-    bg_debug debug;
-} ways[WAYS] = {{"eager", LLAMA_EAGER, BG_DEBUG_OFF},
-                {"full", LLAMA_FULL, BG_DEBUG_OFF},
-                {"breakable", LLAMA_BREAKABLE, BG_DEBUG_OFF},
-                {"debug", LLAMA_BREAKABLE, BG_DEBUG_FORWARD},
-                {"every op eager", LLAMA_BREAKABLE, BG_DEBUG_OPS}};
-
-static int generate(llama_model *model, enum way way, llama_result *result)
+static int generate(llama_model *model, text_way way, llama_result *result)
 {
-    llama_request request = {.mode = ways[way].mode,
-                             .debug = ways[way].debug,
-                             .prompt = prompt,
-                             .prompt_count = PROMPT,
-                             .tokens = tokens(),
-                             .stop = -1,
-                             .keep_logits = true};
+    const llama_request request = REQUEST(prompt, PROMPT, tokens(), .mode = text_ways[way].mode,
+                                          .debug = text_ways[way].debug, .keep_logits = true);
     EXPECT_OK(llama_generate(model, &request, result));
     EXPECT(result->count == request.tokens);
     return 0;
@@ -140,12 +97,9 @@ static int generate(llama_model *model, enum way way, llama_result *result)
 /* The whole model, eagerly. */
 static int run_whole(struct rank *r, const llama_weights *weights, llama_result *result)
 {
-    llama_model *model;
+    FREED_BY(free_model) llama_model *model = NULL;
     EXPECT_OK(llama_create(&model, weights, CONTEXT, r->stream));
-    if (generate(model, EAGER, result))
-        return 1;
-    llama_destroy(model);
-    return 0;
+    return generate(model, EAGER, result);
 }
 
 static int make_part(struct rank *r, const task *t, const llama_weights *weights, llama_ranks *ranks,
@@ -158,7 +112,7 @@ static int make_part(struct rank *r, const task *t, const llama_weights *weights
 }
 
 /* A layer breaks at its attention and, where they are eager, at its two sums; the step ends with sampling. */
-static int expect_counts(const struct rank *r, const task *t, enum way way, const llama_result *result)
+static int expect_counts(const struct rank *r, const task *t, text_way way, const llama_result *result)
 {
     const int layers = t->config->layers, sums = r->ranks > 1 ? 2 * layers : 0;
     const int eager = way == FULL ? 0 : layers + 1, breaks = eager + (t->eager_sums ? sums : 0);
@@ -173,13 +127,13 @@ static int expect_counts(const struct rank *r, const task *t, enum way way, cons
     return 0;
 }
 
-static int expect_same_text(struct rank *r, enum way way, const llama_result *found, const llama_result *whole,
+static int expect_same_text(struct rank *r, text_way way, const llama_result *found, const llama_result *whole,
                             size_t logits)
 {
-    double apart = difference(found->logits, whole->logits, logits);
+    double apart = relative_difference(found->logits, whole->logits, logits);
     bool same = false;
     if (r->rank == 0)
-        printf("%d ranks, %s: max |difference| / max |reference| = %.2g over %d steps\n", r->ranks, ways[way].name,
+        printf("%d ranks, %s: max |difference| / max |reference| = %.2g over %d steps\n", r->ranks, text_ways[way].name,
                apart, found->steps);
     EXPECT(fflush(stdout) == 0); /* the end of a rank's process does not */
     EXPECT(memcmp(found->tokens, whole->tokens, (size_t)whole->count * sizeof *found->tokens) == 0);
@@ -191,39 +145,57 @@ static int expect_same_text(struct rank *r, enum way way, const llama_result *fo
     return 0;
 }
 
-static int run_ways(struct rank *r, const task *t, const enum way *some, int count)
+/* Each rank for itself: other texts on each. */
+static int expect_other_text(struct rank *r, const task *t, const llama_result *found, const llama_result *whole)
 {
-    llama_weights weights;
-    llama_model *model;
+    bool same = true;
+    EXPECT(memcmp(found->tokens, whole->tokens, (size_t)whole->count * sizeof *found->tokens) != 0);
+    EXPECT(relative_difference(found->logits, whole->logits, (size_t)t->config->vocabulary) > 1000 * TOLERANCE);
+    if (are_same(r, found->tokens, (size_t)found->count * sizeof *found->tokens, &same))
+        return 1;
+    EXPECT(!same);
+    return 0;
+}
+
+static int check_text(struct rank *r, text_way way, const llama_result *found, const llama_result *whole)
+{
+    const task *t = r->argument;
+    if (t->no_sums)
+        return expect_other_text(r, t, found, whole);
+    return expect_counts(r, t, way, found) ||
+           expect_same_text(r, way, found, whole, (size_t)whole->steps * (size_t)t->config->vocabulary);
+}
+
+static int run_ways(struct rank *r, const text_way *some, int count)
+{
+    const task *t = r->argument;
+    FREED_BY(llama_weights_free) llama_weights weights = {.layer = NULL};
+    FREED_BY(free_model) llama_model *model = NULL;
+    FREED_BY(llama_result_free) llama_result whole = {.tokens = NULL};
     llama_ranks ranks;
-    llama_result whole, found;
     if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &ranks, &model))
         return 1;
-    llama_weights_free(&weights);
     for (int i = 0; i < count; i++) {
-        if (generate(model, some[i], &found) || expect_counts(r, t, some[i], &found) ||
-            expect_same_text(r, some[i], &found, &whole, (size_t)whole.steps * (size_t)t->config->vocabulary))
+        FREED_BY(llama_result_free) llama_result found = {.tokens = NULL};
+        if (generate(model, some[i], &found) || check_text(r, some[i], &found, &whole))
             return 1;
-        llama_result_free(&found);
     }
-    llama_result_free(&whole);
-    llama_destroy(model);
     return 0;
 }
 
 static int all_ways(struct rank *r)
 {
-    static const enum way all[] = {EAGER, FULL, BREAKABLE, DEBUG, OPS};
+    static const text_way all[] = {EAGER, FULL, BREAKABLE, DEBUG, OPS};
     const task *t = r->argument;
     EXPECT(!t->eager_sums || setenv("BG_EAGER_OPS", "all_reduce", 1) == 0);
-    return run_ways(r, t, all, WAYS);
+    return run_ways(r, all, TEXT_WAYS);
 }
 
 /* What is eager in the process is not the thread's to say: no full graph. */
 static int ways_of_threads(struct rank *r)
 {
-    static const enum way some[] = {EAGER, BREAKABLE, DEBUG};
-    return run_ways(r, r->argument, some, 3);
+    static const text_way some[] = {EAGER, BREAKABLE, DEBUG};
+    return run_ways(r, some, 3);
 }
 
 static void check(enum ranks_as as, int ranks, rank_body body, const llama_config *config, uint64_t seed,
@@ -270,29 +242,8 @@ TEST(test_threads)
 
 static int without_sums(struct rank *r)
 {
-    static const enum way some[] = {EAGER, FULL, BREAKABLE};
-    const task *t = r->argument;
-    llama_weights weights;
-    llama_model *model;
-    llama_ranks ranks;
-    llama_result whole, found;
-    if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &ranks, &model))
-        return 1;
-    llama_weights_free(&weights);
-    for (int i = 0; i < 3; i++) {
-        bool same = true;
-        if (generate(model, some[i], &found))
-            return 1;
-        EXPECT(memcmp(found.tokens, whole.tokens, (size_t)whole.count * sizeof *found.tokens) != 0);
-        EXPECT(difference(found.logits, whole.logits, (size_t)t->config->vocabulary) > 1000 * TOLERANCE);
-        if (are_same(r, found.tokens, (size_t)found.count * sizeof *found.tokens, &same))
-            return 1;
-        EXPECT(!same);
-        llama_result_free(&found);
-    }
-    llama_result_free(&whole);
-    llama_destroy(model);
-    return 0;
+    static const text_way some[] = {EAGER, FULL, BREAKABLE};
+    return run_ways(r, some, 3);
 }
 
 TEST(test_tokens_differ_without_sums)
@@ -314,6 +265,12 @@ typedef struct served {
     bool replayed; /* some batch by a graph */
 } served;
 
+static void free_served(served *s)
+{
+    llama_serve_result_free(&s->result);
+}
+#define SERVED(name) FREED_BY(free_served) served name = {.replayed = false}
+
 static int serve_plainly(struct rank *r, const llama_device_weights *weights, const batch_work *work, served *s)
 {
     llama_batch *batch;
@@ -331,7 +288,7 @@ static int serve_by_runner(struct rank *r, const llama_device_weights *weights, 
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_counters before = BG_COUNTERS_INIT, after = BG_COUNTERS_INIT;
-    llama_engine engine;
+    FREED_BY(llama_engine_free) llama_engine engine = {.batch = NULL};
     config.mode = mode;
     config.schedule = "1,2,4,8";
     config.max_tokens = BATCH_MAX_ROWS;
@@ -341,7 +298,6 @@ static int serve_by_runner(struct rank *r, const llama_device_weights *weights, 
     EXPECT_OK(llama_serve(work->request, TEXTS, &work->limits, llama_engine_run, &engine, &s->result));
     bg_counters_get(&after);
     s->replayed = after.replays[mode] > before.replays[mode];
-    llama_engine_free(&engine);
     return 0;
 }
 
@@ -349,9 +305,10 @@ static int expect_same_texts(const served *found, const served *whole, int vocab
 {
     for (int i = 0; i < TEXTS; i++) {
         const llama_serve_text *text = &found->result.text[i], *reference = &whole->result.text[i];
+        size_t logits = (size_t)text->count * (size_t)vocabulary;
         EXPECT(text->count == reference->count);
         EXPECT(memcmp(text->tokens, reference->tokens, (size_t)text->count * sizeof *text->tokens) == 0);
-        EXPECT(difference(text->logits, reference->logits, (size_t)text->count * (size_t)vocabulary) <= TOLERANCE);
+        EXPECT(relative_difference(text->logits, reference->logits, logits) <= TOLERANCE);
     }
     return 0;
 }
@@ -359,16 +316,15 @@ static int expect_same_texts(const served *found, const served *whole, int vocab
 static int compare_modes(struct rank *r, const llama_device_weights *part, const batch_work *work, const served *whole)
 {
     static const bg_mode modes[] = {BG_MODE_PIECEWISE, BG_MODE_FULL};
-    served found;
-    if (serve_plainly(r, part, work, &found) || expect_same_texts(&found, whole, work->limits.vocabulary))
+    SERVED(plain);
+    if (serve_plainly(r, part, work, &plain) || expect_same_texts(&plain, whole, work->limits.vocabulary))
         return 1;
-    llama_serve_result_free(&found.result);
     for (int i = 0; i < 2; i++) {
+        SERVED(found);
         if (serve_by_runner(r, part, work, modes[i], &found) ||
             expect_same_texts(&found, whole, work->limits.vocabulary))
             return 1;
         EXPECT(found.replayed);
-        llama_serve_result_free(&found.result);
     }
     return 0;
 }
@@ -376,25 +332,19 @@ static int compare_modes(struct rank *r, const llama_device_weights *part, const
 static int batches(struct rank *r)
 {
     const task *t = r->argument;
-    llama_weights weights;
-    llama_device_weights all, mine;
+    FREED_BY(llama_weights_free) llama_weights weights = {.layer = NULL};
+    FREED_BY(llama_device_weights_free) llama_device_weights all = {.layer = NULL}, mine = {.layer = NULL};
+    SERVED(whole);
     llama_part part;
     llama_ranks ranks;
     batch_work work;
-    served whole;
     make_work(&work, TEXTS, t->config->vocabulary, 1, true);
     if (make_weights(t, &weights))
         return 1;
     EXPECT_OK(llama_split(&part, t->config, r->rank, r->ranks));
     EXPECT_OK(llama_device_weights_create(&all, &weights, r->stream));
     EXPECT_OK(llama_device_weights_create_part(&mine, &weights, &part, ranks_of(r, t, &ranks), r->stream));
-    llama_weights_free(&weights);
-    if (serve_plainly(r, &all, &work, &whole) || compare_modes(r, &mine, &work, &whole))
-        return 1;
-    llama_serve_result_free(&whole.result);
-    llama_device_weights_free(&mine);
-    llama_device_weights_free(&all);
-    return 0;
+    return serve_plainly(r, &all, &work, &whole) || compare_modes(r, &mine, &work, &whole);
 }
 
 TEST(test_batches)

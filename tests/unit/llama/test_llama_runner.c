@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* max |difference| / max |reference| between products of different shapes. */
@@ -28,55 +27,18 @@ static const llama_config shape = {.layers = 2,
 
 static const int sizes[] = {1, 2, 4, 6, 8, 16, 24}; /* some batches lie above all of them */
 
-typedef struct bench {
-    cudaStream_t stream;
-    llama_device_weights weights;
-} bench;
-
 static int set_up(void **state)
 {
-    static bench b;
-    char error[GGUF_ERROR_SIZE];
-    llama_weights weights;
-
-    memset(&b, 0, sizeof b);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
-    assert_int_equal(llama_weights_random(&weights, &shape, 7, error), 0);
-    EXPECT_OK(llama_device_weights_create(&b.weights, &weights, b.stream));
-    llama_weights_free(&weights);
-    *state = &b;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    bench *b = *state;
-    llama_device_weights_free(&b->weights);
-    EXPECT_CUDA(cudaStreamDestroy(b->stream));
+    cudaStream_t stream;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    *state = random_model(&shape, 7, CAPACITY, stream);
     return 0;
 }
 
 /* ---- three ways side by side ---- */
 
-typedef struct plain {
-    llama_batch *batch;
-    llama_buffers buffers;
-} plain;
-
-static void open_plain(plain *p, const bench *b)
-{
-    EXPECT_OK(llama_batch_create(&p->batch, &b->weights, TEXTS, CAPACITY, ROWS, NULL, b->stream));
-    EXPECT_OK(llama_buffers_create(&p->buffers, p->batch, b->stream));
-}
-
-static void close_plain(plain *p)
-{
-    llama_buffers_free(&p->buffers);
-    llama_batch_destroy(p->batch);
-}
-
 /* Plain calls over `padded` rows, of which the first `rows` are the batch's. */
-static void run_plain(plain *p, const int *token, const int *position, const int *slot, int rows, int padded,
+static void run_plain(batch_runner *p, const int *token, const int *position, const int *slot, int rows, int padded,
                       float *logits)
 {
     int all[3][ROWS] = {{0}}, next[ROWS];
@@ -90,27 +52,27 @@ static void run_plain(plain *p, const int *token, const int *position, const int
 
 typedef struct trio {
     llama_engine engine;
-    plain padded, exact;
+    batch_runner padded, exact;
     bg_mode mode;
     int replays[5], eager[7]; /* counted here, as they should be */
     int ties;
 } trio;
 
-static void open_trio(trio *t, const bench *b, const bg_runner_config *config)
+static void open_trio(trio *t, llama_model *model, const bg_runner_config *config)
 {
     memset(t, 0, sizeof *t);
     t->mode = config->mode;
-    EXPECT_OK(llama_engine_create(&t->engine, &b->weights, TEXTS, CAPACITY, config, b->stream));
-    open_plain(&t->padded, b);
-    open_plain(&t->exact, b);
+    EXPECT_OK(llama_engine_create(&t->engine, llama_get_weights(model), TEXTS, CAPACITY, config, llama_stream(model)));
+    batch_runner_open(&t->padded, model, TEXTS, WAY_EAGER, false);
+    batch_runner_open(&t->exact, model, TEXTS, WAY_EAGER, false);
     EXPECT_OK(bg_runner_capture(t->engine.runner));
 }
 
 static void close_trio(trio *t)
 {
     llama_engine_free(&t->engine);
-    close_plain(&t->padded);
-    close_plain(&t->exact);
+    batch_runner_close(&t->padded);
+    batch_runner_close(&t->exact);
 }
 
 /* What should run the batch: its mode, and the rows of its bucket or its own. */
@@ -126,37 +88,10 @@ static bg_mode expected_mode(const trio *t, const llama_serve_batch *batch, int 
     return BG_MODE_NONE;
 }
 
-static double largest(const float *x, int n)
-{
-    double most = 0;
-    for (int i = 0; i < n; i++)
-        most = fmax(most, fabs((double)x[i]));
-    return most;
-}
-
-static int argmax(const float *x, int n)
-{
-    int best = 0;
-    for (int i = 1; i < n; i++)
-        if (x[i] > x[best])
-            best = i;
-    return best;
-}
-
-static double margin(const float *x, int n)
-{
-    int best = argmax(x, n);
-    double second = -INFINITY;
-    for (int i = 0; i < n; i++)
-        if (i != best)
-            second = fmax(second, x[i]);
-    return x[best] - second;
-}
-
 static void compare_row(trio *t, const float *found, const float *exact, int next)
 {
     int n = shape.vocabulary;
-    double bound = TOLERANCE * largest(exact, n);
+    double bound = TOLERANCE * largest(exact, (size_t)n);
     for (int i = 0; i < n; i++)
         if (!(fabs((double)found[i] - exact[i]) <= bound))
             fail_msg("logit %d is %g, at the batch's own size %g", i, found[i], exact[i]);
@@ -217,19 +152,16 @@ static bg_runner_config config_of(bg_mode mode)
     return config;
 }
 
-static void check_mode(bench *b, bg_mode mode)
+static void check_mode(llama_model *model, bg_mode mode)
 {
-    bool small = getenv("BREAKGRAPH_TEST_SMALL") != NULL;
     bg_runner_config config = config_of(mode);
-    trio t;
+    FREED_BY(close_trio) trio t;
 
-    open_trio(&t, b, &config);
-    for (int texts = 1; texts <= TEXTS; texts += small ? 3 : 1) {
-        llama_serve_result result;
+    open_trio(&t, model, &config);
+    for (int texts = 1; texts <= TEXTS; texts += small_workload() ? 3 : 1) {
         batch_work work;
         make_work(&work, texts, shape.vocabulary, texts, true);
-        serve_work(&work, run_trio, &t, &result);
-        llama_serve_result_free(&result);
+        FREED_BY(llama_serve_result_free) llama_serve_result result = serve_work(&work, run_trio, &t);
     }
     /* Prompts of 1 to 9 tokens, 1 to 8 of them: some fill a bucket, most do not, the last ones fit none. */
     if (bg_mode_mixed(mode) != BG_MODE_NONE)
@@ -242,65 +174,47 @@ static void check_mode(bench *b, bg_mode mode)
         assert_int_equal(t.replays[BG_MODE_PIECEWISE] + t.replays[BG_MODE_FULL], 0);
     printf("%d piecewise, %d full, %d too large, %d of mode none; %d ties\n", t.replays[BG_MODE_PIECEWISE],
            t.replays[BG_MODE_FULL], t.eager[BG_REASON_TOO_LARGE], t.eager[BG_REASON_MODE_NONE], t.ties);
-    close_trio(&t);
 }
 
-#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, bench *b)
+#define LLAMA_RUNNER_TEST(name) TEST_F(name, NULL, NULL, llama_model *model)
+#define MODE_TEST(name, mode)                                                                                          \
+    LLAMA_RUNNER_TEST(name)                                                                                            \
+    {                                                                                                                  \
+        check_mode(model, mode);                                                                                       \
+    }
 
-LLAMA_RUNNER_TEST(test_none)
-{
-    check_mode(b, BG_MODE_NONE);
-}
-
-LLAMA_RUNNER_TEST(test_piecewise)
-{
-    check_mode(b, BG_MODE_PIECEWISE);
-}
-
-LLAMA_RUNNER_TEST(test_full)
-{
-    check_mode(b, BG_MODE_FULL);
-}
-
-LLAMA_RUNNER_TEST(test_full_decode_only)
-{
-    check_mode(b, BG_MODE_FULL_DECODE_ONLY);
-}
-
-LLAMA_RUNNER_TEST(test_full_and_piecewise)
-{
-    check_mode(b, BG_MODE_FULL_AND_PIECEWISE);
-}
+MODE_TEST(test_none, BG_MODE_NONE)
+MODE_TEST(test_piecewise, BG_MODE_PIECEWISE)
+MODE_TEST(test_full, BG_MODE_FULL)
+MODE_TEST(test_full_decode_only, BG_MODE_FULL_DECODE_ONLY)
+MODE_TEST(test_full_and_piecewise, BG_MODE_FULL_AND_PIECEWISE)
 
 LLAMA_RUNNER_TEST(test_lazy_with_workers)
 {
     bg_runner_config config = config_of(BG_MODE_FULL_AND_PIECEWISE);
-    llama_serve_result result;
+    FREED_BY(close_trio) trio t;
     batch_work work;
-    trio t;
 
     config.lazy = true;
     config.worker_threads = 2;
-    open_trio(&t, b, &config);
+    open_trio(&t, model, &config);
     make_work(&work, 4, shape.vocabulary, 1, true);
-    serve_work(&work, run_trio, &t, &result);
-    llama_serve_result_free(&result);
+    FREED_BY(llama_serve_result_free) llama_serve_result result = serve_work(&work, run_trio, &t);
     assert_true(t.replays[BG_MODE_PIECEWISE] > 0 && t.replays[BG_MODE_FULL] > 0);
-    close_trio(&t);
 }
 
 /* ---- one pool for all sizes ---- */
 
-static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
+static size_t mapped_by(llama_model *model, const char *schedule, int max_tokens)
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_pool_stats stats = BG_POOL_STATS_INIT;
-    llama_engine engine;
+    FREED_BY(llama_engine_free) llama_engine engine;
 
     config.schedule = schedule;
     config.max_tokens = max_tokens;
     config.warmups = 0;
-    EXPECT_OK(llama_engine_create(&engine, &b->weights, 1, 4, &config, b->stream));
+    EXPECT_OK(llama_engine_create(&engine, llama_get_weights(model), 1, 4, &config, llama_stream(model)));
     EXPECT_OK(bg_runner_capture(engine.runner));
     EXPECT_OK(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
     for (int i = 0; i < bg_runner_bucket_count(engine.runner); i++) {
@@ -309,20 +223,17 @@ static size_t mapped_by(bench *b, const char *schedule, int max_tokens)
         assert_true(info.captured && info.pool_bytes > 0);
     }
     printf("%d buckets: %zu bytes mapped, peak %zu\n", bg_runner_bucket_count(engine.runner), stats.mapped, stats.peak);
-    llama_engine_free(&engine);
     return stats.mapped;
 }
 
 LLAMA_RUNNER_TEST(test_many_buckets_take_the_memory_of_one)
 {
-    int largest_bucket = getenv("BREAKGRAPH_TEST_SMALL") ? 1024 : 8192;
+    int largest_bucket = small_workload() ? 1024 : 8192;
     char one[16];
-    size_t all, alone;
 
     snprintf(one, sizeof one, "%d", largest_bucket);
-    all = mapped_by(b, "sglang", largest_bucket);
-    alone = mapped_by(b, one, largest_bucket);
-    assert_true((double)all <= 1.02 * (double)alone);
+    assert_true((double)mapped_by(model, "sglang", largest_bucket) <=
+                1.02 * (double)mapped_by(model, one, largest_bucket));
 }
 
-TEST_GROUP(set_up, tear_down);
+TEST_GROUP(set_up, close_small_model);

@@ -1,8 +1,8 @@
 /* The server of examples/llama alone, before a model whose tokens count up: what it puts into batches, and what it
  * makes of their results. */
 #include "examples/llama/serve.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
-#include <stdlib.h>
 
 enum { VOCABULARY = 40, MAX_BATCHES = 8, MAX_ROWS = 16 };
 
@@ -54,11 +54,21 @@ static const llama_serve_limits limits = {.vocabulary = VOCABULARY, .capacity = 
 /* The first text wants 2 tokens, the second 4, the third stops at its second one. */
 static const llama_serve_request requests[3] = {{prompts[0], 3, 2, -1}, {prompts[1], 1, 4, -1}, {prompts[2], 2, 5, 33}};
 
+/* Serves the requests, up to the batch that is to fail with BUSY; -1: none is. */
+static llama_serve_result serve(const llama_serve_request *list, int count, counting *c, int fail_at)
+{
+    llama_serve_result result;
+    *c = (counting){.fail_at = fail_at};
+    EXPECT_STATUS(llama_serve(list, count, &limits, count_up, c, &result), fail_at < 0 ? BG_OK : BG_ERROR_BUSY);
+    return result;
+}
+
+#define SERVED(result, ...) FREED_BY(llama_serve_result_free) llama_serve_result result = serve(__VA_ARGS__)
+
 TEST(test_batches)
 {
-    counting c = {.fail_at = -1};
-    llama_serve_result result;
-    EXPECT_OK(llama_serve(requests, 3, &limits, count_up, &c, &result));
+    counting c;
+    SERVED(result, requests, 3, &c, -1);
     assert_int_equal(c.batches, 4);
     assert_int_equal(result.batches, 4);
     expect_batch(&c, 0, (llama_serve_batch){6, 3, 3, false}, (int[]){5, 9, 7, 20, 30, 31}, (int[]){0, 1, 2, 0, 0, 1},
@@ -66,16 +76,14 @@ TEST(test_batches)
     expect_batch(&c, 1, (llama_serve_batch){3, 3, 1, true}, (int[]){8, 21, 32}, (int[]){3, 1, 2}, (int[]){0, 1, 2});
     expect_batch(&c, 2, (llama_serve_batch){1, 1, 1, true}, (int[]){22}, (int[]){2}, (int[]){1});
     expect_batch(&c, 3, (llama_serve_batch){1, 1, 1, true}, (int[]){23}, (int[]){3}, (int[]){1});
-    llama_serve_result_free(&result);
 }
 
 TEST(test_results)
 {
     const int tokens[3][4] = {{8, 9}, {21, 22, 23, 24}, {32, 33}}, count[3] = {2, 4, 2};
     const float from[3][4] = {{2, 100}, {3, 101, 200, 300}, {5, 102}};
-    counting c = {.fail_at = -1};
-    llama_serve_result result;
-    EXPECT_OK(llama_serve(requests, 3, &limits, count_up, &c, &result));
+    counting c;
+    SERVED(result, requests, 3, &c, -1);
     for (int i = 0; i < 3; i++) {
         const llama_serve_text *t = &result.text[i];
         assert_int_equal(t->count, count[i]);
@@ -83,48 +91,39 @@ TEST(test_results)
         for (int j = 0; j < t->count; j++)
             assert_true(t->logits[j * VOCABULARY] == from[i][j] && t->logits[(j + 1) * VOCABULARY - 1] == from[i][j]);
     }
-    llama_serve_result_free(&result);
 }
 
 TEST(test_a_prompt_of_one_token_decodes)
 {
-    counting c = {.fail_at = -1};
-    llama_serve_result result;
-    EXPECT_OK(llama_serve(&requests[1], 1, &limits, count_up, &c, &result));
+    counting c;
+    SERVED(result, &requests[1], 1, &c, -1);
     assert_int_equal(c.batches, 4);
     expect_batch(&c, 0, (llama_serve_batch){1, 1, 1, true}, (int[]){20}, (int[]){0}, (int[]){0});
-    llama_serve_result_free(&result);
 }
 
 TEST(test_an_error_ends_it)
 {
-    counting c = {.fail_at = 2};
-    llama_serve_result result;
-    EXPECT_STATUS(llama_serve(requests, 3, &limits, count_up, &c, &result), BG_ERROR_BUSY);
+    counting c;
+    SERVED(result, requests, 3, &c, 2);
     assert_int_equal(c.batches, 3);
     assert_int_equal(result.text[1].count, 2);
-    llama_serve_result_free(&result);
 }
 
 TEST(test_fills_the_capacity)
 {
-    const llama_serve_request request = {prompts[0], 3, 4, -1};
-    counting c = {.fail_at = -1};
-    llama_serve_result result;
-    EXPECT_OK(llama_serve(&request, 1, &limits, count_up, &c, &result));
+    counting c;
+    SERVED(result, &(llama_serve_request){prompts[0], 3, 4, -1}, 1, &c, -1);
     assert_int_equal(result.text[0].count, 4);
     assert_int_equal(c.position[3][0], limits.capacity - 1);
-    llama_serve_result_free(&result);
 }
 
 static void expect_refused(const llama_serve_request *request, int count, const char *words)
 {
     counting c = {.fail_at = -1};
-    llama_serve_result result;
+    FREED_BY(llama_serve_result_free) llama_serve_result result;
     EXPECT_STATUS(llama_serve(request, count, &limits, count_up, &c, &result), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR(words);
     assert_int_equal(c.batches, 0);
-    llama_serve_result_free(&result);
 }
 
 TEST(test_refuses_requests)

@@ -1,8 +1,7 @@
 /* The scheduler of examples/llama alone, before a model whose tokens count up: what it puts into batches, and when. */
 #include "examples/llama/server.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
-#include <stdlib.h>
-#include <string.h>
 
 enum { VOCABULARY = 50, SLOTS_MAX = 8 };
 
@@ -45,7 +44,11 @@ static bg_status count_up(void *user, const llama_serve_batch *batch, const int 
     return m->batches++ == m->fail_at ? BG_ERROR_BUSY : BG_OK;
 }
 
-static void make_traffic(llama_traffic *traffic, int count, double rate, int longest_prompt)
+/* What goes with the scope of a test. */
+#define TRAFFIC(name, ...)  FREED_BY(llama_traffic_free) llama_traffic name = make_traffic(__VA_ARGS__)
+#define SERVED(result, ...) FREED_BY(llama_server_result_free) llama_server_result result = serve(__VA_ARGS__)
+
+static llama_traffic make_traffic(int count, double rate, int longest_prompt)
 {
     const llama_traffic_options options = {.count = count,
                                            .rate = rate,
@@ -53,8 +56,18 @@ static void make_traffic(llama_traffic *traffic, int count, double rate, int lon
                                            .vocabulary = VOCABULARY,
                                            .longest_prompt = longest_prompt,
                                            .most_tokens = 9};
-    EXPECT_OK(llama_traffic_make(traffic, &options));
-    assert_int_equal(traffic->count, count);
+    llama_traffic traffic;
+    EXPECT_OK(llama_traffic_make(&traffic, &options));
+    assert_int_equal(traffic.count, count);
+    return traffic;
+}
+
+static llama_server_result serve(const llama_traffic *traffic, model *m, bg_status expected)
+{
+    const llama_server_limits limits = {.slots = m->slots, .rows = m->rows};
+    llama_server_result result;
+    EXPECT_STATUS(llama_server_run(traffic, &limits, count_up, m, &result), expected);
+    return result;
 }
 
 static void expect_served(const llama_traffic *traffic, const llama_server_result *result)
@@ -82,64 +95,46 @@ TEST(test_all_are_served)
         double rate;
     } cases[] = {{8, 16, 12, 1e9}, {1, 1, 5, 1e9}, {2, 3, 40, 1e9}, {8, 8, 4, 1e9}, {3, 7, 20, 2000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const llama_server_limits limits = {.slots = cases[i].slots, .rows = cases[i].rows};
-        model m = {.slots = limits.slots, .rows = limits.rows, .fail_at = -1};
-        llama_server_result result;
-        llama_traffic traffic;
-        make_traffic(&traffic, 40, cases[i].rate, cases[i].longest_prompt);
-        EXPECT_OK(llama_server_run(&traffic, &limits, count_up, &m, &result));
+        model m = {.slots = cases[i].slots, .rows = cases[i].rows, .fail_at = -1};
+        TRAFFIC(traffic, 40, cases[i].rate, cases[i].longest_prompt);
+        SERVED(result, &traffic, &m, BG_OK);
         expect_served(&traffic, &result);
         assert_int_equal(result.batches, m.batches);
         if (cases[i].rate > 1e6) { /* all slots are in use, and no row is left free */
-            assert_int_equal(m.most_requests, limits.slots);
-            assert_int_equal(m.most_rows, limits.rows);
+            assert_int_equal(m.most_requests, m.slots);
+            assert_int_equal(m.most_rows, m.rows);
         }
         assert_true(m.decodes > 0);
-        llama_server_result_free(&result);
-        llama_traffic_free(&traffic);
     }
 }
 
 /* First come, first served: of two equal requests the earlier one is done first. */
 TEST(test_order)
 {
-    const llama_server_limits limits = {.slots = 1, .rows = 4};
     model m = {.slots = 1, .rows = 4, .fail_at = -1};
-    llama_server_result result;
-    llama_traffic traffic;
-    make_traffic(&traffic, 20, 1e9, 6);
-    EXPECT_OK(llama_server_run(&traffic, &limits, count_up, &m, &result));
+    TRAFFIC(traffic, 20, 1e9, 6);
+    SERVED(result, &traffic, &m, BG_OK);
     for (int i = 1; i < 20; i++)
         assert_true(result.list[i].first >= result.list[i - 1].last);
-    llama_server_result_free(&result);
-    llama_traffic_free(&traffic);
 }
 
 TEST(test_failures)
 {
-    llama_server_limits limits = {.slots = 4, .rows = 8};
-    model m = {.slots = 4, .rows = 8, .fail_at = 5};
-    llama_server_result result;
-    llama_traffic traffic;
-    make_traffic(&traffic, 20, 1e9, 6);
-    EXPECT_STATUS(llama_server_run(&traffic, &limits, count_up, &m, &result), BG_ERROR_BUSY);
-    assert_int_equal(m.batches, 6);
-    llama_server_result_free(&result);
-    limits.rows = 3;
-    EXPECT_STATUS(llama_server_run(&traffic, &limits, count_up, &m, &result), BG_ERROR_INVALID_ARGUMENT);
+    model failing = {.slots = 4, .rows = 8, .fail_at = 5}, narrow = {.slots = 4, .rows = 3, .fail_at = -1};
+    TRAFFIC(traffic, 20, 1e9, 6);
+    SERVED(some, &traffic, &failing, BG_ERROR_BUSY);
+    assert_int_equal(failing.batches, 6);
+    SERVED(none, &traffic, &narrow, BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("give at least one slot, and a row for each");
-    llama_server_result_free(&result);
-    llama_traffic_free(&traffic);
 }
 
 /* The same seed gives the same requests; the mean gap is that of the rate. */
 TEST(test_traffic)
 {
     enum { COUNT = 4000 };
-    llama_traffic one, other;
+    TRAFFIC(one, COUNT, 50, 8);
+    TRAFFIC(other, COUNT, 50, 8);
     int prompts = 0;
-    make_traffic(&one, COUNT, 50, 8);
-    make_traffic(&other, COUNT, 50, 8);
     for (int i = 0; i < COUNT; i++) {
         const llama_arrival *a = &one.list[i], *b = &other.list[i];
         assert_true(a->at == b->at && a->prompt_count == b->prompt_count && a->tokens == b->tokens);
@@ -152,6 +147,4 @@ TEST(test_traffic)
     }
     assert_true(one.list[COUNT - 1].at > 0.9 * COUNT / 50 && one.list[COUNT - 1].at < 1.1 * COUNT / 50);
     assert_true(prompts > 4.3 * COUNT && prompts < 4.7 * COUNT);
-    llama_traffic_free(&one);
-    llama_traffic_free(&other);
 }

@@ -1,9 +1,9 @@
 /* How ranks share a model: the parts cover it without overlap, and a rank's device holds its part and no more. */
 #include "examples/llama/device.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the parts ---------------------------------------------------------------------------------- */
 
@@ -78,33 +78,30 @@ TEST(test_covers_without_overlap)
     printf("%d splits\n", splits);
 }
 
-static void expect_part(const llama_config *config, int rank, int ranks, const llama_part *expected)
+static void expect_range(const llama_part *part, const char *what, llama_range range, llama_range expected)
 {
-    llama_part part = part_of(config, rank, ranks);
-    assert_int_equal(part.heads.first, expected->heads.first);
-    assert_int_equal(part.heads.count, expected->heads.count);
-    assert_int_equal(part.kv_heads.first, expected->kv_heads.first);
-    assert_int_equal(part.kv_heads.count, expected->kv_heads.count);
-    assert_int_equal(part.hidden.first, expected->hidden.first);
-    assert_int_equal(part.hidden.count, expected->hidden.count);
+    if (range.first != expected.first || range.count != expected.count)
+        fail_msg("rank %d of %d has %d %s from %d on, expected %d from %d on", part->rank, part->ranks, range.count,
+                 what, range.first, expected.count, expected.first);
 }
 
 TEST(test_known_models)
 {
-    const llama_part smollm2_by_2[] = {{.heads = {0, 5}, .kv_heads = {0, 2}, .hidden = {0, 768}},
-                                       {.heads = {5, 4}, .kv_heads = {1, 2}, .hidden = {768, 768}}};
-    const llama_part smollm2_by_4[] = {{.heads = {0, 3}, .kv_heads = {0, 1}, .hidden = {0, 384}},
-                                       {.heads = {3, 2}, .kv_heads = {1, 1}, .hidden = {384, 384}},
-                                       {.heads = {5, 2}, .kv_heads = {1, 2}, .hidden = {768, 384}},
-                                       {.heads = {7, 2}, .kv_heads = {2, 1}, .hidden = {1152, 384}}};
-    const llama_part small_by_2[] = {{.heads = {0, 4}, .kv_heads = {0, 2}, .hidden = {0, 256}},
-                                     {.heads = {4, 4}, .kv_heads = {2, 2}, .hidden = {256, 256}}};
-    for (int rank = 0; rank < 2; rank++) {
-        expect_part(&llama_smollm2, rank, 2, &smollm2_by_2[rank]);
-        expect_part(&llama_small, rank, 2, &small_by_2[rank]);
+    static const struct {
+        const llama_config *config;
+        int rank, ranks;
+        llama_range heads, kv_heads, hidden;
+    } parts[] = {
+        {&llama_smollm2, 0, 2, {0, 5}, {0, 2}, {0, 768}},   {&llama_smollm2, 1, 2, {5, 4}, {1, 2}, {768, 768}},
+        {&llama_smollm2, 0, 4, {0, 3}, {0, 1}, {0, 384}},   {&llama_smollm2, 1, 4, {3, 2}, {1, 1}, {384, 384}},
+        {&llama_smollm2, 2, 4, {5, 2}, {1, 2}, {768, 384}}, {&llama_smollm2, 3, 4, {7, 2}, {2, 1}, {1152, 384}},
+        {&llama_small, 0, 2, {0, 4}, {0, 2}, {0, 256}},     {&llama_small, 1, 2, {4, 4}, {2, 2}, {256, 256}}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        llama_part part = part_of(parts[i].config, parts[i].rank, parts[i].ranks);
+        expect_range(&part, "heads", part.heads, parts[i].heads);
+        expect_range(&part, "key heads", part.kv_heads, parts[i].kv_heads);
+        expect_range(&part, "hidden units", part.hidden, parts[i].hidden);
     }
-    for (int rank = 0; rank < 4; rank++)
-        expect_part(&llama_smollm2, rank, 4, &smollm2_by_4[rank]);
 }
 
 static void expect_refused(const llama_config *config, int rank, int ranks, const char *words)
@@ -129,22 +126,13 @@ TEST(test_refuses)
 
 /* ---- the weights -------------------------------------------------------------------------------- */
 
-static const llama_config nine_heads = {.layers = 2,
-                                        .width = 92,
-                                        .hidden = 77,
-                                        .heads = 9,
-                                        .kv_heads = 3,
-                                        .head_dim = 20,
-                                        .vocabulary = 101,
-                                        .context = 100,
-                                        .rope_base = 500.0f,
-                                        .norm_epsilon = 1e-4f};
+static const llama_config nine_heads = ODD_SHAPE(.width = 92, .heads = 9, .kv_heads = 3);
 
 /* tensor holds these rows and columns of a matrix that has `all` columns. */
 static void expect_cut(const bg_tensor *tensor, const float *whole, int all, llama_range rows, llama_range columns)
 {
     size_t width = (size_t)columns.count * sizeof(float);
-    float *part = malloc(bg_tensor_bytes(tensor));
+    FREED_BY(free_block) float *part = malloc(bg_tensor_bytes(tensor));
     assert_non_null(part);
     assert_int_equal(tensor->dim[0], rows.count);
     assert_int_equal(tensor->dim[1], columns.count);
@@ -152,7 +140,6 @@ static void expect_cut(const bg_tensor *tensor, const float *whole, int all, lla
     for (int r = 0; r < rows.count; r++)
         assert_memory_equal(part + (size_t)r * columns.count,
                             whole + (size_t)(rows.first + r) * all + (size_t)columns.first, width);
-    free(part);
 }
 
 static llama_range times(llama_range range, int factor)
@@ -185,11 +172,9 @@ static size_t replicated_bytes(const llama_config *c)
  * key heads are there twice. */
 static void check_weights(const llama_config *config, uint64_t seed, int ranks, double slack)
 {
-    llama_weights weights;
+    FREED_BY(llama_weights_free) llama_weights weights = random_weights(config, seed);
     llama_device_weights device;
-    char error[GGUF_ERROR_SIZE];
     size_t replicated = replicated_bytes(config), whole;
-    assert_int_equal(llama_weights_random(&weights, config, seed, error), 0);
     EXPECT_OK(llama_device_weights_create(&device, &weights, NULL));
     whole = device.memory.bytes;
     llama_device_weights_free(&device);
@@ -205,7 +190,6 @@ static void check_weights(const llama_config *config, uint64_t seed, int ranks, 
         llama_device_weights_free(&device);
         assert_int_equal(device.memory.bytes, 0);
     }
-    llama_weights_free(&weights);
 }
 
 TEST(test_weights_of_parts)

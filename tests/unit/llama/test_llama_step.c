@@ -1,6 +1,6 @@
 /* A whole forward pass as one graph, gone through node by node: what it leaves is what a replay leaves, bit for bit. */
-#include "tests/support/test.h"
 #include "examples/llama/model.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/tools/finding_support.h"
 
 #include <breakgraph/step.h>
@@ -42,11 +42,16 @@ static bg_graph *capture(llama_model *model)
     return graph;
 }
 
-static void generate(llama_model *model, bg_graph *graph, seen *stepped, text *t)
+static void free_text(text *t)
+{
+    free(t->logits);
+}
+
+static text generate(llama_model *model, bg_graph *graph, seen *stepped)
 {
     size_t vocabulary = (size_t)llama_get_config(model)->vocabulary;
-    t->logits = calloc(STEPS * vocabulary, sizeof(float));
-    assert_non_null(t->logits);
+    text t = {.logits = calloc(STEPS * vocabulary, sizeof(float))};
+    assert_non_null(t.logits);
     EXPECT_OK(llama_reset(model));
     EXPECT_OK(llama_set_token(model, 3));
     for (int i = 0; i < STEPS; i++) {
@@ -57,32 +62,26 @@ static void generate(llama_model *model, bg_graph *graph, seen *stepped, text *t
             EXPECT_OK(bg_step(graph, llama_stream(model), count, stepped, &report));
         if (report != NULL)
             EXPECT_NO_FINDING(report);
-        EXPECT_OK(llama_read_logits(model, t->logits + (size_t)i * vocabulary));
-        EXPECT_OK(llama_read_token(model, &t->tokens[i]));
+        EXPECT_OK(llama_read_logits(model, t.logits + (size_t)i * vocabulary));
+        EXPECT_OK(llama_read_token(model, &t.tokens[i]));
     }
+    return t;
 }
 
 static void compare(const llama_config *config)
 {
-    char error[GGUF_ERROR_SIZE];
     OWNED_STREAM(stream);
-    llama_weights weights;
-    llama_model *model;
-    bg_graph *graph;
-    bg_graph_info info = BG_GRAPH_INFO_INIT;
-    text replayed, stepped;
+    FREED_BY(free_model) llama_model *model = NULL;
+    OWNED_GRAPH(graph);
+    bg_graph_info info;
     seen seen = {0};
 
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    if (llama_weights_random(&weights, config, 1, error) != 0)
-        fail_msg("%s", error);
-    EXPECT_OK(llama_create(&model, &weights, CONTEXT, stream));
-    llama_weights_free(&weights);
+    model = random_model(config, 1, CONTEXT, stream);
     graph = capture(model);
-    EXPECT_OK(bg_graph_get_info(graph, &info));
+    info = info_of(graph);
     assert_int_equal(info.segments, 1);
-    generate(model, graph, NULL, &replayed);
-    generate(model, graph, &seen, &stepped);
+    FREED_BY(free_text) text replayed = generate(model, graph, NULL), stepped = generate(model, graph, &seen);
     assert_memory_equal(replayed.logits, stepped.logits,
                         STEPS * (size_t)llama_get_config(model)->vocabulary * sizeof(float));
     assert_memory_equal(replayed.tokens, stepped.tokens, sizeof replayed.tokens);
@@ -90,10 +89,6 @@ static void compare(const llama_config *config)
     assert_int_equal(seen.faults, 0);
     printf("%d layers, seed 1: one graph of %d nodes, %d steps of them; %d kernels a step are a library's\n",
            config->layers, (int)info.nodes, seen.nodes, seen.library / STEPS);
-    free(replayed.logits);
-    free(stepped.logits);
-    bg_graph_destroy(graph);
-    llama_destroy(model);
 }
 
 TEST(test_small)
@@ -103,9 +98,6 @@ TEST(test_small)
 
 TEST(test_smollm2)
 {
-    if (getenv("BREAKGRAPH_TEST_SMALL") != NULL) {
-        printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
-        skip();
-    }
+    skip_if_small("SmolLM2's shape");
     compare(&llama_smollm2);
 }

@@ -1,11 +1,10 @@
 /* The tokenizer on a small vocabulary made here, on broken ones, and on the real file against llama.cpp's tokens. */
-#include "tests/support/test.h"
 #include "examples/llama/text/pretokenize.h"
 #include "examples/llama/text/tokenizer.h"
 #include "examples/llama/text/unicode.h"
 #include "tests/unit/llama/golden/smollm2.h"
 #include "tests/support/llama/gguf_writer.h"
-#include "tests/support/llama/real_model.h"
+#include "tests/support/llama/llama_support.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,69 +135,13 @@ TEST(test_words)
 /* "\xC4\xA0" is U+0120, which stands for a space; "\xC3\x83" is U+00C3, for the byte C3; "\xC2\xA9" is U+00A9, for the
  * byte A9. */
 #define SPACE "\xC4\xA0"
-static const char *const tokens[] = {"<|end|>",
-                                     "<|start|>",
-                                     "h",
-                                     "e",
-                                     "l",
-                                     "o",
-                                     SPACE,
-                                     "a",
-                                     "b",
-                                     "c",
-                                     "he",
-                                     "ll",
-                                     "hell",
-                                     "hello",
-                                     SPACE "h",
-                                     SPACE "hello",
-                                     "ab",
-                                     "bc",
-                                     "aa",
-                                     "aaaa",
-                                     "\xC3\x83",
-                                     "\xC2\xA9",
-                                     "\xC3\x83\xC2\xA9",
-                                     "<|st",
-                                     "|",
-                                     "<",
-                                     ">",
-                                     "s",
-                                     "t",
-                                     "r"};
-enum {
-    END,
-    START,
-    H,
-    E,
-    L,
-    O,
-    SP,
-    A,
-    B,
-    C,
-    HE,
-    LL,
-    HELL,
-    HELLO,
-    SP_H,
-    SP_HELLO,
-    AB,
-    BC,
-    AA,
-    AAAA,
-    C3,
-    A9,
-    E_ACUTE,
-    ODD,
-    BAR,
-    LESS,
-    MORE,
-    S,
-    T,
-    R,
-    TOKENS
-};
+#define ACUTE "\xC3\x83\xC2\xA9"
+static const char *const tokens[] = {
+    "<|end|>",  "<|start|>", "h",    "e",     "l",       "o",           SPACE, "a",  "b",  "c",
+    "he",       "ll",        "hell", "hello", SPACE "h", SPACE "hello", "ab",  "bc", "aa", "aaaa",
+    "\xC3\x83", "\xC2\xA9",  ACUTE,  "<|st",  "|",       "<",           ">",   "s",  "t",  "r"};
+enum { END, START, H, E, L, O, SP, A, B, C, HE, LL, HELL, HELLO, SP_H, SP_HELLO, AB, BC, AA, AAAA };
+enum { C3 = AAAA + 1, A9, E_ACUTE, ODD, BAR, LESS, MORE, S, T, R, TOKENS };
 static const char *const merges[] = {"h e", "l l", "he ll", "hell o", SPACE " hello",
                                      "b c", "a b", "a a",   "aa aa",  "\xC3\x83 \xC2\xA9"};
 
@@ -209,14 +152,14 @@ typedef struct vocabulary {
     uint32_t unknown; /* UINT32_MAX: none */
 } vocabulary;
 
-static const vocabulary usual = {"gpt2", "gpt-2", merges, sizeof merges / sizeof merges[0], TOKENS, UINT32_MAX};
+enum { MERGES = sizeof merges / sizeof merges[0] };
+static const vocabulary usual = {"gpt2", "gpt-2", merges, MERGES, TOKENS, UINT32_MAX};
 
 static int make_tokenizer(tokenizer **t, const vocabulary *v)
 {
-    gguf_writer w = {0};
+    FREED_BY(free_writer) gguf_writer w = {0};
+    FREED_BY(close_file) gguf *file = NULL;
     int32_t types[TOKENS];
-    gguf *file;
-    int result;
     bool has_unknown = v->unknown != UINT32_MAX;
     for (int i = 0; i < TOKENS; i++)
         types[i] = i <= START ? 3 : i == ODD ? 5 : 1;
@@ -230,15 +173,12 @@ static int make_tokenizer(tokenizer **t, const vocabulary *v)
     if (has_unknown)
         write_key_u32(&w, "tokenizer.ggml.unknown_token_id", v->unknown);
     assert_int_equal(gguf_open_memory(&file, w.bytes, w.size, "test.gguf", error), 0);
-    result = tokenizer_create(t, file, error);
-    gguf_close(file);
-    free_writer(&w);
-    return result;
+    return tokenizer_create(t, file, error);
 }
 
 static void expect_tokens(const tokenizer *t, const char *text, int count, const int *expected)
 {
-    int *found;
+    FREED_BY(free_block) int *found = NULL;
     size_t found_count;
     if (tokenizer_encode(t, text, strlen(text), &found, &found_count, error))
         fail_msg("\"%s\": %s", text, error);
@@ -247,15 +187,28 @@ static void expect_tokens(const tokenizer *t, const char *text, int count, const
             print_error("\"%s\": token %zu is %d\n", text, i, found[i]);
     assert_int_equal(found_count, count);
     assert_memory_equal(found, expected, sizeof(int) * found_count);
-    free(found);
 }
 
 #define EXPECT(text, ...) expect_tokens(t, text, sizeof((int[]){__VA_ARGS__}) / sizeof(int), (int[]){__VA_ARGS__})
 
-TEST(test_merges_by_rank)
+static int open_usual(void **state)
 {
     tokenizer *t;
     assert_int_equal(make_tokenizer(&t, &usual), 0);
+    *state = t;
+    return 0;
+}
+
+static int close_tokenizer(void **state)
+{
+    tokenizer_destroy(*state);
+    return 0;
+}
+
+#define TOKENIZER_TEST(name) TEST_F(name, open_usual, close_tokenizer, tokenizer *t)
+
+TOKENIZER_TEST(test_merges_by_rank)
+{
     EXPECT("hello", HELLO);
     EXPECT(" hello", SP_HELLO);
     EXPECT("hello hello", HELLO, SP_HELLO);
@@ -265,13 +218,10 @@ TEST(test_merges_by_rank)
     EXPECT("aaa", AA, A);
     EXPECT("aaaaaaa", AAAA, AA, A);
     EXPECT("\xC3\xA9", E_ACUTE);
-    tokenizer_destroy(t);
 }
 
-TEST(test_special_tokens)
+TOKENIZER_TEST(test_special_tokens)
 {
-    tokenizer *t;
-    assert_int_equal(make_tokenizer(&t, &usual), 0);
     EXPECT("<|start|>hello<|end|>", START, HELLO, END);
     EXPECT("<|start|><|start|>", START, START);
     EXPECT("<|start", LESS, BAR, S, T, A, R, T);
@@ -281,69 +231,52 @@ TEST(test_special_tokens)
     assert_int_equal(tokenizer_find(t, "<|end|>", 7), END);
     assert_int_equal(tokenizer_find(t, " hello", 6), SP_HELLO);
     assert_int_equal(tokenizer_find(t, "zz", 2), -1);
-    tokenizer_destroy(t);
 }
 
-TEST(test_token_texts)
+TOKENIZER_TEST(test_token_texts)
 {
-    tokenizer *t;
-    assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_text(t, SP_HELLO).length, 6);
     assert_memory_equal(tokenizer_text(t, SP_HELLO).text, " hello", 6);
     assert_memory_equal(tokenizer_text(t, E_ACUTE).text, "\xC3\xA9", 2);
     assert_memory_equal(tokenizer_text(t, START).text, "<|start|>", 9);
     assert_int_equal(tokenizer_text(t, -1).length, 0);
     assert_int_equal(tokenizer_text(t, TOKENS).length, 0);
-    tokenizer_destroy(t);
 }
 
-TEST(test_empty_text)
+TOKENIZER_TEST(test_empty_text)
 {
-    tokenizer *t;
-    int *found;
+    FREED_BY(free_block) int *found = NULL;
     size_t count;
-    assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_encode(t, "", 0, &found, &count, error), 0);
     assert_int_equal(count, 0);
-    free(found);
-    tokenizer_destroy(t);
 }
 
-TEST(test_byte_outside_the_vocabulary)
+TOKENIZER_TEST(test_byte_outside_the_vocabulary)
 {
-    tokenizer *t;
+    const vocabulary with_unknown = {"gpt2", "gpt-2", merges, MERGES, TOKENS, END};
     int *found;
     size_t count;
-    vocabulary with_unknown = usual;
-    assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_encode(t, "hex", 3, &found, &count, error), -1);
     assert_null(found);
-    assert_non_null(strstr(error, "byte 0x78"));
-    tokenizer_destroy(t);
-    with_unknown.unknown = END;
+    EXPECT_SAYS(error, "byte 0x78");
     assert_int_equal(make_tokenizer(&t, &with_unknown), 0);
     EXPECT("hex", HE, END);
     tokenizer_destroy(t);
 }
 
 /* Two hundred thousand letters are one word: merging must not take time with the square of its length. */
-TEST(test_long_word)
+TOKENIZER_TEST(test_long_word)
 {
     const size_t length = 200000;
-    char *text = malloc(length);
+    FREED_BY(free_block) char *text = malloc(length);
+    FREED_BY(free_block) int *found = NULL;
     clock_t start = clock();
-    tokenizer *t;
-    int *found;
     size_t count;
     assert_non_null(text);
     memset(text, 'a', length);
-    assert_int_equal(make_tokenizer(&t, &usual), 0);
     assert_int_equal(tokenizer_encode(t, text, length, &found, &count, error), 0);
     assert_int_equal(count, length / 4);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
-    free(found);
-    free(text);
-    tokenizer_destroy(t);
 }
 
 static void expect_refused(const vocabulary *v, const char *words)
@@ -351,66 +284,52 @@ static void expect_refused(const vocabulary *v, const char *words)
     tokenizer *t;
     assert_int_equal(make_tokenizer(&t, v), -1);
     assert_null(t);
-    if (!strstr(error, words))
-        print_error("expected \"%s\" in \"%s\"\n", words, error);
-    assert_non_null(strstr(error, words));
+    EXPECT_SAYS(error, words);
 }
 
 TEST(test_broken_vocabularies)
 {
     static const char *const one_word[] = {"hello"}, *const strange[] = {"h zz"}, *const result[] = {"h o"},
                              *const blank[] = {"h  e"};
-    vocabulary v = usual;
-    v.model = "llama";
-    expect_refused(&v, "tokenizer.ggml.model is \"llama\"");
-    v = usual;
-    v.pre = "tekken";
-    expect_refused(&v, "tokenizer.ggml.pre is \"tekken\"; supported are");
-    v = usual;
-    v.type_count = TOKENS - 1;
-    expect_refused(&v, "tokenizer.ggml.token_type has 29 elements, tokenizer.ggml.tokens 30");
-    v = usual;
-    v.unknown = TOKENS;
-    expect_refused(&v, "tokenizer.ggml.unknown_token_id is out of range");
-    v = usual;
-    v.merge_count = 1;
-    v.merges = one_word;
-    expect_refused(&v, "merge 0 is not two tokens");
-    v.merges = strange;
-    expect_refused(&v, "merge 0 names a token");
-    v.merges = result;
-    expect_refused(&v, "merge 0 names a token");
-    v.merges = blank;
-    expect_refused(&v, "merge 0 names a token");
+    const struct {
+        vocabulary vocabulary;
+        const char *words;
+    } cases[] = {
+        {{"llama", "gpt-2", merges, MERGES, TOKENS, UINT32_MAX}, "tokenizer.ggml.model is \"llama\""},
+        {{"gpt2", "tekken", merges, MERGES, TOKENS, UINT32_MAX}, "tokenizer.ggml.pre is \"tekken\"; supported are"},
+        {{"gpt2", "gpt-2", merges, MERGES, TOKENS - 1, UINT32_MAX},
+         "tokenizer.ggml.token_type has 29 elements, tokenizer.ggml.tokens 30"},
+        {{"gpt2", "gpt-2", merges, MERGES, TOKENS, TOKENS}, "tokenizer.ggml.unknown_token_id is out of range"},
+        {{"gpt2", "gpt-2", one_word, 1, TOKENS, UINT32_MAX}, "merge 0 is not two tokens"},
+        {{"gpt2", "gpt-2", strange, 1, TOKENS, UINT32_MAX}, "merge 0 names a token"},
+        {{"gpt2", "gpt-2", result, 1, TOKENS, UINT32_MAX}, "merge 0 names a token"},
+        {{"gpt2", "gpt-2", blank, 1, TOKENS, UINT32_MAX}, "merge 0 names a token"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_refused(&cases[i].vocabulary, cases[i].words);
 }
 
 TEST(test_missing_keys)
 {
-    gguf_writer w = {0};
-    gguf *file;
+    FREED_BY(free_writer) gguf_writer w = {0};
+    FREED_BY(close_file) gguf *file = NULL;
     tokenizer *t;
     write_header(&w, 3, 0, 2);
     write_key_string(&w, "tokenizer.ggml.model", "gpt2");
     write_key_string(&w, "tokenizer.ggml.pre", "smollm");
     assert_int_equal(gguf_open_memory(&file, w.bytes, w.size, "test.gguf", error), 0);
     assert_int_equal(tokenizer_create(&t, file, error), -1);
-    assert_non_null(strstr(error, "the key tokenizer.ggml.tokens is missing"));
-    gguf_close(file);
-    free_writer(&w);
+    EXPECT_SAYS(error, "the key tokenizer.ggml.tokens is missing");
 }
 
 /* ---- the real file ------------------------------------------------------------------------------ */
 
 static tokenizer *open_real(void)
 {
-    const char *path = find_real_model();
-    gguf *file;
+    FREED_BY(close_file) gguf *file = NULL;
     tokenizer *t = NULL;
-    if (!path)
-        skip();
-    if (gguf_open(&file, path, error) || tokenizer_create(&t, file, error))
+    if (gguf_open(&file, need_real_model(false), error) || tokenizer_create(&t, file, error))
         fail_msg("%s", error);
-    gguf_close(file);
     return t;
 }
 

@@ -1,11 +1,10 @@
 /* Weights from a file made here: the right tensor in each place, and every file refused that the decoder would run
  * wrongly. */
-#include "tests/support/test.h"
 #include "examples/llama/weights/weights.h"
 #include "tests/support/llama/gguf_writer.h"
+#include "tests/support/llama/llama_support.h"
 #include "tests/support/llama/reference_llama.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 enum { LAYERS = 2, WIDTH = 16, HIDDEN = 12, HEADS = 4, KV_HEADS = 2, HEAD_DIM = 4, VOCABULARY = 9, ALIGNMENT = 32 };
 
@@ -20,7 +19,10 @@ typedef struct flaw {
     bool tied;
 } flaw;
 
-static const flaw none = {.architecture = "llama", .heads = HEADS, .kv_heads = KV_HEADS, .rotated = HEAD_DIM};
+#define HEAD(architecture_, heads_, kv_heads_, rotated_)                                                               \
+    .architecture = architecture_, .heads = heads_, .kv_heads = kv_heads_, .rotated = rotated_
+/* No flaw but what is named. */
+#define FLAW(...) ((flaw){HEAD("llama", HEADS, KV_HEADS, HEAD_DIM), __VA_ARGS__})
 
 typedef struct shape {
     char name[64];
@@ -147,51 +149,38 @@ static void expect_reference_weights(const llama_weights *w, const reference_mod
     }
 }
 
-static void check_reads(const flaw *f)
+static void check_reads(flaw f)
 {
-    gguf_writer w = {0};
-    gguf *file = open_model(&w, f);
-    llama_weights weights;
-    reference_model reference;
-    if (llama_weights_read(&weights, file, error) || reference_load(&reference, file, error))
+    FREED_BY(free_writer) gguf_writer w = {0};
+    FREED_BY(close_file) gguf *file = open_model(&w, &f);
+    FREED_BY(llama_weights_free) llama_weights weights;
+    FREED_BY(reference_free) reference_model reference;
+    if (llama_weights_read(&weights, file, error))
         fail_msg("%s", error);
+    reference_load(&reference, file);
     assert_int_equal(weights.config.layers, LAYERS);
     assert_int_equal(weights.config.head_dim, HEAD_DIM);
     assert_int_equal(weights.config.vocabulary, VOCABULARY);
     assert_int_equal(weights.config.context, 128);
     assert_true(weights.config.rope_base == 5000.0f && weights.config.norm_epsilon == 0.5f);
-    assert_int_equal(weights.output == weights.embedding, f->tied);
+    assert_int_equal(weights.output == weights.embedding, f.tied);
     expect_reference_weights(&weights, &reference);
-    llama_weights_free(&weights);
-    reference_free(&reference);
-    gguf_close(file);
-    free_writer(&w);
 }
 
 TEST(test_reads_every_tensor)
 {
-    flaw tied = none;
-    check_reads(&none);
-    tied.tied = true;
-    check_reads(&tied);
+    check_reads(FLAW(.tied = false));
+    check_reads(FLAW(.tied = true));
 }
 
 static void expect_refused(flaw f, const char *words)
 {
-    gguf_writer w = {0};
-    gguf *file = open_model(&w, &f);
+    FREED_BY(free_writer) gguf_writer w = {0};
+    FREED_BY(close_file) gguf *file = open_model(&w, &f);
     llama_weights weights;
     assert_int_equal(llama_weights_read(&weights, file, error), -1);
-    if (!strstr(error, words))
-        print_error("expected \"%s\" in \"%s\"\n", words, error);
-    assert_non_null(strstr(error, words));
-    gguf_close(file);
-    free_writer(&w);
+    EXPECT_SAYS(error, words);
 }
-
-/* `none` with one member changed. */
-#define FLAW(...)                                                                                                      \
-    ((flaw){.architecture = "llama", .heads = HEADS, .kv_heads = KV_HEADS, .rotated = HEAD_DIM, __VA_ARGS__})
 
 TEST(test_missing_and_misshapen_tensors)
 {
@@ -205,20 +194,11 @@ TEST(test_missing_and_misshapen_tensors)
 
 TEST(test_models_that_the_decoder_cannot_run)
 {
-    flaw f = none;
-    f.architecture = "gemma";
-    expect_refused(f, "general.architecture is not \"llama\"");
-    f = none;
-    f.kv_heads = 3;
-    expect_refused(f, "is not a multiple of llama.attention.head_count_kv");
-    f = none;
-    f.rotated = 2;
-    expect_refused(f, "llama.rope.dimension_count differs");
-    f = none;
-    f.heads = 8;
-    expect_refused(f, "the size of a head is not a multiple of 4");
-    f.heads = 0;
-    expect_refused(f, "the key llama.attention.head_count is out of range");
+    expect_refused((flaw){HEAD("gemma", HEADS, KV_HEADS, HEAD_DIM)}, "general.architecture is not \"llama\"");
+    expect_refused((flaw){HEAD("llama", HEADS, 3, HEAD_DIM)}, "is not a multiple of llama.attention.head_count_kv");
+    expect_refused((flaw){HEAD("llama", HEADS, KV_HEADS, 2)}, "llama.rope.dimension_count differs");
+    expect_refused((flaw){HEAD("llama", 8, KV_HEADS, HEAD_DIM)}, "the size of a head is not a multiple of 4");
+    expect_refused((flaw){HEAD("llama", 0, KV_HEADS, HEAD_DIM)}, "the key llama.attention.head_count is out of range");
     expect_refused(FLAW(.extra_key = "llama.expert_count"), "mixture of experts");
     expect_refused(FLAW(.extra_key = "llama.rope.scaling.type", .extra_text = "yarn"), "scales its rotary positions");
     expect_refused(FLAW(.extra_key = "llama.attention.key_length"), "llama.rope.dimension_count differs");
@@ -226,15 +206,11 @@ TEST(test_models_that_the_decoder_cannot_run)
 
 TEST(test_random_weights_follow_the_seed)
 {
-    llama_weights a, b, c;
+    FREED_BY(llama_weights_free)
+    llama_weights a = random_weights(&llama_small, 5), b = random_weights(&llama_small, 5),
+                  c = random_weights(&llama_small, 6);
     size_t bytes = (size_t)llama_small.width * (size_t)llama_small.vocabulary * sizeof(float);
-    assert_int_equal(llama_weights_random(&a, &llama_small, 5, error), 0);
-    assert_int_equal(llama_weights_random(&b, &llama_small, 5, error), 0);
-    assert_int_equal(llama_weights_random(&c, &llama_small, 6, error), 0);
     assert_memory_equal(a.embedding, b.embedding, bytes);
     assert_memory_equal(a.output, b.output, bytes);
     assert_memory_not_equal(a.embedding, c.embedding, bytes);
-    llama_weights_free(&a);
-    llama_weights_free(&b);
-    llama_weights_free(&c);
 }
