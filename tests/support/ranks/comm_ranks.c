@@ -1,11 +1,7 @@
 #include "comm_ranks.h"
 
 #ifdef TEST_NCCL
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fork_ranks.h"
 
 #include <arpa/inet.h>
 #include <signal.h>
@@ -13,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,12 +16,17 @@ enum { SECONDS_MAX = 120, TIMEOUT = 60, MEMBERS_MAX = RANKS_MAX };
 
 char members_said[RANKS_MAX][4096];
 
-int said(const char *file, int line, bg_status status, bg_status expected, const char *text)
+int said(const char *file, int line, bg_status status, bg_status expected, const char *text, ...)
 {
-    if (status == expected && strstr(bg_last_error(), text))
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, text);
+    vsnprintf(sentence, sizeof sentence, text, arguments);
+    va_end(arguments);
+    if (status == expected && strstr(bg_last_error(), sentence))
         return 0;
     return rank_complain(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
-                         bg_status_name(expected), text);
+                         bg_status_name(expected), sentence);
 }
 
 double seconds_now(void)
@@ -50,37 +48,20 @@ bool is_last(const struct member *m)
     return m->rank == m->size - 1;
 }
 
-static struct sockaddr_in here(int port)
+const char *the_others(const struct member *m)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-/* Bound to the port, 0: to any, to the end of the test program: no other process is given it. -1: it is taken. */
-static int hold_port(int port)
-{
-    const int on = 1;
-    struct sockaddr_in address = here(port);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    static char text[16];
+    snprintf(text, sizeof text, m->size == 2 ? "rank 0" : "ranks 0-%d", m->size - 2);
+    return text;
 }
 
 int free_port(void)
 {
     for (int tries = 0; tries < 1000; tries++) {
-        struct sockaddr_in address;
-        socklen_t bytes = sizeof address;
-        int fd = hold_port(0);
+        int port = 0, fd = fork_ranks_hold_port(&port), next = port + 1;
         assert_true(fd >= 0);
-        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
-        if (hold_port(ntohs(address.sin_port) + 1) >= 0)
-            return ntohs(address.sin_port);
+        if (fork_ranks_hold_port(&next) >= 0)
+            return port;
         close(fd);
     }
     fail_msg("%s", "no two ports in a row are free");
@@ -89,13 +70,22 @@ int free_port(void)
 
 int connect_to_port(int port)
 {
-    struct sockaddr_in address = here(port);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+bg_status join(struct member *m)
+{
+    bg_status status = bg_comm_create(&m->comm, &m->options);
+    if (status == BG_OK)
+        m->ranks = bg_comm_ranks(m->comm);
+    return status;
 }
 
 int join_well(const struct member *m)
@@ -105,6 +95,12 @@ int join_well(const struct member *m)
     EXPECT_BG(bg_comm_barrier(comm, "here"));
     bg_comm_destroy(comm);
     return 0;
+}
+
+void await_failure(const struct member *m)
+{
+    while (bg_comm_check(m->comm) == BG_OK)
+        pass_time(0.01);
 }
 
 int tell_ready(const struct member *m)
@@ -120,23 +116,48 @@ int await_ready(const struct member *m)
     return 0;
 }
 
-static void run_member(struct member *m, member_body body, int out)
+void signal_later(const struct member *m, double seconds, int signal)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(SECONDS_MAX);
-    if (setenv("HOSTCUDA_DEVICES", "4", 0) || dup2(out, STDERR_FILENO) < 0)
-        _exit(1);
-    exit(body(m)); /* so that what leaks is found */
+    pid_t self = getpid();
+    if (fork() != 0)
+        return;
+    pass_time(seconds);
+    kill(self, signal);
+    _exit(tell_ready(m));
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------- */
+
+static int run_body(struct member *m, member_body body)
+{
+    if (body(m))
+        return 1;
+    if (m->graph) {
+        bg_graph_destroy(m->graph);
+        m->ranks->release(m->ranks->user);
+    }
+    bg_comm_destroy(m->comm);
+    return model_free(m);
+}
+
+static struct member member_of(int number, int size, int port, const void *argument)
+{
+    struct member m = {.rank = number, .size = size, .port = port, .argument = argument};
+    m.options = fork_rank_options(number, size, port);
+    m.options.timeout = TIMEOUT;
+    m.options.watchdog = -1;
+    return m;
 }
 
 static pid_t start(struct member *m, member_body body, int out)
 {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = fork_rank(SECONDS_MAX);
     assert_true(pid >= 0);
-    if (pid == 0)
-        run_member(m, body, out);
-    return pid;
+    if (pid > 0)
+        return pid;
+    if (dup2(out, STDERR_FILENO) < 0)
+        _exit(1);
+    exit(run_body(m, body)); /* so that what leaks is found */
 }
 
 static void take_said(int index, int out)
@@ -145,27 +166,6 @@ static void take_said(int index, int out)
     assert_true(count >= 0);
     members_said[index][count] = '\0';
     close(out);
-}
-
-static int end_of(pid_t pid, bool kill_it)
-{
-    int status = 0;
-    if (kill_it)
-        kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
-static struct member member_of(int number, int size, int port, const void *argument)
-{
-    static const bg_comm_options options = BG_COMM_OPTIONS_INIT;
-    struct member m = {.rank = number, .size = size, .port = port, .options = options, .argument = argument};
-    m.options.rank = m.options.local_rank = number;
-    m.options.size = size;
-    m.options.port = port;
-    m.options.timeout = TIMEOUT;
-    m.options.watchdog = -1;
-    return m;
 }
 
 struct crowd {
@@ -189,9 +189,12 @@ static void run_crowd(const struct crowd *c, member_body body, const void *argum
     }
     for (int i = 0; i < c->count; i++)
         if (i != c->odd)
-            statuses[i] = end_of(pids[i], false);
-    if (c->odd >= 0)
-        statuses[c->odd] = end_of(pids[c->odd], c->odd_status == SIGKILL);
+            statuses[i] = fork_rank_status(pids[i]);
+    if (c->odd >= 0) {
+        if (c->odd_status == SIGKILL)
+            kill(pids[c->odd], SIGKILL);
+        statuses[c->odd] = fork_rank_status(pids[c->odd]);
+    }
     close(ready[0]);
     close(ready[1]);
     for (int i = 0; i < c->count; i++) {
@@ -206,16 +209,25 @@ static void run_crowd(const struct crowd *c, member_body body, const void *argum
 
 void run_members(int size, member_body body, const void *argument)
 {
-    run_crowd(&(struct crowd){.count = size, .size = size, .odd = -1}, body, argument);
+    run_members_but(size, body, argument, -1, 0);
+}
+
+void run_sizes(int fewest, member_body body, const void *argument)
+{
+    need_ranks(fewest);
+    for (int size = fewest; size <= ranks_possible(); size *= 2)
+        run_members(size, body, argument);
 }
 
 void run_members_but(int size, member_body body, const void *argument, int odd, int status)
 {
+    need_ranks(size);
     run_crowd(&(struct crowd){.count = size, .size = size, .odd = odd, .odd_status = status}, body, argument);
 }
 
 void run_processes_as(int count, int size, const int *numbers, member_body body, const void *argument)
 {
+    need_ranks(1);
     run_crowd(&(struct crowd){.count = count, .size = size, .numbers = numbers, .odd = -1}, body, argument);
 }
 
@@ -231,56 +243,49 @@ BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
 
 bg_status model_forward(void *user, cudaStream_t stream)
 {
-    const struct member_model *model = user;
-    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
+    const struct member *m = user;
+    return BG_CALL(sum, stream, .x = bg_tensor_1d(m->device, BG_I32, 1), .comm = bg_comm_nccl(m->comm));
 }
 
-int model_open(struct member *m, struct member_model *model)
+int model_open(struct member *m)
 {
-    EXPECT_BG(bg_comm_create(&model->comm, &m->options));
-    model->ranks = bg_comm_ranks(model->comm);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&model->stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model->device, sizeof *model->device));
-    EXPECT_BG(model_forward(model, model->stream));
+    EXPECT_BG(join(m));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&m->device, sizeof *m->device));
+    EXPECT_BG(model_forward(m, m->stream));
     return 0;
 }
 
-int model_prepare(struct member *m, struct member_model *model)
+int model_prepare(struct member *m)
 {
-    if (model_open(m, model))
-        return 1;
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    EXPECT_BG(bg_comm_barrier(model->comm, "before the capture of bucket 8"));
-    EXPECT_BG(bg_capture_forward(&model->graph, model_forward, model, model->stream, NULL));
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    model->ranks->retain(model->ranks->user);
-    EXPECT_BG(bg_comm_barrier(model->comm, "after the capture of bucket 8"));
+    EXPECT(model_open(m) == 0);
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
+    EXPECT_BG(bg_comm_barrier(m->comm, "before the capture of bucket 8"));
+    EXPECT_BG(bg_capture_forward(&m->graph, model_forward, m, m->stream, NULL));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
+    m->ranks->retain(m->ranks->user);
+    EXPECT_BG(bg_comm_barrier(m->comm, "after the capture of bucket 8"));
     return 0;
 }
 
-int model_replay(struct member_model *model)
+int model_replay(struct member *m)
 {
-    EXPECT_BG(model->ranks->enter(model->ranks->user, "bucket 8", model->replays++, 2));
-    EXPECT_BG(bg_replay(model->graph, model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 0, "segment 0", model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 1, "sum#0", model->stream));
-    model->ranks->leave(model->ranks->user);
+    EXPECT_BG(m->ranks->enter(m->ranks->user, "bucket 8", m->replays++, 2));
+    EXPECT_BG(bg_replay(m->graph, m->stream));
+    EXPECT_BG(m->ranks->step(m->ranks->user, 0, "segment 0", m->stream));
+    EXPECT_BG(m->ranks->step(m->ranks->user, 1, "sum#0", m->stream));
+    m->ranks->leave(m->ranks->user);
     return 0;
 }
 
-int model_free(struct member_model *model)
+int model_free(struct member *m)
 {
-    EXPECT_CUDA(cudaFree(model->device));
-    EXPECT_CUDA(cudaStreamDestroy(model->stream));
+    if (m->stream == NULL)
+        return 0;
+    EXPECT_CUDA(cudaFree(m->device));
+    EXPECT_CUDA(cudaStreamDestroy(m->stream));
+    m->stream = NULL;
     return 0;
-}
-
-int model_end(struct member_model *model)
-{
-    bg_graph_destroy(model->graph);
-    model->ranks->release(model->ranks->user);
-    bg_comm_destroy(model->comm);
-    return model_free(model);
 }
 #else
 typedef int comm_ranks_are_not_tested;

@@ -3,13 +3,15 @@
 #ifndef TESTS_NCCL_RANKS_H
 #define TESTS_NCCL_RANKS_H
 
+#include "tests/support/test.h"
+
 #ifdef BG_NCCL
 #define TEST_NCCL 1
 #include <nccl.h>
 
 #include <stdbool.h>
 
-enum { RANKS_MAX = 4 };
+enum { RANKS_MAX = 4, RANK_NUMBERS = 16 };
 enum ranks_as { AS_THREADS, AS_PROCESSES };
 
 struct rank {
@@ -17,6 +19,7 @@ struct rank {
     enum ranks_as as;
     ncclComm_t comm;     /* NULL where the test makes its own */
     cudaStream_t stream; /* on the rank's device, which is the current one */
+    int *x;              /* RANK_NUMBERS on that device, which start as 0 */
     ncclUniqueId id;
     int first_ends; /* AS_PROCESSES: a pipe to read that ends with the first rank's process */
     int last_ends;  /* the same of the last one's */
@@ -50,14 +53,21 @@ int rank_complain(const char *file, int line, const char *format, ...) __attribu
 bool on_host(void);
 /* How many ranks can run here. */
 int ranks_possible(void);
-/* Skips the test, with the reason, where fewer can. */
+/* Skip the test, with the reason, where fewer can, or on a GPU. All that run ranks begin with need_ranks. */
 void need_ranks(int ranks);
 void need_host(const char *why);
+
+/* In a body: waits for the stream and reads r->x. */
+int rank_get(const struct rank *r, void *host, size_t bytes);
 
 /* Runs the body on so many ranks and fails the test if one of them does. With communicators: they are made before and
  * destroyed after it. */
 void run_ranks(enum ranks_as as, int ranks, rank_body body, const void *argument);
 void run_ranks_without(enum ranks_as as, int ranks, rank_body body, const void *argument);
+/* As threads, then as processes. */
+void run_both_ways(int ranks, rank_body body, const void *argument);
+/* On so many ranks and each larger number that there can be. */
+void run_ranks_from(int fewest, enum ranks_as as, rank_body body);
 /* Once, in a process of its own: the body drives all ranks itself. */
 void run_alone(int ranks, rank_body body, const void *argument);
 /* The last rank's process is expected to end by SIGKILL. */
