@@ -1,6 +1,4 @@
 /* Where ranks meet: at a port, at a socket of this machine, and with few open files. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -9,7 +7,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +27,7 @@ static const char secret[] = "the job's secret";
 static int leave_files(int more)
 {
     struct rlimit few;
-    int count, next = -1;
+    int count, next;
     EXPECT(cudaGetDeviceCount(&count) == cudaSuccess);
     next = dup(STDERR_FILENO);
     EXPECT(next >= 0 && close(next) == 0);
@@ -54,8 +51,7 @@ static int few_files_and_strangers(struct member *m)
         return few_files(m);
     for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
         pass_time(0.01);
-    if (tell_ready(m))
-        return 1;
+    EXPECT(tell_ready(m) == 0);
     pass_time(3); /* and it stays */
     return 0;
 }
@@ -63,12 +59,11 @@ static int few_files_and_strangers(struct member *m)
 /* Two events, and the socket that listens: there is no room for who comes. */
 static int too_few_files(struct member *m)
 {
-    bg_comm *comm = NULL;
-    if (m->rank == 0 && leave_files(3))
-        return 1;
+    if (m->rank == 0)
+        EXPECT(leave_files(3) == 0);
     m->options.timeout = 3;
-    bg_status status = bg_comm_create(&comm, &m->options);
-    EXPECT(comm == NULL && status != BG_OK);
+    bg_status status = join(m);
+    EXPECT(m->comm == NULL && status != BG_OK);
     if (m->rank == 0)
         EXPECT_SAID(status, BG_ERROR_IO, "open files (ulimit -n)");
     return 0;
@@ -94,37 +89,38 @@ TEST(test_wait_names_the_limit)
 
 TEST(test_few_files)
 {
-    static const int numbers[] = {0, 1, 2};
     need_ranks(2);
-    if (strcmp(bg_device_kind(), "host") != 0) {
-        print_message("skipped: a GPU's driver and NCCL open files of their own\n");
-        skip();
-    }
+    need_host("a GPU's driver and NCCL open files of their own");
     run_members(2, few_files, NULL);
     run_members(2, too_few_files, NULL);
-    run_processes_as(3, 2, numbers, few_files_and_strangers, NULL);
+    run_processes_as(3, 2, NULL, few_files_and_strangers, NULL);
 }
 
 /* ---- connected to itself --------------------------------------------------------------------------------------- */
 
+/* A port of this machine that the system chooses: its address is written there. */
+static int bind_anywhere(struct sockaddr_in *address)
+{
+    socklen_t bytes = sizeof *address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)address, sizeof *address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)address, &bytes), 0);
+    return fd;
+}
+
 /* As where MASTER_PORT is one that the system gives to connections, and rank 0 is late: sooner or later. */
 TEST(test_own_end)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), other, listener;
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    struct sockaddr_in address;
+    int fd = bind_anywhere(&address), other, listener;
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_true(bg__is_own_end(fd));
     close(fd);
 
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    address.sin_port = 0;
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    listener = bind_anywhere(&address);
     assert_int_equal(listen(listener, 1), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
     other = connect_to_port(ntohs(address.sin_port));
     assert_true(other >= 0);
     assert_false(bg__is_own_end(other));
@@ -149,17 +145,14 @@ int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
 static int meets_itself(struct member *m)
 {
     m->options.token = m->argument;
-    if (m->rank == 0) {
+    if (m->rank == 0)
         pass_time(0.5);
-        return join_well(m);
-    }
-    from_own_port = true;
+    from_own_port = m->rank > 0;
     return join_well(m);
 }
 
 TEST(test_meets_itself)
 {
-    need_ranks(2);
     run_members(2, meets_itself, NULL);
     run_members(2, meets_itself, secret);
 }
@@ -169,14 +162,10 @@ TEST(test_meets_itself)
 /* A name may stand for two addresses. Ranks that begin with the first would meet who listens there. */
 TEST(test_first_address_taken)
 {
-    struct sockaddr_in first = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, second;
-    socklen_t bytes = sizeof first;
-    int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+    struct sockaddr_in first, second;
+    int other = bind_anywhere(&first), fd;
     char text[BG__NAME_MAX];
-    assert_true(other >= 0);
-    assert_int_equal(bind(other, (struct sockaddr *)&first, sizeof first), 0);
     assert_int_equal(listen(other, 1), 0);
-    assert_int_equal(getsockname(other, (struct sockaddr *)&first, &bytes), 0);
     second = first;
     second.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     struct addrinfo next = {.ai_family = AF_INET,
@@ -195,23 +184,21 @@ TEST(test_first_address_taken)
 
 /* ---- a socket of this machine ---------------------------------------------------------------------------------- */
 
-static char *socket_in(const char *directory)
+static int use_socket(struct member *m)
 {
-    char *path = NULL;
-    assert_true(asprintf(&path, "%s/ranks", directory) > 0);
-    return path;
+    m->options.port = 0;
+    m->options.address = NULL;
+    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
+    return 0;
 }
 
 /* Twice: the socket's file is gone after all have joined. */
 static int by_socket(struct member *m)
 {
     struct stat about;
-    m->options.port = 0;
-    m->options.address = NULL;
-    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
+    EXPECT(use_socket(m) == 0);
     for (int i = 0; i < 2; i++)
-        if (join_well(m))
-            return 1;
+        EXPECT(join_well(m) == 0);
     EXPECT(m->rank != 0 || (stat(m->argument, &about) != 0 && errno == ENOENT));
     return 0;
 }
@@ -229,43 +216,35 @@ static void leave_stale(const char *path)
 
 static int other_user_by_socket(struct member *m)
 {
-    bg_comm *comm = NULL;
-    m->options.port = 0;
-    m->options.address = NULL;
     m->options.timeout = 3;
-    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
+    EXPECT(use_socket(m) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
     if (m->rank == 0) {
         umask(0);
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
+        EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
         return 0;
     }
     EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
+    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "belongs to another user");
     return 0;
 }
 
 static int long_path(struct member *m)
 {
-    bg_comm *comm = NULL;
-    m->options.port = 0;
-    m->options.address = NULL;
-    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "a socket's path may have at most 107");
+    EXPECT(use_socket(m) == 0);
+    EXPECT_NO_COMM(m, BG_ERROR_INVALID_ARGUMENT, "a socket's path may have at most 107");
     return 0;
 }
 
 TEST(test_socket)
 {
-    char directory[] = "/tmp/breakgraph-test-XXXXXX", much[120];
-    char *path;
+    char directory[] = "/tmp/breakgraph-test-XXXXXX", path[64], much[120] = {0};
     need_ranks(2);
     assert_non_null(mkdtemp(directory));
-    path = socket_in(directory);
+    (void)snprintf(path, sizeof path, "%s/ranks", directory);
     run_members(2, by_socket, path);
     leave_stale(path);
     run_members(2, by_socket, path);
     memset(much, 'x', sizeof much - 1);
-    much[sizeof much - 1] = '\0';
     run_members(2, long_path, much);
     if (geteuid() == 0) {
         assert_int_equal(chmod(directory, 0711), 0);
@@ -274,7 +253,6 @@ TEST(test_socket)
         print_message("not tried: only root can be another user\n");
     }
     assert_int_equal(rmdir(directory), 0);
-    free(path);
 }
 
 /* As started by torchrun, in a rank of breakgraph run --ranks. */
@@ -294,6 +272,4 @@ TEST(test_torchrun_in_a_rank)
     assert_int_equal(job.port, 4001);
     assert_int_equal(unsetenv("TORCHELASTIC_RUN_ID") | unsetenv("MASTER_PORT") | unsetenv("BG_RANKS_SOCKET"), 0);
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,15 +1,12 @@
 /* A runner of which one rank's pass fails: an error that names it on every rank, and no hang. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <breakgraph/workspace.h>
 #include <signal.h>
-#include <stdio.h>
 
 struct pass {
-    struct member_model model;
+    struct member *m;
     bool fails, dies, sleeps; /* the last two in the capture of the smaller bucket */
 };
 
@@ -23,7 +20,7 @@ static bg_status runner_forward(void *user, const bg_forward_context *context, c
             pass_time(2);
     }
     return pass->fails ? bg_report_failure(BG_ERROR_OP, "the input", "it is gone", "bring it")
-                       : model_forward(user, stream);
+                       : model_forward(pass->m, stream);
 }
 
 static bg_status run_one(bg_runner *runner)
@@ -34,48 +31,37 @@ static bg_status run_one(bg_runner *runner)
 
 /* All have agreed to run eagerly; then the last rank's pass fails before its collective. Its own error is what it
  * returns; the others wait in their streams, and the watchdog finds them. */
-static int eager_run_fails(struct member *m)
+SIZES_TEST(test_eager_run_fails, 2)
 {
-    struct pass pass = {.fails = false};
+    struct pass pass = {.m = m};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
-    char sentence[160];
     double start = seconds_now();
     m->options.watchdog = 1;
-    if (model_prepare(m, &pass.model))
-        return 1;
+    EXPECT(model_prepare(m) == 0);
     config.mode = BG_MODE_NONE;
     config.debug = BG_DEBUG_FORWARD; /* compares choices */
-    config.ranks = pass.model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, pass.model.stream));
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, m->stream));
     EXPECT_BG(run_one(runner));
-    EXPECT_CUDA(cudaStreamSynchronize(pass.model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     pass.fails = is_last(m);
     if (is_last(m))
         EXPECT_SAID(run_one(runner), BG_ERROR_OP, "the input failed: it is gone");
     else
         EXPECT_BG(run_one(runner));
-    (void)cudaStreamSynchronize(pass.model.stream);
-    while (bg_comm_check(pass.model.comm) == BG_OK)
-        pass_time(0.01);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; the"
-                             : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
-    (void)snprintf(sentence, sizeof sentence,
-                   " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
+    (void)cudaStreamSynchronize(m->stream);
+    await_failure(m);
+    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "has made no progress for 1 s");
+    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
+                " %s: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;%s", the_others(m),
+                m->size == 2 ? " the" : "");
+    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
+                " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
     EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has made no progress for 1 s");
     EXPECT(seconds_now() - start < SOON);
     bg_runner_destroy(runner);
-    return model_end(&pass.model);
-}
-
-TEST(test_eager_run_fails)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, eager_run_fails, NULL);
+    return 0;
 }
 
 /* ---- a collective that runs beside the pass ---- */
@@ -109,7 +95,7 @@ BG_EAGER_OP(other_work)
 }
 
 struct beside {
-    struct member_model model;
+    const struct member *m;
     bg_tensor x, y, work;
 };
 
@@ -123,7 +109,7 @@ static bg_status forward_beside(void *user, const bg_forward_context *context, c
     if (status == BG_OK)
         status = BG_CALL(copy_number, stream, .x = b->x, .y = b->y);
     if (status == BG_OK)
-        status = BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->model.comm));
+        status = BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->m->comm));
     if (status == BG_OK)
         status = BG_CALL(other_work, stream);
     if (status == BG_OK)
@@ -133,13 +119,14 @@ static bg_status forward_beside(void *user, const bg_forward_context *context, c
     return status == BG_OK ? BG_CALL(copy_number, stream, .x = b->work, .y = b->y) : status;
 }
 
-static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
+static int sum_in_mode(const struct member *m, bg_mode mode)
 {
     enum { BATCHES = 6 };
     const int64_t rows[] = {0};
     const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
+    struct beside b = {.m = m};
     int *numbers;
     bg_tensor in = bg_tensor_1d(NULL, BG_I32, 1), out = in;
 
@@ -147,11 +134,11 @@ static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
     config.mode = mode;
     config.schedule = "1";
     config.max_tokens = 1;
-    config.ranks = b->model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, forward_beside, b, b->model.stream));
-    EXPECT_BG(bg_runner_add_input(runner, "x", BG_I32, 1, rows, BG_PAD_ZERO, 0, &b->x));
-    EXPECT_BG(bg_runner_add_output(runner, "y", BG_I32, 1, rows, &b->y));
-    EXPECT_BG(bg_runner_add_buffer(runner, "work", BG_I32, 1, rows, &b->work));
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, forward_beside, &b, m->stream));
+    EXPECT_BG(bg_runner_add_input(runner, "x", BG_I32, 1, rows, BG_PAD_ZERO, 0, &b.x));
+    EXPECT_BG(bg_runner_add_output(runner, "y", BG_I32, 1, rows, &b.y));
+    EXPECT_BG(bg_runner_add_buffer(runner, "work", BG_I32, 1, rows, &b.work));
     EXPECT_BG(bg_runner_capture(runner));
     for (int i = 0; i < BATCHES; i++) { /* none is waited for */
         const int number = 100 * i + m->rank;
@@ -160,7 +147,7 @@ static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
         out.data = numbers + BATCHES + i;
         EXPECT_BG(bg_runner_run(runner, &batch, &in, &out, NULL));
     }
-    EXPECT_CUDA(cudaStreamSynchronize(b->model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     for (int i = 0; i < BATCHES; i++) {
         const int expected = m->size * 100 * i + m->size * (m->size - 1) / 2;
         int found;
@@ -174,68 +161,53 @@ static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
     return 0;
 }
 
-static int sum_beside(struct member *m)
+/* The same sums eagerly, in segments and in one graph. */
+SIZES_TEST(test_collective_beside_the_pass, 2)
 {
-    struct beside b = {.x = {.data = NULL}};
-
-    if (model_prepare(m, &b.model))
-        return 1;
+    EXPECT(model_prepare(m) == 0);
     EXPECT_CUDA(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
     EXPECT_CUDA(cudaEventCreateWithFlags(&prepared, cudaEventDisableTiming));
     EXPECT_CUDA(cudaEventCreateWithFlags(&summed, cudaEventDisableTiming));
     for (int mode = BG_MODE_NONE; mode <= BG_MODE_FULL; mode++)
-        if (sum_in_mode(m, &b, (bg_mode)mode))
-            return 1;
+        EXPECT(sum_in_mode(m, (bg_mode)mode) == 0);
     EXPECT_CUDA(cudaEventDestroy(prepared));
     EXPECT_CUDA(cudaEventDestroy(summed));
     EXPECT_CUDA(cudaStreamDestroy(own));
-    return model_end(&b.model);
-}
-
-/* The same sums eagerly, in segments and in one graph. */
-TEST(test_collective_beside_the_pass)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, sum_beside, NULL);
+    return 0;
 }
 
 /* ---- a rank that is gone, or takes too long, in the middle of the captures ---- */
 
-static int capture_in_part(struct member *m, struct pass *pass, const char *sentence)
+static int capture_in_part(struct pass *pass, const char *sentence, int number)
 {
+    struct member *m = pass->m;
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
     double start = seconds_now();
 
-    if (model_prepare(m, &pass->model))
-        return 1;
+    EXPECT(model_prepare(m) == 0);
     config.schedule = "1,2";
     config.max_tokens = 2;
-    config.ranks = pass->model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, pass->model.stream));
-    EXPECT_SAID(bg_runner_capture(runner), BG_ERROR_RANKS, sentence);
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, m->stream));
+    EXPECT_SAID(bg_runner_capture(runner), BG_ERROR_RANKS, sentence, number);
     EXPECT(seconds_now() - start < SOON);
-    EXPECT_SAID(bg_comm_check(pass->model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, sentence); /* at once */
+    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, sentence, number);
+    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, sentence, number); /* at once */
     EXPECT(seconds_now() - start < SOON);
     bg_runner_destroy(runner);
-    return model_end(&pass->model);
+    return 0;
 }
 
 static int dies_in_capture(struct member *m)
 {
-    struct pass pass = {.dies = is_last(m)};
-    char sentence[80];
-    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
-    return capture_in_part(m, &pass, sentence);
+    return capture_in_part(&(struct pass){.m = m, .dies = is_last(m)}, "rank %d has ended", m->size - 1);
 }
 
 static int sleeps_in_capture(struct member *m)
 {
-    struct pass pass = {.sleeps = is_last(m)};
     m->options.timeout = 1;
-    return capture_in_part(m, &pass, "has waited 1 s at \"");
+    return capture_in_part(&(struct pass){.m = m, .sleeps = is_last(m)}, "has waited %d s at \"", 1);
 }
 
 TEST(test_ends_in_capture)
@@ -246,6 +218,4 @@ TEST(test_ends_in_capture)
         run_members(size, sleeps_in_capture, NULL);
     }
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif
