@@ -82,7 +82,8 @@ static int run_body(struct job *job)
         return 1;
     if (r->comm)
         EXPECT_NCCL(ncclCommDestroy(r->comm), ncclSuccess);
-    EXPECT_CUDA(cudaFree(r->x));
+    if (r->x)
+        EXPECT_CUDA(cudaFree(r->x));
     EXPECT_CUDA(cudaStreamDestroy(r->stream));
     return 0;
 }

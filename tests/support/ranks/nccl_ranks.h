@@ -19,7 +19,7 @@ struct rank {
     enum ranks_as as;
     ncclComm_t comm;     /* NULL where the test makes its own */
     cudaStream_t stream; /* on the rank's device, which is the current one */
-    int *x;              /* RANK_NUMBERS on that device, which start as 0 */
+    int *x; /* RANK_NUMBERS on that device, which start as 0; a body that has broken the device sets it to NULL */
     ncclUniqueId id;
     int first_ends; /* AS_PROCESSES: a pipe to read that ends with the first rank's process */
     int last_ends;  /* the same of the last one's */

@@ -42,8 +42,8 @@ extern thread_rank thread_ranks[THREAD_RANKS_MAX];
 
 /* The rank has kept this status, with a sentence that holds the text. */
 #define EXPECT_RANK(rank, expected, text) expect_rank(rank, expected, text, __FILE__, __LINE__)
-/* All ranks were told that they are apart, by both texts; but the last one may have a status of its own, not BG_OK, with
- * the second text. Each has called the table as often as the others, or a rank would wait for nobody. */
+/* All ranks were told that they are apart, by both texts; but the last one may have a status of its own, not BG_OK,
+ * with the second text. Each has called the table as often as the others, or a rank would wait for nobody. */
 #define EXPECT_APART(own, mine, theirs) expect_apart(own, mine, theirs, __FILE__, __LINE__)
 #define EXPECT_SAME_CALLS()             expect_same_calls(__FILE__, __LINE__)
 void expect_rank(int rank, bg_status expected, const char *text, const char *file, int line);

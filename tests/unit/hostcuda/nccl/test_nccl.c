@@ -1,7 +1,5 @@
 /* NCCL: every collective, type and reduction against plain C, and groups; ranks as threads, as processes, and all
  * driven by one thread. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -293,29 +291,14 @@ static int every_collective(struct rank *r)
     return 0;
 }
 
-static void for_ranks_from(int fewest, enum ranks_as as, rank_body body)
-{
-    for (int ranks = fewest; ranks <= RANKS_MAX && ranks <= ranks_possible(); ranks++)
-        run_ranks(as, ranks, body, NULL);
-    if (ranks_possible() < RANKS_MAX)
-        print_message("%d ranks at most: there are no more GPUs\n", ranks_possible());
-}
-
-static void for_all_ranks(enum ranks_as as, rank_body body)
-{
-    for_ranks_from(1, as, body);
-}
-
 TEST(test_collectives_of_threads)
 {
-    need_ranks(1);
-    for_all_ranks(AS_THREADS, every_collective);
+    run_ranks_from(1, AS_THREADS, every_collective);
 }
 
 TEST(test_collectives_of_processes)
 {
-    need_ranks(1);
-    for_all_ranks(AS_PROCESSES, every_collective);
+    run_ranks_from(1, AS_PROCESSES, every_collective);
 }
 
 /* ---- order ---------------------------------------------------------------------------------------------------- */
@@ -325,18 +308,15 @@ static int rank_order(struct rank *r)
 {
     static const float parts[RANKS_MAX] = {1e8f, 1.0f, -1e8f, 0.25f};
     enum { COUNT = 3 };
-    float host[COUNT], *device = NULL;
+    float host[COUNT];
     volatile float expected = parts[0];
     for (int rank = 1; rank < r->ranks; rank++)
         expected += parts[rank];
     for (int i = 0; i < COUNT; i++)
         host[i] = parts[r->rank];
-    EXPECT_CUDA(cudaMalloc((void **)&device, sizeof host));
-    EXPECT_CUDA(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, r->stream));
-    EXPECT_NCCL(ncclAllReduce(device, device, COUNT, ncclFloat, ncclSum, r->comm, r->stream), ncclSuccess);
-    EXPECT_CUDA(cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, r->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    EXPECT_CUDA(cudaFree(device));
+    EXPECT_CUDA(cudaMemcpyAsync(r->x, host, sizeof host, cudaMemcpyHostToDevice, r->stream));
+    EXPECT_NCCL(ncclAllReduce(r->x, r->x, COUNT, ncclFloat, ncclSum, r->comm, r->stream), ncclSuccess);
+    EXPECT(rank_get(r, host, sizeof host) == 0);
     for (int i = 0; i < COUNT; i++)
         EXPECT(host[i] == expected);
     return 0;
@@ -345,22 +325,12 @@ static int rank_order(struct rank *r)
 TEST(test_rank_order)
 {
     need_host("the order of a GPU's sums is its own");
-    for_all_ranks(AS_THREADS, rank_order);
+    run_ranks_from(1, AS_THREADS, rank_order);
 }
 
 /* ---- groups --------------------------------------------------------------------------------------------------- */
 
 enum { BIG = 100003 };
-
-static int ring_step(struct rank *r, int *device, size_t count, int shift)
-{
-    int next = (r->rank + shift) % r->ranks, previous = (r->rank + r->ranks - shift) % r->ranks;
-    EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
-    EXPECT_NCCL(ncclSend(device, count, ncclInt, next, r->comm, r->stream), ncclSuccess);
-    EXPECT_NCCL(ncclRecv(device + BIG, count, ncclInt, previous, r->comm, r->stream), ncclSuccess);
-    EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
-    return 0;
-}
 
 /* To each neighbour at every distance, oneself included. */
 static int ring(struct rank *r)
@@ -369,12 +339,14 @@ static int ring(struct rank *r)
     EXPECT(host);
     EXPECT_CUDA(cudaMalloc((void **)&device, 2 * BIG * sizeof *device));
     for (int shift = 0; shift < r->ranks; shift++) {
-        int previous = (r->rank + r->ranks - shift) % r->ranks;
+        int next = (r->rank + shift) % r->ranks, previous = (r->rank + r->ranks - shift) % r->ranks;
         for (int i = 0; i < BIG; i++)
             host[i] = r->rank * BIG + i + shift;
         EXPECT_CUDA(cudaMemcpy(device, host, BIG * sizeof *host, cudaMemcpyHostToDevice));
-        if (ring_step(r, device, BIG, shift))
-            return 1;
+        EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
+        EXPECT_NCCL(ncclSend(device, BIG, ncclInt, next, r->comm, r->stream), ncclSuccess);
+        EXPECT_NCCL(ncclRecv(device + BIG, BIG, ncclInt, previous, r->comm, r->stream), ncclSuccess);
+        EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
         EXPECT_CUDA(cudaStreamSynchronize(r->stream));
         EXPECT_CUDA(cudaMemcpy(host, device + BIG, BIG * sizeof *host, cudaMemcpyDeviceToHost));
         for (int i = 0; i < BIG; i++)
@@ -387,39 +359,35 @@ static int ring(struct rank *r)
 
 TEST(test_send_and_receive)
 {
-    need_ranks(1);
-    for_all_ranks(AS_THREADS, ring);
-    for_all_ranks(AS_PROCESSES, ring);
+    run_ranks_from(1, AS_THREADS, ring);
+    run_ranks_from(1, AS_PROCESSES, ring);
 }
 
 /* Several calls in one group, on two streams: both come after what was issued to either, and before what follows. Not
  * so on one rank, where each is a copy on its own stream. */
 static int mixed_group(struct rank *r)
 {
-    int host[4] = {r->rank + 1, 10 * (r->rank + 1), 0, 0}, *device = NULL, sum = r->ranks * (r->ranks + 1) / 2;
+    int host[4] = {r->rank + 1, 10 * (r->rank + 1), 0, 0}, *x = r->x, sum = r->ranks * (r->ranks + 1) / 2;
     cudaStream_t other = NULL;
     EXPECT_CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&device, sizeof host));
-    EXPECT_CUDA(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, other));
+    EXPECT_CUDA(cudaMemcpyAsync(x, host, sizeof host, cudaMemcpyHostToDevice, other));
     EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
     EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
-    EXPECT_NCCL(ncclAllReduce(device, device + 2, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclAllReduce(x, x + 2, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
     EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
-    EXPECT_NCCL(ncclAllReduce(device + 1, device + 3, 1, ncclInt, ncclSum, r->comm, other), ncclSuccess);
+    EXPECT_NCCL(ncclAllReduce(x + 1, x + 3, 1, ncclInt, ncclSum, r->comm, other), ncclSuccess);
     EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
-    EXPECT_CUDA(cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, other));
+    EXPECT_CUDA(cudaMemcpyAsync(host, x, sizeof host, cudaMemcpyDeviceToHost, other));
     EXPECT_CUDA(cudaStreamSynchronize(other));
     EXPECT(host[2] == sum && host[3] == 10 * sum);
     EXPECT_CUDA(cudaStreamDestroy(other));
-    EXPECT_CUDA(cudaFree(device));
     return 0;
 }
 
 TEST(test_group_on_two_streams)
 {
-    need_ranks(2);
-    for_ranks_from(2, AS_THREADS, mixed_group);
-    for_ranks_from(2, AS_PROCESSES, mixed_group);
+    run_ranks_from(2, AS_THREADS, mixed_group);
+    run_ranks_from(2, AS_PROCESSES, mixed_group);
 }
 
 /* ---- one thread drives all ranks ------------------------------------------------------------------------------ */
@@ -462,33 +430,6 @@ static int drive_end(struct driven *d, int ranks)
     return 0;
 }
 
-static int drive_fill(struct driven *d, int ranks, int round)
-{
-    float host[DRIVEN];
-    for (int rank = 0; rank < ranks; rank++) {
-        for (int i = 0; i < DRIVEN; i++)
-            host[i] = (float)((rank + 1) * (i % 100) + round);
-        EXPECT_CUDA(cudaSetDevice(rank));
-        EXPECT_CUDA(cudaMemcpyAsync(d->buffers[rank], host, sizeof host, cudaMemcpyHostToDevice, d->streams[rank]));
-        EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
-    }
-    return 0;
-}
-
-static int drive_check(struct driven *d, int ranks, int round)
-{
-    float host[DRIVEN];
-    int all = ranks * (ranks + 1) / 2;
-    for (int rank = 0; rank < ranks; rank++) {
-        EXPECT_CUDA(cudaSetDevice(rank));
-        EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
-        EXPECT_CUDA(cudaMemcpy(host, d->buffers[rank] + DRIVEN, sizeof host, cudaMemcpyDeviceToHost));
-        for (int i = 0; i < DRIVEN; i++)
-            EXPECT(host[i] == (float)(all * (i % 100) + round * ranks));
-    }
-    return 0;
-}
-
 static int drive_issue(struct driven *d, int ranks)
 {
     EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
@@ -500,14 +441,37 @@ static int drive_issue(struct driven *d, int ranks)
     return 0;
 }
 
+/* Sums of other numbers than in the round before: by the graphs, or where there are none by calls. */
+static int drive_round(struct driven *d, int ranks, const cudaGraphExec_t *execs, int round)
+{
+    float host[DRIVEN];
+    int all = ranks * (ranks + 1) / 2;
+    for (int rank = 0; rank < ranks; rank++) {
+        for (int i = 0; i < DRIVEN; i++)
+            host[i] = (float)((rank + 1) * (i % 100) + round);
+        EXPECT_CUDA(cudaSetDevice(rank));
+        EXPECT_CUDA(cudaMemcpyAsync(d->buffers[rank], host, sizeof host, cudaMemcpyHostToDevice, d->streams[rank]));
+        EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
+    }
+    for (int i = 0; i < ranks && execs != NULL; i++)
+        EXPECT_CUDA(cudaGraphLaunch(execs[i], d->streams[i]));
+    EXPECT(execs != NULL || drive_issue(d, ranks) == 0);
+    for (int rank = 0; rank < ranks; rank++) {
+        EXPECT_CUDA(cudaSetDevice(rank));
+        EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
+        EXPECT_CUDA(cudaMemcpy(host, d->buffers[rank] + DRIVEN, sizeof host, cudaMemcpyDeviceToHost));
+        for (int i = 0; i < DRIVEN; i++)
+            EXPECT(host[i] == (float)(all * (i % 100) + round * ranks));
+    }
+    return 0;
+}
+
 static int one_thread(struct rank *r)
 {
     struct driven d = {0};
-    if (drive_begin(&d, r->ranks))
-        return 1;
+    EXPECT(drive_begin(&d, r->ranks) == 0);
     for (int round = 0; round < 20; round++)
-        if (drive_fill(&d, r->ranks, round) || drive_issue(&d, r->ranks) || drive_check(&d, r->ranks, round))
-            return 1;
+        EXPECT(drive_round(&d, r->ranks, NULL, round) == 0);
     return drive_end(&d, r->ranks);
 }
 
@@ -517,26 +481,18 @@ static int one_thread_captured(struct rank *r)
     struct driven d = {0};
     cudaGraph_t graphs[RANKS_MAX];
     cudaGraphExec_t execs[RANKS_MAX];
-    if (drive_begin(&d, r->ranks))
-        return 1;
+    EXPECT(drive_begin(&d, r->ranks) == 0);
     for (int i = 0; i < r->ranks; i++)
         EXPECT_CUDA(cudaStreamBeginCapture(d.streams[i], cudaStreamCaptureModeThreadLocal));
-    if (drive_issue(&d, r->ranks))
-        return 1;
+    EXPECT(drive_issue(&d, r->ranks) == 0);
     for (int i = 0; i < r->ranks; i++)
         EXPECT_CUDA(cudaStreamEndCapture(d.streams[i], &graphs[i]));
     for (int i = 0; i < r->ranks; i++) {
         EXPECT_CUDA(cudaSetDevice(i));
         EXPECT_CUDA(cudaGraphInstantiate(&execs[i], graphs[i], 0));
     }
-    for (int round = 0; round < 100; round++) {
-        if (drive_fill(&d, r->ranks, round))
-            return 1;
-        for (int i = 0; i < r->ranks; i++)
-            EXPECT_CUDA(cudaGraphLaunch(execs[i], d.streams[i]));
-        if (drive_check(&d, r->ranks, round))
-            return 1;
-    }
+    for (int round = 0; round < 100; round++)
+        EXPECT(drive_round(&d, r->ranks, execs, round) == 0);
     for (int i = 0; i < r->ranks; i++) {
         EXPECT_CUDA(cudaGraphExecDestroy(execs[i]));
         EXPECT_CUDA(cudaGraphDestroy(graphs[i]));
