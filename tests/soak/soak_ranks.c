@@ -4,14 +4,13 @@
 #include "rank.h"
 
 #ifdef SOAK_NCCL
+#include "soak.h"
 #include "tests/support/ranks/fork_ranks.h"
 #include "tests/support/growth.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { LOOKS = 10, OPERATIONS = 40, REPLAY_SECONDS = 900, SEED_SECONDS = 150 };
+enum { OPERATIONS = 40, REPLAY_SECONDS = 900, SEED_SECONDS = 150 };
 
 typedef struct soak {
     int ranks; /* 0: what there is */
@@ -225,27 +224,20 @@ static bool soak_ranks(soak *s, int size)
     return good;
 }
 
-static bool parse_number(const char *text, long least, long most, long *number)
-{
-    char *end;
-    *number = strtol(text, &end, 10);
-    return end != text && *end == '\0' && *number >= least && *number <= most;
-}
-
 static bool parse(int argc, char **argv, soak *s)
 {
+    static const char *const plants[] = {"host", "result", "operation", NULL};
     long number;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--ranks") == 0 && parse_number(argv[i + 1], 2, FORK_RANKS_MAX, &number))
+        const char *flag = argv[i], *value = argv[i + 1];
+        if (strcmp(flag, "--ranks") == 0 && soak_number(value, 2, FORK_RANKS_MAX, &number))
             s->ranks = (int)number;
-        else if (strcmp(argv[i], "--replays") == 0 && parse_number(argv[i + 1], 0, 1000000000, &number) &&
+        else if (strcmp(flag, "--replays") == 0 && soak_number(value, 0, 1000000000, &number) &&
                  (number == 0 || number >= LOOKS))
             s->replays = number;
-        else if (strcmp(argv[i], "--seeds") == 0 && parse_number(argv[i + 1], 0, 1000000, &number))
+        else if (strcmp(flag, "--seeds") == 0 && soak_number(value, 0, 1000000, &number))
             s->seeds = (int)number;
-        else if (strcmp(argv[i], "--plant") == 0)
-            s->plant = argv[i + 1];
-        else
+        else if (strcmp(flag, "--plant") != 0 || !soak_plant(value, plants, &s->plant))
             return false;
     }
     return argc % 2 == 1;
@@ -257,8 +249,7 @@ int main(int argc, char **argv)
     soak s = {.replays = on_gpu ? 10000 : 1000, .seeds = on_gpu ? 10 : 50};
     int possible;
 
-    if (!parse(argc, argv, &s) || (s.plant != NULL && strcmp(s.plant, "host") != 0 && strcmp(s.plant, "result") != 0 &&
-                                   strcmp(s.plant, "operation") != 0)) {
+    if (!parse(argc, argv, &s)) {
         fprintf(stderr, "usage: soak_ranks [--ranks 2..4] [--replays N] [--seeds N] [--plant host|result|operation]\n"
                         "N: 0, or replays from 10 on; --plant: a defect of one rank that must be found\n");
         return 2;

@@ -27,10 +27,9 @@ struct end {
 
 static struct end end_of_rank(const struct member *m, int rank, const char *token)
 {
-    struct end e = {.fd = -1,
-                    .reader.most = sizeof(bg__failure),
-                    .job = {.rank = rank, .size = m->size, .port = m->port, .token = token}};
-    return e;
+    return (struct end){.fd = -1,
+                        .reader.most = sizeof(bg__failure),
+                        .job = {.rank = rank, .size = m->size, .port = m->port, .token = token}};
 }
 
 static void end_free(struct end *e)
@@ -38,6 +37,9 @@ static void end_free(struct end *e)
     bg__close(&e->fd);
     bg__reader_free(&e->reader);
 }
+
+/* Closed with its scope. */
+#define OWNED_END(name, rank, token) __attribute__((cleanup(end_free))) struct end name = end_of_rank(m, rank, token)
 
 /* Strangers use a socket for IPv6, which may speak IPv4, too. */
 static bool by_ipv6;
@@ -129,6 +131,15 @@ static int is_believed(struct end *e)
     return receive(e, BG__PROOF, &proof, sizeof proof);
 }
 
+/* The other end says nothing more. */
+static int is_hung_up_on(struct end *e)
+{
+    bg__frame frame;
+    EXPECT(listen_to(e, &frame) == 0);
+    EXPECT(frame.type == 0);
+    return 0;
+}
+
 static int is_refused(struct end *e, const char *why)
 {
     bg__frame frame;
@@ -143,11 +154,8 @@ static int is_refused(struct end *e, const char *why)
 /* Comes as rank 1 with this token, and shows the proof of that side. */
 static int come_refused(const struct member *m, const char *token, bg__side side, const char *why)
 {
-    struct end e = end_of_rank(m, 1, token);
-    if (begin(&e, m) || say_proof(&e, side) || is_refused(&e, why))
-        return 1;
-    end_free(&e);
-    return 0;
+    OWNED_END(e, 1, token);
+    return begin(&e, m) || say_proof(&e, side) || is_refused(&e, why);
 }
 
 /* ---- a stranger at rank 0's door ------------------------------------------------------------------------------- */
@@ -171,7 +179,8 @@ static int reflect(const struct member *m)
 /* A proof of one connection, in another one that begins with the same words. */
 static int prove_again(const struct member *m)
 {
-    struct end first = end_of_rank(m, 1, secret), second = end_of_rank(m, 1, NULL);
+    OWNED_END(first, 1, secret);
+    OWNED_END(second, 1, NULL);
     bg__proof proof;
     EXPECT_BG(bg__hello_make(&first.job, &first.hello));
     first.hello.watch = 1; /* a rank that loses this one alone may come again */
@@ -181,19 +190,15 @@ static int prove_again(const struct member *m)
     EXPECT(memcmp(&first.nonce, &second.nonce, sizeof first.nonce) != 0);
     if (say(&second, BG__PROOF, &proof, sizeof proof) || is_refused(&second, wrong_token))
         return 1;
-    end_free(&second);
     /* and where it belongs it counts */
-    if (say(&first, BG__PROOF, &proof, sizeof proof) || is_believed(&first))
-        return 1;
-    end_free(&first);
-    return 0;
+    return say(&first, BG__PROOF, &proof, sizeof proof) || is_believed(&first);
 }
 
 /* What was proved is what was said: another rank, size, or role than in the proof. */
 static int prove_another(const struct member *m)
 {
     for (int what = 0; what < 3; what++) {
-        struct end e = end_of_rank(m, 1, secret);
+        OWNED_END(e, 1, secret);
         bg__hello words;
         EXPECT_BG(bg__hello_make(&e.job, &e.hello));
         words = e.hello;
@@ -202,7 +207,6 @@ static int prove_another(const struct member *m)
         words.watch ^= what == 2;
         if (begin_with(&e, m, &words) || say_proof(&e, BG__SIDE_RANK) || is_refused(&e, wrong_token))
             return 1;
-        end_free(&e);
     }
     return 0;
 }
@@ -212,12 +216,11 @@ static int prove_another(const struct member *m)
 static int relay(const struct member *m)
 {
     for (int more = 0; more < 2; more++) {
-        struct end e = end_of_rank(m, 1, secret);
+        OWNED_END(e, 1, secret);
         e.job.port++;
         e.job.size += more;
         if (begin(&e, m) || say_proof(&e, BG__SIDE_RANK) || is_believed(&e) || is_refused(&e, "another port"))
             return 1;
-        end_free(&e);
     }
     return 0;
 }
@@ -230,19 +233,16 @@ static int speak_otherwise(const struct member *m)
         uint32_t protocol;
         char rest[308];
     } old = {"bgranks", 2, {0}};
-    struct end e = end_of_rank(m, 1, secret);
-    bg__frame frame;
+    OWNED_END(e, 1, secret);
     connect_end(&e, m);
     if (say(&e, BG__HELLO, &old, sizeof old) || is_refused(&e, "a different version of breakgraph"))
         return 1;
-    end_free(&e);
     for (int what = 0; what < 3; what++) {
         static const char much[600];
-        connect_end(&e, m);
-        if (say(&e, what ? BG__PROOF : BG__HELLO, much, what == 2 ? sizeof much : 32) || listen_to(&e, &frame))
+        OWNED_END(other, 1, secret);
+        connect_end(&other, m);
+        if (say(&other, what ? BG__PROOF : BG__HELLO, much, what == 2 ? sizeof much : 32) || is_hung_up_on(&other))
             return 1;
-        EXPECT(frame.type == 0);
-        end_free(&e);
     }
     return 0;
 }
@@ -277,7 +277,7 @@ TEST(test_strangers_at_rank_0)
 /* A rank whose second connection was lost, or who was killed between the two and has been started again, comes anew. */
 MEMBERS_TEST(test_half_way, 2)
 {
-    struct end e = end_of_rank(m, 1, NULL);
+    OWNED_END(e, 1, NULL);
     if (m->rank == 0)
         return join_well(m);
     EXPECT_BG(bg__hello_make(&e.job, &e.hello));
@@ -306,15 +306,15 @@ static int listen_there(const struct member *m)
     return -1;
 }
 
-/* Waits for a rank, and answers its hello with a challenge. What the rank shows is no token. */
-static int accept_rank(struct end *e, int listener, const struct member *m)
+/* Waits for a rank. */
+static int accept_rank(struct end *e, const struct member *m)
 {
-    *e = end_of_rank(m, 1, NULL);
-    e->reader.most = sizeof(bg__hello);
+    int listener = listen_there(m);
+    EXPECT(listener >= 0);
     e->fd = accept(listener, NULL, NULL);
+    close(listener);
     EXPECT(e->fd >= 0);
-    return receive(e, BG__HELLO, &e->hello, sizeof e->hello) || memmem(&e->hello, sizeof e->hello, secret, 8) != NULL ||
-           bg__nonce_make(&e->nonce) != BG_OK || say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
+    return 0;
 }
 
 static const struct pretence {
@@ -328,15 +328,19 @@ static const struct pretence {
                  {"refused", BG_ERROR_RANKS, "go\\x1b[2J\\x0a\\xc2\\x9baway"},
                  {"silent", BG_ERROR_TIMEOUT, "does not answer"}};
 
-/* What it says in place of its proof, once it has the rank's. */
+/* Answers the rank's hello with a challenge, and says this in place of its proof, once it has the rank's. What the rank
+ * shows is no token. */
 static int pretend(struct end *e, const char *how)
 {
     bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
     bg__proof proof, zeros = {{0}};
-    if (receive(e, BG__PROOF, &proof, sizeof proof))
+    const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
+    EXPECT(receive(e, BG__HELLO, &e->hello, sizeof e->hello) == 0);
+    EXPECT(memmem(&e->hello, sizeof e->hello, secret, 8) == NULL);
+    EXPECT_BG(bg__nonce_make(&e->nonce));
+    if (say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce) || receive(e, BG__PROOF, &proof, sizeof proof))
         return 1;
     EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
-    const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
     if (strcmp(how, "refused") == 0)
         return !bg__frame_send(e->fd, &refused, bg__now_ms() + 5000);
     if (strcmp(how, "zeros") == 0)
@@ -359,16 +363,11 @@ static int meet_false_rank_0(struct member *m, const struct pretence *pretence)
 static int false_rank_0(struct member *m)
 {
     const struct pretence *pretence = m->argument;
-    struct end e;
+    OWNED_END(e, 1, NULL);
     if (m->rank == 1)
         return meet_false_rank_0(m, pretence) | tell_ready(m);
-    int listener = listen_there(m);
-    EXPECT(listener >= 0);
-    if (accept_rank(&e, listener, m) || pretend(&e, pretence->how) || await_ready(m))
-        return 1;
-    end_free(&e);
-    close(listener);
-    return 0;
+    e.reader.most = sizeof(bg__hello);
+    return accept_rank(&e, m) || pretend(&e, pretence->how) || await_ready(m);
 }
 
 TEST(test_false_rank_0)
@@ -416,8 +415,7 @@ static int bold_user(struct member *m)
 /* A rank meets another user who listens first. */
 static int other_listener(struct member *m)
 {
-    bg__frame frame;
-    struct end e = end_of_rank(m, 0, NULL);
+    OWNED_END(e, 0, NULL);
     m->options.token = m->argument;
     m->options.timeout = 4;
     if (m->rank == 1) {
@@ -425,14 +423,7 @@ static int other_listener(struct member *m)
         return 0;
     }
     EXPECT(setuid(65534) == 0);
-    int listener = listen_there(m);
-    EXPECT(listener >= 0);
-    e.fd = accept(listener, NULL, NULL);
-    EXPECT(e.fd >= 0 && listen_to(&e, &frame) == 0);
-    EXPECT(frame.type == 0); /* not even hello */
-    end_free(&e);
-    close(listener);
-    return 0;
+    return accept_rank(&e, m) || is_hung_up_on(&e); /* not even hello */
 }
 
 static void run_bold_user_and_listener(const char *token)
