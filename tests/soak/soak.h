@@ -1,12 +1,15 @@
-/* What the soaks share: their command lines. */
+/* What the soaks share: their command lines, and how they fail. */
 #ifndef TESTS_SOAK_SOAK_H
 #define TESTS_SOAK_SOAK_H
 
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <breakgraph/breakgraph.h>
 
 /* Growth is from the first look, a tenth into the run, to the last. */
 enum { LOOKS = 10 };
@@ -26,6 +29,15 @@ static inline bool soak_plant(const char *text, const char *const *plants, const
         plants++;
     *plant = *plants;
     return *plant != NULL;
+}
+
+/* A line on stderr where it does. */
+static inline bool soak_fails(const char *what, long run, bg_status status)
+{
+    if (status != BG_OK)
+        fprintf(stderr, "%s: %s, run %ld: %s: %s\n", program_invocation_short_name, what, run, bg_status_name(status),
+                bg_last_error());
+    return status != BG_OK;
 }
 
 /* [--plant DEFECT] [RUNS], from LOOKS on. */

@@ -57,13 +57,6 @@ done:
     return status;
 }
 
-static bool fails(const char *what, long run, bg_status status)
-{
-    if (status != BG_OK)
-        fprintf(stderr, "soak_passes: %s, run %ld: %s: %s\n", what, run, bg_status_name(status), bg_last_error());
-    return status != BG_OK;
-}
-
 static bg_status check_result(const soak *s)
 {
     float found[COUNT];
@@ -103,7 +96,7 @@ static bool go_on(const soak *s, const char *what, bg_graph *graph, const bg_cap
     bool grew;
 
     for (long i = 0; i < runs; i++) {
-        if (fails(what, i, run_once(s, graph, options)))
+        if (soak_fails(what, i, run_once(s, graph, options)))
             return false;
         if (i + 1 == runs / LOOKS) {
             used = in_use(s->pool);
@@ -140,7 +133,7 @@ static bool run_mode(const soak *s, const mode *mode)
         if (unsetenv(mode->variable) != 0)
             return false;
     }
-    good = !fails(mode->what, 0, status) && go_on(s, mode->what, graph, &options, mode->runs);
+    good = !soak_fails(mode->what, 0, status) && go_on(s, mode->what, graph, &options, mode->runs);
     bg_graph_destroy(graph);
     return good;
 }
@@ -159,7 +152,7 @@ static bool setup(soak *s)
     BG__TRY(bg_pool_alloc(s->pool, COUNT * sizeof(float), &s->y.data));
     BG__TRY_CUDA(bgk_fill(s->x.data, 1, COUNT, s->stream));
 done:
-    return !fails("the setup", 0, status);
+    return !soak_fails("the setup", 0, status);
 }
 
 int main(int argc, char **argv)

@@ -48,13 +48,6 @@ static void plant(soak *s, long replay, float *result)
         s->lost = memory;
 }
 
-static bool fails(const char *what, bg_status status)
-{
-    if (status != BG_OK)
-        fprintf(stderr, "soak_replay: %s: %s: %s\n", what, bg_status_name(status), bg_last_error());
-    return status != BG_OK;
-}
-
 static bg_status replay_once(soak *s, long replay)
 {
     float input[N], expected[N], found[N] = {0};
@@ -81,7 +74,7 @@ static bool run(soak *s)
     growth_look first = {0}, last = {0};
 
     for (long i = 0; i < s->replays; i++)
-        if (fails("a replay", replay_once(s, i)) || (i + 1 == s->replays / LOOKS && !growth_take(&first)))
+        if (soak_fails("a replay", i, replay_once(s, i)) || (i + 1 == s->replays / LOOKS && !growth_take(&first)))
             return false;
     if (!growth_take(&last))
         return false;
@@ -101,7 +94,7 @@ static bool setup(soak *s)
     BG__TRY_CUDA(cudaMemcpyAsync(s->m.x.data, ones, sizeof ones, cudaMemcpyHostToDevice, s->stream));
     status = bg_capture_forward(&s->graph, forward, &s->m, s->stream, NULL);
 done:
-    return !fails("the setup", status);
+    return !soak_fails("the setup", 0, status);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,8 @@
 #ifdef TEST_NCCL
 #include "fork_ranks.h"
 
+#include "base/base.h"
+
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,9 +33,7 @@ int said(const char *file, int line, bg_status status, bg_status expected, const
 
 double seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return bg__now_ms() / 1e3;
 }
 
 void pass_time(double seconds)

@@ -230,6 +230,13 @@ void run_alone(int ranks, rank_body body, const void *argument)
     run_in_process(job_of(AS_THREADS, ranks, body, argument, false), run_body);
 }
 
+void run_rank_test(int ranks, rank_body body, const char *host_only)
+{
+    if (host_only)
+        need_host(host_only);
+    run_ranks(AS_THREADS, ranks, body, NULL);
+}
+
 void run_ranks_one_killed(int ranks, rank_body body, const void *argument)
 {
     run_processes(job_of(AS_PROCESSES, ranks, body, argument, true), true);

@@ -70,6 +70,15 @@ void run_both_ways(int ranks, rank_body body, const void *argument);
 void run_ranks_from(int fewest, enum ranks_as as, rank_body body);
 /* Once, in a process of its own: the body drives all ranks itself. */
 void run_alone(int ranks, rank_body body, const void *argument);
+/* A test whose body is that of so many threads, with struct rank *r; on the host device alone, if there is a reason. */
+#define RANK_TEST(name, ranks, host_only)                                                                              \
+    static int name##_body(struct rank *r);                                                                            \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        run_rank_test(ranks, name##_body, host_only);                                                                  \
+    }                                                                                                                  \
+    static int name##_body(struct rank *r)
+void run_rank_test(int ranks, rank_body body, const char *host_only);
 /* The last rank's process is expected to end by SIGKILL. */
 void run_ranks_one_killed(int ranks, rank_body body, const void *argument);
 #endif

@@ -82,13 +82,8 @@ static void give_up(thread_job *job)
 
 static struct timespec deadline_of(const thread_job *job)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)job->timeout;
-    at.tv_nsec += (long)((job->timeout - (double)(time_t)job->timeout) * 1e9);
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
+    const long long ns = (long long)(bg__now_ms() * 1e6 + job->timeout * 1e9);
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
 static bg_status meet(thread_rank *rank, const char *function, const char *what, const char *text, bool flag, bool *any)
@@ -268,8 +263,7 @@ void thread_ranks_run_within(double timeout, int size, thread_body body, void *a
     init_job(&job, size, timeout);
     for (int i = 0; i < size; i++) {
         thread_rank *rank = &thread_ranks[i];
-        *rank = (thread_rank){
-            .job = &job, .table = table, .rank = i, .size = size, .body = body, .argument = argument};
+        *rank = (thread_rank){.job = &job, .table = table, .rank = i, .size = size, .body = body, .argument = argument};
         rank->table.rank = i;
         rank->table.user = rank;
         assert_int_equal(pthread_create(&threads[i], NULL, run, rank), 0);

@@ -126,60 +126,43 @@ MEMBERS_TEST(test_one_waits, 2)
 
 /* ---- disagreements -------------------------------------------------------------------------------------------- */
 
-struct difference {
-    bg_status (*do_one)(bg_comm *comm, bool odd);
-    const char *sentence; /* %d: the odd rank */
+enum difference { WHAT, KIND, TEXT, BYTES, TAIL, DIFFERENCES };
+
+/* %d: the odd rank */
+static const char *const sentences[DIFFERENCES] = {
+    [WHAT] = "rank 0 is at \"before the capture of bucket 8\", rank %d at \"choice of batch 3\"",
+    [KIND] = "at \"bucket 8\": rank 0 calls barrier, rank %d calls max",
+    [TEXT] = "at \"choice of batch 3\": rank 0: \"bucket 4, full\"; rank %d: \"bucket 8, full\"",
+    [BYTES] = "at \"names\": rank 0: 4 bytes, rank %d: 8 bytes",
+    [TAIL] = "warmups=2\"",
 };
 
-static bg_status other_what(bg_comm *comm, bool odd)
-{
-    return bg_comm_barrier(comm, odd ? "choice of batch 3" : "before the capture of bucket 8");
-}
-
-static bg_status other_kind(bg_comm *comm, bool odd)
+static bg_status differ(bg_comm *comm, enum difference difference, bool odd)
 {
     int64_t largest;
-    return odd ? bg_comm_max(comm, "bucket 8", 1, &largest) : bg_comm_barrier(comm, "bucket 8");
+    char mine[8] = {0}, all[RANKS_MAX * 8], text[3000];
+    switch (difference) {
+    case WHAT: return bg_comm_barrier(comm, odd ? "choice of batch 3" : "before the capture of bucket 8");
+    case KIND: return odd ? bg_comm_max(comm, "bucket 8", 1, &largest) : bg_comm_barrier(comm, "bucket 8");
+    case TEXT: return bg_comm_agree(comm, "choice of batch 3", odd ? "bucket 8, full" : "bucket 4, full");
+    case BYTES: return bg_comm_gather(comm, "names", mine, odd ? 8 : 4, all);
+    default: /* they part beyond what a sentence can hold */
+        memset(text, 'x', sizeof text);
+        snprintf(text + 2500, 100, "warmups=%d", odd ? 2 : 3);
+        return bg_comm_agree(comm, "the configuration", text);
+    }
 }
-
-static bg_status other_text(bg_comm *comm, bool odd)
-{
-    return bg_comm_agree(comm, "choice of batch 3", odd ? "bucket 8, full" : "bucket 4, full");
-}
-
-static bg_status other_bytes(bg_comm *comm, bool odd)
-{
-    char mine[8] = {0}, all[RANKS_MAX * 8];
-    return bg_comm_gather(comm, "names", mine, odd ? 8 : 4, all);
-}
-
-/* They part beyond what a sentence can hold. */
-static bg_status other_tail(bg_comm *comm, bool odd)
-{
-    char text[3000];
-    memset(text, 'x', sizeof text);
-    snprintf(text + 2500, 100, "warmups=%d", odd ? 2 : 3);
-    return bg_comm_agree(comm, "the configuration", text);
-}
-
-static const struct difference differences[] = {
-    {other_what, "rank 0 is at \"before the capture of bucket 8\", rank %d at \"choice of batch 3\""},
-    {other_kind, "at \"bucket 8\": rank 0 calls barrier, rank %d calls max"},
-    {other_text, "at \"choice of batch 3\": rank 0: \"bucket 4, full\"; rank %d: \"bucket 8, full\""},
-    {other_bytes, "at \"names\": rank 0: 4 bytes, rank %d: 8 bytes"},
-    {other_tail, "warmups=2\""},
-};
 
 /* Each rank gets the sentence, and again at every later call. */
 static int disagree(struct member *m)
 {
-    const struct difference *difference = m->argument;
+    const enum difference *difference = m->argument;
     char sentence[200];
     bool any;
     EXPECT_BG(join(m));
     EXPECT_BG(bg_comm_barrier(m->comm, "the beginning"));
-    (void)snprintf(sentence, sizeof sentence, difference->sentence, m->size - 1);
-    EXPECT_SAID(difference->do_one(m->comm, is_last(m)), BG_ERROR_RANKS, "%s", sentence);
+    (void)snprintf(sentence, sizeof sentence, sentences[*difference], m->size - 1);
+    EXPECT_SAID(differ(m->comm, *difference, is_last(m)), BG_ERROR_RANKS, "%s", sentence);
     EXPECT_SAID(bg_comm_barrier(m->comm, "later"), BG_ERROR_RANKS, "%s", sentence);
     EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "%s", sentence);
     EXPECT_SAID(m->ranks->any(m->ranks->user, "later", true, &any), BG_ERROR_RANKS, "%s", sentence);
@@ -189,8 +172,8 @@ static int disagree(struct member *m)
 
 TEST(test_disagreements)
 {
-    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++)
-        run_sizes(2, disagree, &differences[i]);
+    for (enum difference difference = WHAT; difference < DIFFERENCES; difference++)
+        run_sizes(2, disagree, &difference);
 }
 
 /* ---- the end, in any order ------------------------------------------------------------------------------------ */

@@ -396,6 +396,8 @@ struct driven {
     ncclComm_t comms[RANKS_MAX];
     cudaStream_t streams[RANKS_MAX];
     float *buffers[RANKS_MAX]; /* DRIVEN given, DRIVEN gotten */
+    cudaGraph_t graphs[RANKS_MAX];
+    cudaGraphExec_t execs[RANKS_MAX]; /* NULL: the calls are made again in each round */
 };
 enum { DRIVEN = 5000 };
 
@@ -441,8 +443,8 @@ static int drive_issue(struct driven *d, int ranks)
     return 0;
 }
 
-/* Sums of other numbers than in the round before: by the graphs, or where there are none by calls. */
-static int drive_round(struct driven *d, int ranks, const cudaGraphExec_t *execs, int round)
+/* Sums of other numbers than in the round before. */
+static int drive_round(struct driven *d, int ranks, int round)
 {
     float host[DRIVEN];
     int all = ranks * (ranks + 1) / 2;
@@ -453,9 +455,9 @@ static int drive_round(struct driven *d, int ranks, const cudaGraphExec_t *execs
         EXPECT_CUDA(cudaMemcpyAsync(d->buffers[rank], host, sizeof host, cudaMemcpyHostToDevice, d->streams[rank]));
         EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
     }
-    for (int i = 0; i < ranks && execs != NULL; i++)
-        EXPECT_CUDA(cudaGraphLaunch(execs[i], d->streams[i]));
-    EXPECT(execs != NULL || drive_issue(d, ranks) == 0);
+    for (int i = 0; i < ranks && d->execs[i] != NULL; i++)
+        EXPECT_CUDA(cudaGraphLaunch(d->execs[i], d->streams[i]));
+    EXPECT(d->execs[0] != NULL || drive_issue(d, ranks) == 0);
     for (int rank = 0; rank < ranks; rank++) {
         EXPECT_CUDA(cudaSetDevice(rank));
         EXPECT_CUDA(cudaStreamSynchronize(d->streams[rank]));
@@ -466,36 +468,33 @@ static int drive_round(struct driven *d, int ranks, const cudaGraphExec_t *execs
     return 0;
 }
 
+/* All ranks in one capture each; the graphs are launched in turn and wait for each other. */
+static int drive_capture(struct driven *d, int ranks)
+{
+    for (int i = 0; i < ranks; i++)
+        EXPECT_CUDA(cudaStreamBeginCapture(d->streams[i], cudaStreamCaptureModeThreadLocal));
+    EXPECT(drive_issue(d, ranks) == 0);
+    for (int i = 0; i < ranks; i++)
+        EXPECT_CUDA(cudaStreamEndCapture(d->streams[i], &d->graphs[i]));
+    for (int i = 0; i < ranks; i++) {
+        EXPECT_CUDA(cudaSetDevice(i));
+        EXPECT_CUDA(cudaGraphInstantiate(&d->execs[i], d->graphs[i], 0));
+    }
+    return 0;
+}
+
 static int one_thread(struct rank *r)
 {
     struct driven d = {0};
+    const bool *captured = r->argument;
     EXPECT(drive_begin(&d, r->ranks) == 0);
-    for (int round = 0; round < 20; round++)
-        EXPECT(drive_round(&d, r->ranks, NULL, round) == 0);
-    return drive_end(&d, r->ranks);
-}
-
-/* All ranks of one thread in one capture each; the graphs are launched in turn and wait for each other. */
-static int one_thread_captured(struct rank *r)
-{
-    struct driven d = {0};
-    cudaGraph_t graphs[RANKS_MAX];
-    cudaGraphExec_t execs[RANKS_MAX];
-    EXPECT(drive_begin(&d, r->ranks) == 0);
-    for (int i = 0; i < r->ranks; i++)
-        EXPECT_CUDA(cudaStreamBeginCapture(d.streams[i], cudaStreamCaptureModeThreadLocal));
-    EXPECT(drive_issue(&d, r->ranks) == 0);
-    for (int i = 0; i < r->ranks; i++)
-        EXPECT_CUDA(cudaStreamEndCapture(d.streams[i], &graphs[i]));
-    for (int i = 0; i < r->ranks; i++) {
-        EXPECT_CUDA(cudaSetDevice(i));
-        EXPECT_CUDA(cudaGraphInstantiate(&execs[i], graphs[i], 0));
-    }
-    for (int round = 0; round < 100; round++)
-        EXPECT(drive_round(&d, r->ranks, execs, round) == 0);
-    for (int i = 0; i < r->ranks; i++) {
-        EXPECT_CUDA(cudaGraphExecDestroy(execs[i]));
-        EXPECT_CUDA(cudaGraphDestroy(graphs[i]));
+    if (*captured)
+        EXPECT(drive_capture(&d, r->ranks) == 0);
+    for (int round = 0; round < (*captured ? 100 : 20); round++)
+        EXPECT(drive_round(&d, r->ranks, round) == 0);
+    for (int i = 0; i < r->ranks && *captured; i++) {
+        EXPECT_CUDA(cudaGraphExecDestroy(d.execs[i]));
+        EXPECT_CUDA(cudaGraphDestroy(d.graphs[i]));
     }
     return drive_end(&d, r->ranks);
 }
@@ -504,8 +503,8 @@ TEST(test_one_thread)
 {
     need_ranks(1);
     for (int ranks = 1; ranks <= ranks_possible(); ranks++) {
-        run_alone(ranks, one_thread, NULL);
-        run_alone(ranks, one_thread_captured, NULL);
+        run_alone(ranks, one_thread, &(bool){false});
+        run_alone(ranks, one_thread, &(bool){true});
     }
 }
 #else

@@ -34,7 +34,7 @@ static int expect_over(struct rank *r, ncclResult_t expected)
 
 /* ---- arguments ------------------------------------------------------------------------------------------------ */
 
-static int wrong_calls(struct rank *r)
+RANK_TEST(test_wrong_calls, 1, NULL)
 {
     int *x = r->x;
     ncclComm_t comm = r->comm;
@@ -55,11 +55,6 @@ static int wrong_calls(struct rank *r)
     EXPECT_NCCL(ncclGroupEnd(), ncclInvalidUsage);
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
     return 0;
-}
-
-TEST(test_wrong_calls)
-{
-    run_ranks(AS_THREADS, 1, wrong_calls, NULL);
 }
 
 /* A wrong call in a group is the group's error, and nothing of it runs: but on one rank, where a collective is a copy
@@ -89,7 +84,7 @@ TEST(test_wrong_call_in_group)
 }
 
 /* What only the host device looks at: buffers, streams, ids, devices. */
-static int careful(struct rank *r)
+RANK_TEST(test_careful, 1, "a GPU looks at none of this")
 {
     int *x = r->x; /* of 16 numbers */
     cudaStream_t elsewhere = NULL;
@@ -122,12 +117,6 @@ static int careful(struct rank *r)
     EXPECT(!pair[0] && !pair[1]);
     EXPECT_NCCL(ncclCommDestroy((ncclComm_t)(void *)x), ncclInvalidArgument);
     return 0;
-}
-
-TEST(test_careful)
-{
-    need_host("a GPU looks at none of this");
-    run_ranks(AS_THREADS, 1, careful, NULL);
 }
 
 /* ---- ranks that disagree -------------------------------------------------------------------------------------- */
@@ -182,20 +171,13 @@ TEST(test_disagreement)
 struct aborter {
     ncclComm_t comm;
     sem_t issued;
-    int result;
+    ncclResult_t result;
 };
 
-static int abort_it(struct aborter *a)
-{
-    EXPECT(sem_wait(&a->issued) == 0);
-    EXPECT_NCCL(ncclCommAbort(a->comm), ncclSuccess);
-    return 0;
-}
-
-static void *abort_thread(void *data)
+static void *abort_when_issued(void *data)
 {
     struct aborter *a = data;
-    a->result = abort_it(a);
+    a->result = sem_wait(&a->issued) == 0 ? ncclCommAbort(a->comm) : ncclSystemError;
     return NULL;
 }
 
@@ -211,12 +193,13 @@ static int aborted_while_waiting(struct rank *r)
         return 0;
     }
     EXPECT(sem_init(&a.issued, 0, 0) == 0);
-    EXPECT(pthread_create(&thread, NULL, abort_thread, &a) == 0);
+    EXPECT(pthread_create(&thread, NULL, abort_when_issued, &a) == 0);
     EXPECT_NCCL(ncclAllReduce(r->x, r->x, 1, ncclInt, ncclSum, a.comm, r->stream), ncclSuccess);
     EXPECT_CUDA(cudaMemsetAsync(r->x, 1, sizeof *r->x, r->stream));
     EXPECT(sem_post(&a.issued) == 0);
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    EXPECT(pthread_join(thread, NULL) == 0 && !a.result);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    EXPECT_NCCL(a.result, ncclSuccess);
     EXPECT(rank_get(r, &host, sizeof host) == 0);
     EXPECT(host == 0x01010101);
     return 0;
@@ -257,7 +240,7 @@ TEST(test_left_alone)
 }
 
 /* A destroyed communicator's captured work is refused when it runs. */
-static int replayed_too_late(struct rank *r)
+RANK_TEST(test_replayed_too_late, 2, "undefined on a GPU")
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -274,12 +257,6 @@ static int replayed_too_late(struct rank *r)
     EXPECT_CUDA(cudaGraphExecDestroy(exec));
     EXPECT_CUDA(cudaGraphDestroy(graph));
     return 0;
-}
-
-TEST(test_replayed_too_late)
-{
-    need_host("undefined on a GPU");
-    run_ranks(AS_THREADS, 2, replayed_too_late, NULL);
 }
 
 /* ---- processes that end --------------------------------------------------------------------------------------- */

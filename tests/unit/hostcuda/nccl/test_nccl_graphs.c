@@ -126,31 +126,8 @@ static int end_and_look(struct rank *r)
     return count ? (int)type : -1;
 }
 
-/* Copies, and nothing where there is nothing to copy, but for means of floats. */
-static int nodes_of_one_rank(struct rank *r)
-{
-    enum { COUNT = 8, NONE = -1, COPY = cudaGraphNodeTypeMemcpy, KERNEL = cudaGraphNodeTypeKernel };
-    int *from = r->x, *to = from + COUNT;
-#define LEAVES(type, call)                                                                                             \
-    do {                                                                                                               \
-        EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));                              \
-        EXPECT_NCCL(call, ncclSuccess);                                                                                \
-        EXPECT(end_and_look(r) == (type));                                                                             \
-    } while (0)
-    LEAVES(COPY, ncclAllReduce(from, to, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
-    LEAVES(NONE, ncclAllReduce(from, from, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
-    LEAVES(KERNEL, ncclAllReduce(from, to, COUNT, ncclFloat, ncclAvg, r->comm, r->stream));
-    LEAVES(KERNEL, ncclAllReduce(from, from, COUNT, ncclFloat, ncclAvg, r->comm, r->stream));
-    LEAVES(COPY, ncclAllReduce(from, to, COUNT, ncclInt, ncclAvg, r->comm, r->stream));
-    LEAVES(NONE, ncclAllReduce(from, to, 0, ncclInt, ncclSum, r->comm, r->stream));
-    LEAVES(COPY, ncclAllGather(from, to, COUNT, ncclInt, r->comm, r->stream));
-    LEAVES(COPY, ncclBroadcast(from, to, COUNT, ncclInt, 0, r->comm, r->stream));
-#undef LEAVES
-    return 0;
-}
-
 /* A send to itself is a kernel, as those between ranks are: the wait, the kernel, and the record that nothing joins. */
-static int nodes_of_a_send(struct rank *r)
+RANK_TEST(test_nodes_of_a_send, 1, NULL)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -185,14 +162,27 @@ static int nodes_of_a_send(struct rank *r)
     return 0;
 }
 
-TEST(test_nodes_of_a_send)
+/* Copies, and nothing where there is nothing to copy, but for means of floats. */
+RANK_TEST(test_nodes_of_one_rank, 1, NULL)
 {
-    run_ranks(AS_THREADS, 1, nodes_of_a_send, NULL);
-}
-
-TEST(test_nodes_of_one_rank)
-{
-    run_ranks(AS_THREADS, 1, nodes_of_one_rank, NULL);
+    enum { COUNT = 8, NONE = -1, COPY = cudaGraphNodeTypeMemcpy, KERNEL = cudaGraphNodeTypeKernel };
+    int *from = r->x, *to = from + COUNT;
+#define LEAVES(type, call)                                                                                             \
+    do {                                                                                                               \
+        EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));                              \
+        EXPECT_NCCL(call, ncclSuccess);                                                                                \
+        EXPECT(end_and_look(r) == (type));                                                                             \
+    } while (0)
+    LEAVES(COPY, ncclAllReduce(from, to, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
+    LEAVES(NONE, ncclAllReduce(from, from, COUNT, ncclFloat, ncclSum, r->comm, r->stream));
+    LEAVES(KERNEL, ncclAllReduce(from, to, COUNT, ncclFloat, ncclAvg, r->comm, r->stream));
+    LEAVES(KERNEL, ncclAllReduce(from, from, COUNT, ncclFloat, ncclAvg, r->comm, r->stream));
+    LEAVES(COPY, ncclAllReduce(from, to, COUNT, ncclInt, ncclAvg, r->comm, r->stream));
+    LEAVES(NONE, ncclAllReduce(from, to, 0, ncclInt, ncclSum, r->comm, r->stream));
+    LEAVES(COPY, ncclAllGather(from, to, COUNT, ncclInt, r->comm, r->stream));
+    LEAVES(COPY, ncclBroadcast(from, to, COUNT, ncclInt, 0, r->comm, r->stream));
+#undef LEAVES
+    return 0;
 }
 #else
 SKIP_PROGRAM("there is no NCCL");
