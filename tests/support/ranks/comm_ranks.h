@@ -42,6 +42,9 @@ typedef int (*member_body)(struct member *m);
         if (said(__FILE__, __LINE__, (call), (expected), __VA_ARGS__))                                                 \
             return 1;                                                                                                  \
     } while (0)
+/* An error of the ranks, by this call, and the one that bg_comm_check gives. */
+#define EXPECT_RANKS(call, ...) EXPECT_SAID(call, BG_ERROR_RANKS, __VA_ARGS__)
+#define EXPECT_FAILED(m, ...)   EXPECT_RANKS(bg_comm_check((m)->comm), __VA_ARGS__)
 /* The rank cannot join. */
 #define EXPECT_NO_COMM(m, expected, ...)                                                                               \
     do {                                                                                                               \

@@ -162,11 +162,11 @@ static int disagree(struct member *m)
     EXPECT_BG(join(m));
     EXPECT_BG(bg_comm_barrier(m->comm, "the beginning"));
     (void)snprintf(sentence, sizeof sentence, sentences[*difference], m->size - 1);
-    EXPECT_SAID(differ(m->comm, *difference, is_last(m)), BG_ERROR_RANKS, "%s", sentence);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "later"), BG_ERROR_RANKS, "%s", sentence);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "%s", sentence);
-    EXPECT_SAID(m->ranks->any(m->ranks->user, "later", true, &any), BG_ERROR_RANKS, "%s", sentence);
-    EXPECT_SAID(m->ranks->enter(m->ranks->user, "bucket 8", 0, 1), BG_ERROR_RANKS, "%s", sentence);
+    EXPECT_RANKS(differ(m->comm, *difference, is_last(m)), "%s", sentence);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "later"), "%s", sentence);
+    EXPECT_FAILED(m, "%s", sentence);
+    EXPECT_RANKS(m->ranks->any(m->ranks->user, "later", true, &any), "%s", sentence);
+    EXPECT_RANKS(m->ranks->enter(m->ranks->user, "bucket 8", 0, 1), "%s", sentence);
     return 0;
 }
 

@@ -16,7 +16,7 @@ static int killed_before_barrier(struct member *m)
     EXPECT_BG(join(m));
     if (is_last(m))
         raise(SIGKILL);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "before the capture"), BG_ERROR_RANKS, "rank %d has ended", m->size - 1);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "before the capture"), "rank %d has ended", m->size - 1);
     EXPECT(seconds_now() - start < SOON);
     return 0;
 }
@@ -31,7 +31,7 @@ static int killed_in_barrier(struct member *m)
     if (m->rank == 0)
         EXPECT(await_ready(m) == 0);
     (void)bg_comm_barrier(m->comm, "before the capture");
-    EXPECT_SAID(bg_comm_barrier(m->comm, "after the capture"), BG_ERROR_RANKS, "rank %d has ended", m->size - 1);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "after the capture"), "rank %d has ended", m->size - 1);
     return 0;
 }
 
@@ -41,7 +41,7 @@ static int zero_killed(struct member *m)
     EXPECT_BG(join(m));
     if (m->rank == 0)
         raise(SIGKILL);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "before the capture"), BG_ERROR_RANKS, "rank 0 has ended");
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "before the capture"), "rank 0 has ended");
     return 0;
 }
 
@@ -50,8 +50,8 @@ static int leaves(struct member *m)
     EXPECT_BG(join(m));
     EXPECT_BG(bg_comm_barrier(m->comm, "the first"));
     if (!is_last(m))
-        EXPECT_SAID(bg_comm_barrier(m->comm, "the second"), BG_ERROR_RANKS,
-                    "rank %d has left the job, and rank 0 waits for it at \"the second\"", m->size - 1);
+        EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"),
+                     "rank %d has left the job, and rank 0 waits for it at \"the second\"", m->size - 1);
     return 0;
 }
 
@@ -76,9 +76,9 @@ static int killed_at_replay(struct member *m)
     if (is_last(m))
         raise(SIGKILL);
     if (model_replay(m)) /* it may be known already */
-        EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "rank %d has ended", m->size - 1);
+        EXPECT_FAILED(m, "rank %d has ended", m->size - 1);
     (void)cudaStreamSynchronize(m->stream);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "rank %d has ended", m->size - 1);
+    EXPECT_FAILED(m, "rank %d has ended", m->size - 1);
     EXPECT(seconds_now() - start < SOON);
     return 0;
 }
@@ -107,12 +107,12 @@ static int does_not_come(struct member *m)
     EXPECT(join_in_haste(m) == 0);
     if (is_last(m)) {
         await_failure(m);
-        EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
+        EXPECT_FAILED(m, "has waited 1 s at \"the second\"");
     }
-    EXPECT_SAID(bg_comm_barrier(m->comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
-    EXPECT_SAID(bg_comm_barrier(m->comm, "the third"), BG_ERROR_RANKS, " %s: waits at \"the second\"", the_others(m));
-    EXPECT_SAID(bg_comm_barrier(m->comm, "the third"), BG_ERROR_RANKS,
-                "rank %d: not in a replay; the last call made with the others was \"the first\"", m->size - 1);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "has waited 1 s at \"the second\"");
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"), " %s: waits at \"the second\"", the_others(m));
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"),
+                 "rank %d: not in a replay; the last call made with the others was \"the first\"", m->size - 1);
     return 0;
 }
 
@@ -122,11 +122,9 @@ static int zero_does_not_come(struct member *m)
     EXPECT(join_in_haste(m) == 0);
     if (m->rank == 0)
         await_failure(m);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                "rank 0: not in a replay; the last call made with the others was \"the first\"");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "has waited 1 s at \"the second\"");
+    EXPECT_FAILED(m, "rank 0: not in a replay; the last call made with the others was \"the first\"");
+    EXPECT_FAILED(m, m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
     return 0;
 }
 
@@ -137,7 +135,7 @@ static int stops(struct member *m)
     EXPECT(join_in_haste(m) == 0);
     if (m->rank == *odd)
         raise(SIGSTOP);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "the second"), BG_ERROR_RANKS, "rank %d: does not answer", *odd);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "rank %d: does not answer", *odd);
     return 0;
 }
 
@@ -153,7 +151,7 @@ static int stops_at_answer(struct member *m)
         signal_later(m, 0.7, SIGSTOP);
     if (m->rank == 2)
         pass_time(1);
-    EXPECT_SAID(bg_comm_gather(m->comm, "a lot", mine, bytes, all), BG_ERROR_RANKS, "rank 1: does not answer");
+    EXPECT_RANKS(bg_comm_gather(m->comm, "a lot", mine, bytes, all), "rank 1: does not answer");
     free(mine);
     free(all);
     return 0;
@@ -204,14 +202,13 @@ static int replays_alone(struct member *m)
     else
         EXPECT(model_replay(m) == 0);
     (void)cudaStreamSynchronize(m->stream);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                " %s: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last", the_others(m));
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                "rank %d: not in a replay; the last was bucket 8, replay 0; the last call made with the others was "
-                "\"the choice of batch",
-                m->size - 1);
-    EXPECT_SAID(m->ranks->enter(m->ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS, "has made no progress for 1 s");
+    EXPECT_FAILED(m, "has made no progress for 1 s");
+    EXPECT_FAILED(m, " %s: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last", the_others(m));
+    EXPECT_FAILED(m,
+                  "rank %d: not in a replay; the last was bucket 8, replay 0; the last call made with the others was "
+                  "\"the choice of batch",
+                  m->size - 1);
+    EXPECT_RANKS(m->ranks->enter(m->ranks->user, "bucket 8", 9, 1), "has made no progress for 1 s");
     EXPECT(seconds_now() - start < SOON);
     return 0;
 }
@@ -243,7 +240,7 @@ MEMBERS_TEST(test_nested, 1)
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     m->ranks->leave(m->ranks->user);
     await_failure(m);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "rank 0: the outer, replay 7, has queued none of its 3 steps");
+    EXPECT_FAILED(m, "rank 0: the outer, replay 7, has queued none of its 3 steps");
     m->ranks->leave(m->ranks->user);
     return 0;
 }
@@ -290,10 +287,9 @@ static int moves_again(struct member *m)
     if (is_slow)
         EXPECT_BG(m->ranks->enter(m->ranks->user, "bucket 8", 1, 1));
     await_failure(m);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "bucket 8, replay 1, has queued none of its 1 steps");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                "2: not in a replay; the last call made with the others was \"the second\"");
+    EXPECT_FAILED(m, "has made no progress for 1 s");
+    EXPECT_FAILED(m, "bucket 8, replay 1, has queued none of its 1 steps");
+    EXPECT_FAILED(m, "2: not in a replay; the last call made with the others was \"the second\"");
     if (is_slow)
         m->ranks->leave(m->ranks->user);
     return 0;
@@ -314,12 +310,12 @@ SIZES_TEST(test_abort, 2)
         bg_comm_abort(m->comm, "its input is gone");
     else if (model_replay(m) == 0)
         (void)cudaStreamSynchronize(m->stream);
-    EXPECT_SAID(bg_comm_barrier(m->comm, "x"), BG_ERROR_RANKS, sentence, m->size - 1);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, sentence, m->size - 1);
+    EXPECT_RANKS(bg_comm_barrier(m->comm, "x"), sentence, m->size - 1);
+    EXPECT_FAILED(m, sentence, m->size - 1);
     while (bg_comm_nccl(m->comm))
         pass_time(0.01);
     EXPECT_SAID(bg_comm_check(NULL), BG_ERROR_INVALID_ARGUMENT, "comm is NULL");
-    EXPECT_SAID(bg_comm_nccl(m->comm) ? BG_OK : BG_ERROR_RANKS, BG_ERROR_RANKS, sentence, m->size - 1); /* for the op */
+    EXPECT_RANKS(bg_comm_nccl(m->comm) ? BG_OK : BG_ERROR_RANKS, sentence, m->size - 1); /* for the op */
     return 0;
 }
 
@@ -365,17 +361,17 @@ static int used_after_abort(struct member *m)
     while (bg_comm_nccl(m->comm))
         pass_time(0.01);
     before = bodies;
-    EXPECT_SAID(bg_replay(graph, m->stream), BG_ERROR_RANKS, "has aborted: its input is gone");
+    EXPECT_RANKS(bg_replay(graph, m->stream), "has aborted: its input is gone");
     EXPECT(bodies == before);
-    EXPECT_SAID(BG_CALL(asking_sum, m->stream, .x = bg_tensor_1d(m->device, BG_I32, 1), .comm = m->comm),
-                BG_ERROR_RANKS, "has aborted: its input is gone");
+    EXPECT_RANKS(BG_CALL(asking_sum, m->stream, .x = bg_tensor_1d(m->device, BG_I32, 1), .comm = m->comm),
+                 "has aborted: its input is gone");
     bg_comm_abort(m->comm, "again");
     if (*graph_first)
         bg_graph_destroy(graph);
     bg_comm_destroy(m->comm);
     m->comm = NULL;
     if (!*graph_first) {
-        EXPECT_SAID(bg_replay(graph, m->stream), BG_ERROR_RANKS, "has aborted: its input is gone");
+        EXPECT_RANKS(bg_replay(graph, m->stream), "has aborted: its input is gone");
         bg_graph_destroy(graph);
     }
     return 0;
@@ -404,7 +400,7 @@ MEMBERS_TEST(test_another_replay, 2)
         EXPECT_BG(bg_capture_forward(&graphs[i], model_forward, m, m->stream, &options));
         EXPECT_BG(bg_replay(graphs[i], m->stream));
     }
-    EXPECT_SAID(bg_replay(graphs[is_last(m)], m->stream), BG_ERROR_RANKS, "rank 0: \"a replay of bucket 8\"");
+    EXPECT_RANKS(bg_replay(graphs[is_last(m)], m->stream), "rank 0: \"a replay of bucket 8\"");
     EXPECT(strstr(bg_last_error(), "\"a replay of bucket 4\""));
     bg_graph_destroy(graphs[0]);
     bg_graph_destroy(graphs[1]);

@@ -186,7 +186,7 @@ static int twice(struct member *m)
         return join_well(m);
     bg_status status = join(m);
     if (status != BG_OK) {
-        EXPECT_SAID(status, BG_ERROR_RANKS, "there is already a rank 1 of 3");
+        EXPECT_RANKS(status, "there is already a rank 1 of 3");
         return tell_ready(m);
     }
     EXPECT_BG(bg_comm_barrier(m->comm, "here"));

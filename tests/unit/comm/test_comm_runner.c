@@ -52,13 +52,11 @@ SIZES_TEST(test_eager_run_fails, 2)
         EXPECT_BG(run_one(runner));
     (void)cudaStreamSynchronize(m->stream);
     await_failure(m);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                " %s: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;%s", the_others(m),
-                m->size == 2 ? " the" : "");
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS,
-                " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has made no progress for 1 s");
+    EXPECT_FAILED(m, "has made no progress for 1 s");
+    EXPECT_FAILED(m, " %s: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;%s", the_others(m),
+                  m->size == 2 ? " the" : "");
+    EXPECT_FAILED(m, " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
+    EXPECT_RANKS(run_one(runner), "has made no progress for 1 s");
     EXPECT(seconds_now() - start < SOON);
     bg_runner_destroy(runner);
     return 0;
@@ -190,10 +188,10 @@ static int capture_in_part(struct pass *pass, const char *sentence, int number)
     config.max_tokens = 2;
     config.ranks = m->ranks;
     EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, m->stream));
-    EXPECT_SAID(bg_runner_capture(runner), BG_ERROR_RANKS, sentence, number);
+    EXPECT_RANKS(bg_runner_capture(runner), sentence, number);
     EXPECT(seconds_now() - start < SOON);
-    EXPECT_SAID(bg_comm_check(m->comm), BG_ERROR_RANKS, sentence, number);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, sentence, number); /* at once */
+    EXPECT_FAILED(m, sentence, number);
+    EXPECT_RANKS(run_one(runner), sentence, number); /* at once */
     EXPECT(seconds_now() - start < SOON);
     bg_runner_destroy(runner);
     return 0;
