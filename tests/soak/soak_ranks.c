@@ -18,7 +18,8 @@ typedef struct soak {
     int seeds;
     const char *plant; /* a defect of the last rank's, to see that it is found; NULL: none */
     shape shape;       /* of the replays */
-    unsigned seed;     /* of the operations */
+    unsigned seed;     /* of the operations; 0: of nothing */
+    bool (*work)(rank *r, const struct soak *s);
 } soak;
 
 static bool plants(const soak *s, const rank *r, const char *what)
@@ -66,14 +67,6 @@ static bool replay_all(rank *r, const soak *s)
     if (r->rank == 0)
         printf("\n");
     return true;
-}
-
-static int replays_of(const bg_comm_options *options, void *user)
-{
-    rank r;
-    bool good = rank_open(&r, options) && replay_all(&r, user);
-    rank_close(&r);
-    return good ? 0 : 1;
 }
 
 /* ---- what a seed tells ---------------------------------------------------------------------------------------- */
@@ -192,7 +185,7 @@ static bool operate(rank *r, const soak *s)
     return end_in_any_order(r, random);
 }
 
-static int operations_of(const bg_comm_options *options, void *user)
+static int run_rank(const bg_comm_options *options, void *user)
 {
     const soak *s = user;
     char seed[16];
@@ -200,9 +193,9 @@ static int operations_of(const bg_comm_options *options, void *user)
     bool good;
 
     snprintf(seed, sizeof seed, "%u", s->seed);
-    if (setenv("HOSTCUDA_SEED", seed, 1) != 0)
+    if (s->seed > 0 && setenv("HOSTCUDA_SEED", seed, 1) != 0)
         return 1;
-    good = rank_open(&r, options) && operate(&r, s);
+    good = rank_open(&r, options) && s->work(&r, s);
     rank_close(&r);
     return good ? 0 : 1;
 }
@@ -212,12 +205,15 @@ static int operations_of(const bg_comm_options *options, void *user)
 static bool soak_ranks(soak *s, int size)
 {
     bool good = true;
+    s->seed = 0;
+    s->work = replay_all;
     for (int eager = 0; eager < 2 && good && s->replays > 0; eager++) {
         s->shape = (shape){.breaks = eager, .eager = eager};
-        good = fork_ranks(size, REPLAY_SECONDS, replays_of, s);
+        good = fork_ranks(size, REPLAY_SECONDS, run_rank, s);
     }
+    s->work = operate;
     for (s->seed = 1; s->seed <= (unsigned)s->seeds && good; s->seed++)
-        good = fork_ranks(size, SEED_SECONDS, operations_of, s);
+        good = fork_ranks(size, SEED_SECONDS, run_rank, s);
     if (good && s->seeds > 0)
         printf("%d ranks, seeds 1 to %d: %d random operations each, all as they must be\n", size, s->seeds, OPERATIONS);
     fflush(stdout);

@@ -97,6 +97,11 @@ int join_well(const struct member *m)
     return 0;
 }
 
+int join_in_turn(const struct member *m)
+{
+    return (m->rank > 0 && await_ready(m)) || join_well(m);
+}
+
 void await_failure(const struct member *m)
 {
     while (bg_comm_check(m->comm) == BG_OK)
@@ -168,38 +173,34 @@ static void take_said(int index, int out)
     close(out);
 }
 
-struct crowd {
-    int count, size;
-    const int *numbers;
-    int odd, odd_status;
-};
-
-static void run_crowd(const struct crowd *c, member_body body, const void *argument)
+/* odd: the one that ends with that status; -1: none. */
+static void run_crowd(int count, int size, const int *numbers, member_body body, const void *argument, int odd,
+                      int odd_status)
 {
     pid_t pids[MEMBERS_MAX];
     int outs[MEMBERS_MAX], statuses[MEMBERS_MAX], ready[2], port = free_port();
     bool good = true;
     assert_int_equal(pipe(ready), 0);
-    for (int i = 0; i < c->count; i++) {
-        struct member m = member_of(c->numbers ? c->numbers[i] : i, c->size, port, argument);
+    for (int i = 0; i < count; i++) {
+        struct member m = member_of(numbers ? numbers[i] : i, size, port, argument);
         memcpy(m.ready, ready, sizeof ready);
         outs[i] = memfd_create("said", MFD_CLOEXEC);
         assert_true(outs[i] >= 0);
         pids[i] = start(&m, body, outs[i]);
     }
-    for (int i = 0; i < c->count; i++)
-        if (i != c->odd)
+    for (int i = 0; i < count; i++)
+        if (i != odd)
             statuses[i] = fork_rank_status(pids[i]);
-    if (c->odd >= 0) {
-        if (c->odd_status == SIGKILL)
-            kill(pids[c->odd], SIGKILL);
-        statuses[c->odd] = fork_rank_status(pids[c->odd]);
+    if (odd >= 0) {
+        if (odd_status == SIGKILL)
+            kill(pids[odd], SIGKILL);
+        statuses[odd] = fork_rank_status(pids[odd]);
     }
     close(ready[0]);
     close(ready[1]);
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < count; i++) {
         take_said(i, outs[i]);
-        if (statuses[i] == (i == c->odd ? c->odd_status : 0))
+        if (statuses[i] == (i == odd ? odd_status : 0))
             continue;
         print_error("process %d ended with %#x; it said: %s\n", i, (unsigned)statuses[i], members_said[i]);
         good = false;
@@ -219,26 +220,35 @@ void run_sizes(int fewest, member_body body, const void *argument)
         run_members(size, body, argument);
 }
 
+void run_sizes_last_killed(int fewest, member_body body, const void *argument)
+{
+    need_ranks(fewest);
+    for (int size = fewest; size <= ranks_possible(); size *= 2)
+        run_members_but(size, body, argument, size - 1, SIGKILL);
+}
+
 void run_members_but(int size, member_body body, const void *argument, int odd, int status)
 {
     need_ranks(size);
-    run_crowd(&(struct crowd){.count = size, .size = size, .odd = odd, .odd_status = status}, body, argument);
+    run_crowd(size, size, NULL, body, argument, odd, status);
 }
 
 void run_processes_as(int count, int size, const int *numbers, member_body body, const void *argument)
 {
     need_ranks(1);
-    run_crowd(&(struct crowd){.count = count, .size = size, .numbers = numbers, .odd = -1}, body, argument);
+    run_crowd(count, size, numbers, body, argument, -1, 0);
 }
 
 /* ---- a pass with a collective --------------------------------------------------------------------------------- */
 
+bg_status sum_number(void *number, ncclComm_t comm, cudaStream_t stream)
+{
+    return ncclAllReduce(number, number, 1, ncclInt, ncclSum, comm, stream) == ncclSuccess ? BG_OK : BG_ERROR_NCCL;
+}
+
 BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
 {
-    size_t count = (size_t)args->x.dim[0];
-    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
-               ? BG_OK
-               : BG_ERROR_NCCL;
+    return sum_number(args->x.data, args->comm, stream);
 }
 
 bg_status model_forward(void *user, cudaStream_t stream)

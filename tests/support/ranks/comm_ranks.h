@@ -71,6 +71,8 @@ void signal_later(const struct member *m, double seconds, int signal);
 bg_status join(struct member *m);
 /* Joins the job, meets the others once, and leaves. */
 int join_well(const struct member *m);
+/* Rank 0 at once, the others when they are told ready. */
+int join_in_turn(const struct member *m);
 /* Until bg_comm_check gives an error. */
 void await_failure(const struct member *m);
 /* A connection to this port of this machine; -1: nobody listens. */
@@ -81,6 +83,8 @@ int connect_to_port(int port);
 void run_members(int size, member_body body, const void *argument);
 /* On `fewest` ranks, and on twice as many and so on as far as possible. */
 void run_sizes(int fewest, member_body body, const void *argument);
+/* The same, but the last rank is killed. */
+void run_sizes_last_killed(int fewest, member_body body, const void *argument);
 /* But this one, which must end with that status; it is waited for last, and killed first where it has stopped. */
 void run_members_but(int size, member_body body, const void *argument, int odd, int status);
 /* More processes than ranks, or not all: each gets the number given, of the port in common; NULL: its own. It does not
@@ -103,6 +107,8 @@ extern char members_said[RANKS_MAX][4096];
 
 /* ---- a pass with a collective: one number, summed over all ranks ----------------------------------------------- */
 
+/* Sums a number on the device over all ranks. */
+bg_status sum_number(void *number, ncclComm_t comm, cudaStream_t stream);
 /* user: a member. */
 bg_status model_forward(void *user, cudaStream_t stream);
 

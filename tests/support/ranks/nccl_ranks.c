@@ -133,42 +133,38 @@ static int share_id(struct rank *rank, const int *ids)
     return 0;
 }
 
-/* Pipes that the processes have in common: for the id, and two that end with a rank's process, which alone keeps the
- * end to write to. */
-struct pipes {
-    int id[2], first[2], last[2];
-};
+/* Pipes that the processes have in common: for the id, and two that end with the first and the last rank's process,
+ * which alone keeps the end to write to. */
+enum { ID, FIRST, LAST, PIPES };
 
-static pid_t start_process(struct job job, const struct pipes *pipes)
+static pid_t start_process(struct job job, int pipes[PIPES][2])
 {
     struct rank *r = &job.rank;
     pid_t pid = fork_rank(SECONDS_MAX);
+    assert_true(pid >= 0);
     if (pid)
         return pid;
     if (r->rank > 0)
-        close(pipes->first[1]);
+        close(pipes[FIRST][1]);
     if (r->rank < r->ranks - 1)
-        close(pipes->last[1]);
-    r->first_ends = pipes->first[0];
-    r->last_ends = pipes->last[0];
-    _exit(share_id(r, pipes->id) || run_body(&job));
+        close(pipes[LAST][1]);
+    r->first_ends = pipes[FIRST][0];
+    r->last_ends = pipes[LAST][0];
+    _exit(share_id(r, pipes[ID]) || run_body(&job));
 }
 
-static void run_processes(struct job like, bool last_is_killed)
+static void run_processes(struct job job, bool last_is_killed)
 {
-    struct pipes pipes;
-    int statuses[RANKS_MAX], ranks = like.rank.ranks;
+    int pipes[PIPES][2], statuses[RANKS_MAX], ranks = job.rank.ranks;
     pid_t pids[RANKS_MAX];
-    assert_int_equal(pipe(pipes.id) | pipe(pipes.first) | pipe(pipes.last), 0);
-    for (like.rank.rank = 0; like.rank.rank < ranks; like.rank.rank++) {
-        pids[like.rank.rank] = start_process(like, &pipes);
-        assert_true(pids[like.rank.rank] > 0);
+    for (int i = 0; i < PIPES; i++)
+        assert_int_equal(pipe(pipes[i]), 0);
+    for (int i = 0; i < ranks; i++) {
+        job.rank.rank = i;
+        pids[i] = start_process(job, pipes);
     }
-    for (int i = 0; i < 2; i++) {
-        close(pipes.id[i]);
-        close(pipes.first[i]);
-        close(pipes.last[i]);
-    }
+    for (int i = 0; i < 2 * PIPES; i++)
+        close(pipes[i / 2][i % 2]);
     for (int i = 0; i < ranks; i++)
         statuses[i] = fork_rank_status(pids[i]);
     for (int i = 0; i < ranks; i++)

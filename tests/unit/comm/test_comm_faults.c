@@ -57,17 +57,15 @@ static int leaves(struct member *m)
 
 TEST(test_ranks_that_go)
 {
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2) {
-        run_members_but(size, killed_before_barrier, NULL, size - 1, SIGKILL);
-        run_members_but(size, killed_in_barrier, NULL, size - 1, SIGKILL);
+    run_sizes_last_killed(2, killed_before_barrier, NULL);
+    run_sizes_last_killed(2, killed_in_barrier, NULL);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members_but(size, zero_killed, NULL, 0, SIGKILL);
-        run_members(size, leaves, NULL);
-    }
+    run_sizes(2, leaves, NULL);
 }
 
 /* The others are in a stream's wait, which ends with the communicator. */
-static int killed_at_replay(struct member *m)
+RANKS_TEST(test_killed_at_replay, run_sizes_last_killed, 2)
 {
     double start = seconds_now();
     EXPECT(model_prepare(m) == 0 && model_replay(m) == 0);
@@ -81,13 +79,6 @@ static int killed_at_replay(struct member *m)
     EXPECT_FAILED(m, "rank %d has ended", m->size - 1);
     EXPECT(seconds_now() - start < SOON);
     return 0;
-}
-
-TEST(test_killed_at_replay)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members_but(size, killed_at_replay, NULL, size - 1, SIGKILL);
 }
 
 /* ---- ranks that take too long --------------------------------------------------------------------------------- */
@@ -176,15 +167,12 @@ static int slow(struct member *m)
 
 TEST(test_too_late)
 {
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2) {
-        int last = size - 1, zero = 0;
-        run_members(size, slow, NULL);
-        run_members(size, does_not_come, NULL);
-        run_members(size, zero_does_not_come, NULL);
-        run_members_but(size, stops, &last, last, SIGKILL);
-        run_members_but(size, stops, &zero, zero, SIGKILL);
-    }
+    run_sizes(2, slow, NULL);
+    run_sizes(2, does_not_come, NULL);
+    run_sizes(2, zero_does_not_come, NULL);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        for (int odd = 0; odd < size; odd += size - 1)
+            run_members_but(size, stops, &odd, odd, SIGKILL);
 }
 
 /* ---- the watchdog --------------------------------------------------------------------------------------------- */
@@ -328,10 +316,7 @@ BG_EAGER_OP(asking_sum, BG_INOUT(x), BG_VALUE(bg_comm *, comm))
 {
     ncclComm_t nccl = bg_comm_nccl(args->comm);
     bodies++;
-    if (!nccl)
-        return bg_comm_check(args->comm);
-    return ncclAllReduce(args->x.data, args->x.data, 1, ncclInt, ncclSum, nccl, stream) == ncclSuccess ? BG_OK
-                                                                                                       : BG_ERROR_NCCL;
+    return nccl ? sum_number(args->x.data, nccl, stream) : bg_comm_check(args->comm);
 }
 
 static bg_status forward_asking(void *user, cudaStream_t stream)

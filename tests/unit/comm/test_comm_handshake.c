@@ -3,6 +3,8 @@
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include "tests/support/ranks/fork_ranks.h"
+
 #include <arpa/inet.h>
 #include <poll.h>
 #include <string.h>
@@ -254,10 +256,8 @@ static const attempt attempts[] = {guess, reflect, prove_again, prove_another, r
 static int with_stranger(struct member *m, const char *token, attempt try_it)
 {
     m->options.token = token;
-    if (m->rank == 0)
-        return join_well(m);
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
+    if (m->rank < m->size)
+        return join_in_turn(m);
     return try_it(m) | tell_ready(m); /* the others wait for it, whatever came of it */
 }
 
@@ -293,17 +293,13 @@ MEMBERS_TEST(test_half_way, 2)
 static int listen_there(const struct member *m)
 {
     const int on = 1;
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)m->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct sockaddr_in6 mapped = mapped_address(m->port);
-    int fd = socket(by_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        (by_ipv6 ? bind(fd, (struct sockaddr *)&mapped, sizeof mapped)
-                 : bind(fd, (struct sockaddr *)&address, sizeof address)) == 0 &&
-        listen(fd, 8) == 0)
-        return fd;
-    bg__close(&fd);
-    return -1;
+    int port = m->port, fd = by_ipv6 ? socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0) : fork_ranks_hold_port(&port);
+    bool bound = !by_ipv6 || (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                              bind(fd, (struct sockaddr *)&mapped, sizeof mapped) == 0);
+    if (!bound || listen(fd, 8) != 0)
+        bg__close(&fd);
+    return fd;
 }
 
 /* Waits for a rank. */

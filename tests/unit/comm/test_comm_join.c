@@ -25,7 +25,7 @@ static int strange(struct member *m)
 {
     const char *words = m->argument;
     if (m->rank < m->size)
-        return (m->rank > 0 && await_ready(m)) || join_well(m);
+        return join_in_turn(m);
     for (int i = 0; i < 40; i++) { /* more than rank 0 listens to at once */
         int fd = connect_when_open(m->port);
         EXPECT(send(fd, words, strlen(words), MSG_NOSIGNAL) == (ssize_t)strlen(words));
@@ -49,16 +49,11 @@ static void run_one(int rank, member_body body, const void *argument)
     run_processes_as(1, 2, &rank, body, argument);
 }
 
-static int nobody(struct member *m)
+RANKS_TEST(test_nobody, run_one, 1)
 {
     m->options.timeout = 0.3;
     EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "no process listens there");
     return 0;
-}
-
-TEST(test_nobody)
-{
-    run_one(1, nobody, NULL);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -132,10 +127,8 @@ static int with_tokens(struct member *m)
 {
     const char *wrong = m->argument;
     m->options.token = "the job's secret";
-    if (m->rank == 0)
-        return join_well(m);
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
+    if (m->rank < m->size)
+        return join_in_turn(m);
     m->options.rank = 1;
     m->options.token = *wrong ? wrong : NULL;
     EXPECT_NO_COMM(m, BG_ERROR_RANKS, "its token is not the job's");
@@ -161,18 +154,13 @@ MEMBERS_TEST(test_long_token, 1)
 }
 
 /* Where others can come, an empty token is none. */
-static int empty_token(struct member *m)
+RANKS_TEST(test_empty_token, run_one, 0)
 {
     m->options.token = "";
     m->options.bind = "0.0.0.0";
     m->options.timeout = 1;
     EXPECT_NO_COMM(m, BG_ERROR_INVALID_ARGUMENT, "set BG_RANKS_TOKEN");
     return 0;
-}
-
-TEST(test_empty_token)
-{
-    run_one(0, empty_token, NULL);
 }
 
 /* ---- ranks that do not fit ------------------------------------------------------------------------------------ */

@@ -2,6 +2,8 @@
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include "tests/support/ranks/fork_ranks.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -101,12 +103,10 @@ TEST(test_few_files)
 /* A port of this machine that the system chooses: its address is written there. */
 static int bind_anywhere(struct sockaddr_in *address)
 {
-    socklen_t bytes = sizeof *address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int port = 0, fd = fork_ranks_hold_port(&port);
     assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)address, sizeof *address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)address, &bytes), 0);
+    *address = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     return fd;
 }
 

@@ -27,8 +27,8 @@ static const struct type types[] = {
     {"uint64", 8, ncclUint64, 0, 0, false},
     {"float16", 2, ncclFloat16, 10, -14, true},
     {"bfloat16", 2, ncclBfloat16, 7, -126, true},
-    {"float32", 4, ncclFloat32, 23, 0, true},
-    {"float64", 8, ncclFloat64, 52, 0, true},
+    {"float32", 4, ncclFloat32, 23, -126, true},
+    {"float64", 8, ncclFloat64, 52, -1022, true},
 #if NCCL_VERSION_CODE >= 22400
     {"float8e4m3", 1, ncclFloat8e4m3, 3, -6, true},
     {"float8e5m2", 1, ncclFloat8e5m2, 2, -14, true},
@@ -59,15 +59,8 @@ static double decode(uint64_t bits, const struct type *type)
 
 static void store(void *buffer, size_t i, const struct type *type, uint64_t integer, double real)
 {
-    char *at = (char *)buffer + i * type->size;
-    float single = (float)real;
     uint64_t bits = type->fraction ? encode(real, type) : integer;
-    if (type->type == ncclFloat32)
-        memcpy(at, &single, sizeof single);
-    else if (type->type == ncclFloat64)
-        memcpy(at, &real, sizeof real);
-    else
-        memcpy(at, &bits, type->size); /* little-endian, as all that CUDA runs on */
+    memcpy((char *)buffer + i * type->size, &bits, type->size); /* little-endian, as all that CUDA runs on */
 }
 
 static uint64_t load_integer(const void *buffer, size_t i, const struct type *type)
@@ -81,16 +74,7 @@ static uint64_t load_integer(const void *buffer, size_t i, const struct type *ty
 
 static double load_real(const void *buffer, size_t i, const struct type *type)
 {
-    const char *at = (const char *)buffer + i * type->size;
-    float single = 0;
-    double real = 0;
-    memcpy(&single, at, sizeof single <= type->size ? sizeof single : type->size);
-    if (type->type == ncclFloat32)
-        return single;
-    if (type->type != ncclFloat64)
-        return decode(load_integer(buffer, i, &(struct type){.size = type->size}), type);
-    memcpy(&real, at, sizeof real);
-    return real;
+    return decode(load_integer(buffer, i, type), type);
 }
 
 /* Element i of a rank's input: integers of all sizes, or -3 to 3, which every float has. A mean of integers that
