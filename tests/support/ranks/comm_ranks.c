@@ -18,22 +18,27 @@ enum { SECONDS_MAX = 120, TIMEOUT = 60, MEMBERS_MAX = RANKS_MAX };
 
 char members_said[RANKS_MAX][4096];
 
-int said(const char *file, int line, bg_status status, bg_status expected, const char *text, ...)
+void expect_bg(bg_status status, const char *call, const char *file, int line)
+{
+    if (status != BG_OK)
+        rank_fail(file, line, "%s = %s: %s", call, bg_status_name(status), bg_last_error());
+}
+
+void expect_said(const char *file, int line, bg_status status, bg_status expected, const char *text, ...)
 {
     char sentence[512];
     va_list arguments;
     va_start(arguments, text);
     vsnprintf(sentence, sizeof sentence, text, arguments);
     va_end(arguments);
-    if (status == expected && strstr(bg_last_error(), sentence))
-        return 0;
-    return rank_complain(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
-                         bg_status_name(expected), sentence);
+    if (status != expected || strstr(bg_last_error(), sentence) == NULL)
+        rank_fail(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
+                  bg_status_name(expected), sentence);
 }
 
-double seconds_now(void)
+double seconds_passed(const struct member *m)
 {
-    return bg__now_ms() / 1e3;
+    return (bg__now_ms() - m->started) / 1e3;
 }
 
 void pass_time(double seconds)
@@ -80,6 +85,13 @@ int connect_to_port(int port)
     return -1;
 }
 
+bg_status fail_to_join(struct member *m)
+{
+    bg_status status = bg_comm_create(&m->comm, &m->options);
+    EXPECT(!m->comm);
+    return status;
+}
+
 bg_status join(struct member *m)
 {
     bg_status status = bg_comm_create(&m->comm, &m->options);
@@ -88,18 +100,19 @@ bg_status join(struct member *m)
     return status;
 }
 
-int join_well(const struct member *m)
+void join_well(const struct member *m)
 {
     bg_comm *comm = NULL;
     EXPECT_BG(bg_comm_create(&comm, &m->options));
     EXPECT_BG(bg_comm_barrier(comm, "here"));
     bg_comm_destroy(comm);
-    return 0;
 }
 
-int join_in_turn(const struct member *m)
+void join_in_turn(const struct member *m)
 {
-    return (m->rank > 0 && await_ready(m)) || join_well(m);
+    if (m->rank > 0)
+        await_ready(m);
+    join_well(m);
 }
 
 void await_failure(const struct member *m)
@@ -108,17 +121,15 @@ void await_failure(const struct member *m)
         pass_time(0.01);
 }
 
-int tell_ready(const struct member *m)
+void tell_ready(const struct member *m)
 {
     EXPECT(write(m->ready[1], "", 1) == 1);
-    return 0;
 }
 
-int await_ready(const struct member *m)
+void await_ready(const struct member *m)
 {
     char byte;
     EXPECT(read(m->ready[0], &byte, 1) == 1);
-    return 0;
 }
 
 void signal_later(const struct member *m, double seconds, int signal)
@@ -128,26 +139,27 @@ void signal_later(const struct member *m, double seconds, int signal)
         return;
     pass_time(seconds);
     kill(self, signal);
-    _exit(tell_ready(m));
+    tell_ready(m);
+    _exit(0);
 }
 
 /* ---- all of them ---------------------------------------------------------------------------------------------- */
 
-static int run_body(struct member *m, member_body body)
+static _Noreturn void run_body(struct member *m, member_body body)
 {
-    if (body(m))
-        return 1;
+    body(m);
     if (m->graph) {
         bg_graph_destroy(m->graph);
         m->ranks->release(m->ranks->user);
     }
     bg_comm_destroy(m->comm);
-    return model_free(m);
+    model_free(m);
+    exit(0); /* so that what leaks is found */
 }
 
 static struct member member_of(int number, int size, int port, const void *argument)
 {
-    struct member m = {.rank = number, .size = size, .port = port, .argument = argument};
+    struct member m = {.rank = number, .size = size, .port = port, .started = bg__now_ms(), .argument = argument};
     m.options = fork_rank_options(number, size, port);
     m.options.timeout = TIMEOUT;
     m.options.watchdog = -1;
@@ -162,7 +174,7 @@ static pid_t start(struct member *m, member_body body, int out)
         return pid;
     if (dup2(out, STDERR_FILENO) < 0)
         _exit(1);
-    exit(run_body(m, body)); /* so that what leaks is found */
+    run_body(m, body);
 }
 
 static void take_said(int index, int out)
@@ -257,45 +269,49 @@ bg_status model_forward(void *user, cudaStream_t stream)
     return BG_CALL(sum, stream, .x = bg_tensor_1d(m->device, BG_I32, 1), .comm = bg_comm_nccl(m->comm));
 }
 
-int model_open(struct member *m)
+void model_open(struct member *m)
 {
     EXPECT_BG(join(m));
     EXPECT_CUDA(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
     EXPECT_CUDA(cudaMalloc((void **)&m->device, sizeof *m->device));
     EXPECT_BG(model_forward(m, m->stream));
-    return 0;
 }
 
-int model_prepare(struct member *m)
+void model_prepare(struct member *m)
 {
-    EXPECT(model_open(m) == 0);
+    model_open(m);
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     EXPECT_BG(bg_comm_barrier(m->comm, "before the capture of bucket 8"));
     EXPECT_BG(bg_capture_forward(&m->graph, model_forward, m, m->stream, NULL));
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     m->ranks->retain(m->ranks->user);
     EXPECT_BG(bg_comm_barrier(m->comm, "after the capture of bucket 8"));
-    return 0;
 }
 
-int model_replay(struct member *m)
+bg_status model_try(struct member *m)
 {
-    EXPECT_BG(m->ranks->enter(m->ranks->user, "bucket 8", m->replays++, 2));
-    EXPECT_BG(bg_replay(m->graph, m->stream));
-    EXPECT_BG(m->ranks->step(m->ranks->user, 0, "segment 0", m->stream));
-    EXPECT_BG(m->ranks->step(m->ranks->user, 1, "sum#0", m->stream));
+    bg_status status;
+    BG__TRY(m->ranks->enter(m->ranks->user, "bucket 8", m->replays++, 2));
+    BG__TRY(bg_replay(m->graph, m->stream));
+    BG__TRY(m->ranks->step(m->ranks->user, 0, "segment 0", m->stream));
+    BG__TRY(m->ranks->step(m->ranks->user, 1, "sum#0", m->stream));
     m->ranks->leave(m->ranks->user);
-    return 0;
+done:
+    return status;
 }
 
-int model_free(struct member *m)
+void model_replay(struct member *m)
+{
+    EXPECT_BG(model_try(m));
+}
+
+void model_free(struct member *m)
 {
     if (m->stream == NULL)
-        return 0;
+        return;
     EXPECT_CUDA(cudaFree(m->device));
     EXPECT_CUDA(cudaStreamDestroy(m->stream));
     m->stream = NULL;
-    return 0;
 }
 #else
 typedef int comm_ranks_are_not_tested;

@@ -12,15 +12,40 @@
 _Static_assert((int)RANKS_MAX == (int)FORK_RANKS_MAX, "as many ranks");
 enum { SECONDS_MAX = 120 }; /* a rank that hangs ends by SIGALRM */
 
-int rank_complain(const char *file, int line, const char *format, ...)
+static void say(const char *file, int line, const char *format, va_list arguments)
 {
     char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "%s:%d: %s\n", file, line, text);
+}
+
+int rank_complain(const char *file, int line, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    say(file, line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s:%d: %s\n", file, line, text);
     return 1;
+}
+
+void rank_fail(const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(file, line, format, arguments);
+    _exit(1);
+}
+
+void rank_expect_cuda(cudaError_t found, const char *call, const char *file, int line)
+{
+    if (found)
+        rank_fail(file, line, "%s = %s", call, cudaGetErrorName(found));
+}
+
+void rank_expect_nccl(ncclResult_t found, ncclResult_t expected, const char *call, const char *file, int line)
+{
+    if (found != expected)
+        rank_fail(file, line, "%s = %d: %s", call, (int)found, ncclGetLastError(NULL));
 }
 
 bool on_host(void)
@@ -61,11 +86,10 @@ struct job {
     int result;
 };
 
-int rank_get(const struct rank *r, void *host, size_t bytes)
+void rank_get(const struct rank *r, void *host, size_t bytes)
 {
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
     EXPECT_CUDA(cudaMemcpy(host, r->x, bytes, cudaMemcpyDeviceToHost));
-    return 0;
 }
 
 static int run_body(struct job *job)
@@ -121,16 +145,15 @@ static int run_threads(struct job *like)
 /* ---- processes ------------------------------------------------------------------------------------------------ */
 
 /* The first rank makes the id and hands it to the others. */
-static int share_id(struct rank *rank, const int *ids)
+static void share_id(struct rank *rank, const int *ids)
 {
     if (rank->rank > 0) {
         EXPECT(read(ids[0], &rank->id, sizeof rank->id) == (ssize_t)sizeof rank->id);
-        return 0;
+        return;
     }
     EXPECT_NCCL(ncclGetUniqueId(&rank->id), ncclSuccess);
     for (int i = 1; i < rank->ranks; i++)
         EXPECT(write(ids[1], &rank->id, sizeof rank->id) == (ssize_t)sizeof rank->id);
-    return 0;
 }
 
 /* Pipes that the processes have in common: for the id, and two that end with the first and the last rank's process,
@@ -150,7 +173,8 @@ static pid_t start_process(struct job job, int pipes[PIPES][2])
         close(pipes[LAST][1]);
     r->first_ends = pipes[FIRST][0];
     r->last_ends = pipes[LAST][0];
-    _exit(share_id(r, pipes[ID]) || run_body(&job));
+    share_id(r, pipes[ID]);
+    _exit(run_body(&job));
 }
 
 static void run_processes(struct job job, bool last_is_killed)

@@ -29,24 +29,14 @@ struct rank {
 /* What a rank does; 0, or not, after a sentence on stderr. */
 typedef int (*rank_body)(struct rank *rank);
 
-/* Broken expectations end a body and say where. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            return rank_complain(__FILE__, __LINE__, "%s", #condition);                                                \
-    } while (0)
-#define EXPECT_CUDA(call)                                                                                              \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_)                                                                                                    \
-            return rank_complain(__FILE__, __LINE__, "%s = %s", #call, cudaGetErrorName(error_));                      \
-    } while (0)
-#define EXPECT_NCCL(call, expected)                                                                                    \
-    do {                                                                                                               \
-        ncclResult_t result_ = (call);                                                                                 \
-        if (result_ != (expected))                                                                                     \
-            return rank_complain(__FILE__, __LINE__, "%s = %d: %s", #call, (int)result_, ncclGetLastError(NULL));      \
-    } while (0)
+/* A broken expectation ends the process, and says where. */
+#define EXPECT(condition)           ((condition) ? (void)0 : rank_fail(__FILE__, __LINE__, "%s", #condition))
+#define EXPECT_CUDA(call)           rank_expect_cuda((call), #call, __FILE__, __LINE__)
+#define EXPECT_NCCL(call, expected) rank_expect_nccl((call), (expected), #call, __FILE__, __LINE__)
+_Noreturn void rank_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void rank_expect_cuda(cudaError_t found, const char *call, const char *file, int line);
+void rank_expect_nccl(ncclResult_t found, ncclResult_t expected, const char *call, const char *file, int line);
+/* The sentence alone; gives 1. */
 int rank_complain(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* True: the host device, where ranks see each other's failures. */
@@ -58,7 +48,7 @@ void need_ranks(int ranks);
 void need_host(const char *why);
 
 /* In a body: waits for the stream and reads r->x. */
-int rank_get(const struct rank *r, void *host, size_t bytes);
+void rank_get(const struct rank *r, void *host, size_t bytes);
 
 /* Runs the body on so many ranks and fails the test if one of them does. With communicators: they are made before and
  * destroyed after it. */
@@ -72,12 +62,17 @@ void run_ranks_from(int fewest, enum ranks_as as, rank_body body);
 void run_alone(int ranks, rank_body body, const void *argument);
 /* A test whose body is that of so many threads, with struct rank *r; on the host device alone, if there is a reason. */
 #define RANK_TEST(name, ranks, host_only)                                                                              \
-    static int name##_body(struct rank *r);                                                                            \
+    static void name##_body(struct rank *r);                                                                           \
+    static int name##_as(struct rank *r)                                                                               \
+    {                                                                                                                  \
+        name##_body(r);                                                                                                \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
     TEST(name)                                                                                                         \
     {                                                                                                                  \
-        run_rank_test(ranks, name##_body, host_only);                                                                  \
+        run_rank_test(ranks, name##_as, host_only);                                                                    \
     }                                                                                                                  \
-    static int name##_body(struct rank *r)
+    static void name##_body(struct rank *r)
 void run_rank_test(int ranks, rank_body body, const char *host_only);
 /* The last rank's process is expected to end by SIGKILL. */
 void run_ranks_one_killed(int ranks, rank_body body, const void *argument);

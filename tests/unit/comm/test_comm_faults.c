@@ -10,49 +10,44 @@
 
 /* ---- ranks that go -------------------------------------------------------------------------------------------- */
 
-static int killed_before_barrier(struct member *m)
+static void killed_before_barrier(struct member *m)
 {
-    double start = seconds_now();
     EXPECT_BG(join(m));
     if (is_last(m))
         raise(SIGKILL);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "before the capture"), "rank %d has ended", m->size - 1);
-    EXPECT(seconds_now() - start < SOON);
-    return 0;
+    EXPECT(seconds_passed(m) < SOON);
 }
 
 /* It waits in the barrier when it is killed, by a process of its own; the first rank comes to it later, and may find
  * that all have come. */
-static int killed_in_barrier(struct member *m)
+static void killed_in_barrier(struct member *m)
 {
     EXPECT_BG(join(m));
     if (is_last(m))
         signal_later(m, 0.2, SIGKILL);
     if (m->rank == 0)
-        EXPECT(await_ready(m) == 0);
+        await_ready(m);
     (void)bg_comm_barrier(m->comm, "before the capture");
     EXPECT_RANKS(bg_comm_barrier(m->comm, "after the capture"), "rank %d has ended", m->size - 1);
-    return 0;
 }
 
 /* Rank 0, which all others are connected to. */
-static int zero_killed(struct member *m)
+static void zero_killed(struct member *m)
 {
     EXPECT_BG(join(m));
     if (m->rank == 0)
         raise(SIGKILL);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "before the capture"), "rank 0 has ended");
-    return 0;
 }
 
-static int leaves(struct member *m)
+static void leaves(struct member *m)
 {
     EXPECT_BG(join(m));
     EXPECT_BG(bg_comm_barrier(m->comm, "the first"));
     if (!is_last(m))
         EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"),
                      "rank %d has left the job, and rank 0 waits for it at \"the second\"", m->size - 1);
-    return 0;
 }
 
 TEST(test_ranks_that_go)
@@ -67,35 +62,33 @@ TEST(test_ranks_that_go)
 /* The others are in a stream's wait, which ends with the communicator. */
 RANKS_TEST(test_killed_at_replay, run_sizes_last_killed, 2)
 {
-    double start = seconds_now();
-    EXPECT(model_prepare(m) == 0 && model_replay(m) == 0);
+    model_prepare(m);
+    model_replay(m);
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     EXPECT_BG(bg_comm_barrier(m->comm, "between"));
     if (is_last(m))
         raise(SIGKILL);
-    if (model_replay(m)) /* it may be known already */
+    if (model_try(m) != BG_OK) /* it may be known already */
         EXPECT_FAILED(m, "rank %d has ended", m->size - 1);
     (void)cudaStreamSynchronize(m->stream);
     EXPECT_FAILED(m, "rank %d has ended", m->size - 1);
-    EXPECT(seconds_now() - start < SOON);
-    return 0;
+    EXPECT(seconds_passed(m) < SOON);
 }
 
 /* ---- ranks that take too long --------------------------------------------------------------------------------- */
 
 /* With a timeout of a second, and one call made together. */
-static int join_in_haste(struct member *m)
+static void join_in_haste(struct member *m)
 {
     m->options.timeout = 1;
     EXPECT_BG(join(m));
     EXPECT_BG(bg_comm_barrier(m->comm, "the first"));
-    return 0;
 }
 
 /* All hear where each rank is. */
-static int does_not_come(struct member *m)
+static void does_not_come(struct member *m)
 {
-    EXPECT(join_in_haste(m) == 0);
+    join_in_haste(m);
     if (is_last(m)) {
         await_failure(m);
         EXPECT_FAILED(m, "has waited 1 s at \"the second\"");
@@ -104,34 +97,31 @@ static int does_not_come(struct member *m)
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"), " %s: waits at \"the second\"", the_others(m));
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the third"),
                  "rank %d: not in a replay; the last call made with the others was \"the first\"", m->size - 1);
-    return 0;
 }
 
 /* Rank 0 is the one that does not come. */
-static int zero_does_not_come(struct member *m)
+static void zero_does_not_come(struct member *m)
 {
-    EXPECT(join_in_haste(m) == 0);
+    join_in_haste(m);
     if (m->rank == 0)
         await_failure(m);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "has waited 1 s at \"the second\"");
     EXPECT_FAILED(m, "rank 0: not in a replay; the last call made with the others was \"the first\"");
     EXPECT_FAILED(m, m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
-    return 0;
 }
 
 /* A stopped process does not answer; it is killed at the end. */
-static int stops(struct member *m)
+static void stops(struct member *m)
 {
     const int *odd = m->argument;
-    EXPECT(join_in_haste(m) == 0);
+    join_in_haste(m);
     if (m->rank == *odd)
         raise(SIGSTOP);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "the second"), "rank %d: does not answer", *odd);
-    return 0;
 }
 
 /* The second rank has sent its part, and stops before it reads what rank 0 has gathered, which no socket holds. */
-static int stops_at_answer(struct member *m)
+static void stops_at_answer(struct member *m)
 {
     const size_t bytes = (size_t)16 << 20;
     char *mine = calloc(bytes, 1), *all = calloc(bytes, (size_t)m->size);
@@ -145,7 +135,6 @@ static int stops_at_answer(struct member *m)
     EXPECT_RANKS(bg_comm_gather(m->comm, "a lot", mine, bytes, all), "rank 1: does not answer");
     free(mine);
     free(all);
-    return 0;
 }
 
 TEST(test_stops_at_answer)
@@ -153,7 +142,7 @@ TEST(test_stops_at_answer)
     run_members_but(3, stops_at_answer, NULL, 1, SIGKILL);
 }
 
-static int slow(struct member *m)
+static void slow(struct member *m)
 {
     m->options.timeout = 5;
     EXPECT_BG(join(m));
@@ -162,7 +151,6 @@ static int slow(struct member *m)
             pass_time(0.5);
         EXPECT_BG(bg_comm_barrier(m->comm, "with a slow rank"));
     }
-    return 0;
 }
 
 TEST(test_too_late)
@@ -178,17 +166,17 @@ TEST(test_too_late)
 /* ---- the watchdog --------------------------------------------------------------------------------------------- */
 
 /* The last rank does not replay. The others wait for their streams, and get out. */
-static int replays_alone(struct member *m)
+static void replays_alone(struct member *m)
 {
-    double start = seconds_now();
     m->options.watchdog = 1;
-    EXPECT(model_prepare(m) == 0 && model_replay(m) == 0);
+    model_prepare(m);
+    model_replay(m);
     EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     EXPECT_BG(bg_comm_barrier(m->comm, "the choice of batch 1"));
     if (is_last(m))
         await_failure(m);
     else
-        EXPECT(model_replay(m) == 0);
+        model_replay(m);
     (void)cudaStreamSynchronize(m->stream);
     EXPECT_FAILED(m, "has made no progress for 1 s");
     EXPECT_FAILED(m, " %s: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last", the_others(m));
@@ -197,8 +185,7 @@ static int replays_alone(struct member *m)
                   "\"the choice of batch",
                   m->size - 1);
     EXPECT_RANKS(m->ranks->enter(m->ranks->user, "bucket 8", 9, 1), "has made no progress for 1 s");
-    EXPECT(seconds_now() - start < SOON);
-    return 0;
+    EXPECT(seconds_passed(m) < SOON);
 }
 
 TEST(test_watchdog)
@@ -221,7 +208,7 @@ TEST(test_watchdog)
 MEMBERS_TEST(test_nested, 1)
 {
     m->options.watchdog = 0.3;
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     EXPECT_BG(m->ranks->enter(m->ranks->user, "the outer", 7, 3));
     EXPECT_BG(m->ranks->enter(m->ranks->user, "the inner", 0, 1));
     EXPECT_BG(m->ranks->step(m->ranks->user, 0, "segment 0", m->stream));
@@ -230,22 +217,20 @@ MEMBERS_TEST(test_nested, 1)
     await_failure(m);
     EXPECT_FAILED(m, "rank 0: the outer, replay 7, has queued none of its 3 steps");
     m->ranks->leave(m->ranks->user);
-    return 0;
 }
 
 /* Slower than usual, and no fault. */
-static int slow_replay(struct member *m)
+static void slow_replay(struct member *m)
 {
     m->options.watchdog = 3;
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     for (int round = 0; round < 2; round++) {
         if (m->rank == round)
             pass_time(1);
-        EXPECT(model_replay(m) == 0);
+        model_replay(m);
         EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     }
     EXPECT_BG(bg_comm_barrier(m->comm, "the end"));
-    return 0;
 }
 
 TEST(test_slow_replay)
@@ -257,7 +242,7 @@ TEST(test_slow_replay)
 
 /* A replay moves again after its rank has called for a verdict, which waits for the last rank: that one sleeps. Nothing
  * has failed on any rank. The next one that does not move fails, and the sentence tells where the ranks are then. */
-static int moves_again(struct member *m)
+static void moves_again(struct member *m)
 {
     const bool is_slow = m->rank == *(const int *)m->argument;
     m->options.watchdog = 1;
@@ -280,7 +265,6 @@ static int moves_again(struct member *m)
     EXPECT_FAILED(m, "2: not in a replay; the last call made with the others was \"the second\"");
     if (is_slow)
         m->ranks->leave(m->ranks->user);
-    return 0;
 }
 
 TEST(test_moves_again)
@@ -293,10 +277,10 @@ TEST(test_moves_again)
 SIZES_TEST(test_abort, 2)
 {
     static const char sentence[] = "rank %d has aborted: its input is gone";
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     if (is_last(m))
         bg_comm_abort(m->comm, "its input is gone");
-    else if (model_replay(m) == 0)
+    else if (model_try(m) == BG_OK)
         (void)cudaStreamSynchronize(m->stream);
     EXPECT_RANKS(bg_comm_barrier(m->comm, "x"), sentence, m->size - 1);
     EXPECT_FAILED(m, sentence, m->size - 1);
@@ -304,7 +288,6 @@ SIZES_TEST(test_abort, 2)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_check(NULL), BG_ERROR_INVALID_ARGUMENT, "comm is NULL");
     EXPECT_RANKS(bg_comm_nccl(m->comm) ? BG_OK : BG_ERROR_RANKS, sentence, m->size - 1); /* for the op */
-    return 0;
 }
 
 /* ---- after the abort -------------------------------------------------------------------------------------------- */
@@ -328,13 +311,13 @@ static bg_status forward_asking(void *user, cudaStream_t stream)
 }
 
 /* Graphs and the communicator go in either order; nothing asks NCCL for what it has freed. */
-static int used_after_abort(struct member *m)
+static void used_after_abort(struct member *m)
 {
     const bool *graph_first = m->argument;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph = NULL;
     int before;
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     options.ranks = m->ranks;
     EXPECT_BG(forward_asking(m, m->stream));
     EXPECT_BG(bg_capture_forward(&graph, forward_asking, m, m->stream, &options));
@@ -359,7 +342,6 @@ static int used_after_abort(struct member *m)
         EXPECT_RANKS(bg_replay(graph, m->stream), "has aborted: its input is gone");
         bg_graph_destroy(graph);
     }
-    return 0;
 }
 
 TEST(test_used_after_abort)
@@ -378,7 +360,7 @@ MEMBERS_TEST(test_another_replay, 2)
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
 
     EXPECT(setenv("BG_RANKS_COMPARE", "1", 1) == 0);
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     options.ranks = m->ranks;
     for (int i = 0; i < 2; i++) {
         options.name = names[i];
@@ -389,18 +371,16 @@ MEMBERS_TEST(test_another_replay, 2)
     EXPECT(strstr(bg_last_error(), "\"a replay of bucket 4\""));
     bg_graph_destroy(graphs[0]);
     bg_graph_destroy(graphs[1]);
-    return 0;
 }
 
 /* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
 MEMBERS_TEST(test_destroyed_in_flight, 2)
 {
     m->options.watchdog = 1;
-    EXPECT(model_prepare(m) == 0);
+    model_prepare(m);
     if (m->rank > 0)
-        EXPECT(model_replay(m) == 0);
+        model_replay(m);
     else
         await_failure(m);
-    return 0;
 }
 #endif

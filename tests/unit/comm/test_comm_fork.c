@@ -22,7 +22,7 @@ static int open_files(void)
 
 #define EXPECT_REFUSED(call) EXPECT_SAID(call, BG_ERROR_INVALID_ARGUMENT, "this process was forked from it")
 
-static int refuses_operations(const struct member *m)
+static void refuse_operations(const struct member *m)
 {
     int64_t number = 0, all[RANKS_MAX];
     EXPECT(bg_comm_rank(m->comm) == m->rank && bg_comm_size(m->comm) == m->size);
@@ -34,10 +34,9 @@ static int refuses_operations(const struct member *m)
     EXPECT_REFUSED(bg_comm_check(m->comm));
     EXPECT(!bg_comm_nccl(m->comm));
     bg_comm_abort(m->comm, "a child gives up");
-    return 0;
 }
 
-static int refuses_ranks(const bg_ranks *ranks)
+static void refuse_ranks(const bg_ranks *ranks)
 {
     bool any;
     EXPECT_REFUSED(ranks->barrier(ranks->user, "x"));
@@ -46,17 +45,23 @@ static int refuses_ranks(const bg_ranks *ranks)
     EXPECT_REFUSED(ranks->enter(ranks->user, "bucket 8", 0, 1));
     EXPECT_REFUSED(ranks->step(ranks->user, 0, "segment 0", NULL));
     ranks->leave(ranks->user);
-    return 0;
+}
+
+/* By exec: what the parent's threads had is still in the child's memory, and valgrind would call it lost. */
+static _Noreturn void end_child(void)
+{
+    (void)execl("/bin/true", "true", (char *)NULL);
+    _exit(1);
 }
 
 /* What holds the communicator is released first or last. */
-static int be_child(const struct member *m, bool destroy_first)
+static _Noreturn void be_child(const struct member *m, bool destroy_first)
 {
     const bg_ranks *ranks = m->ranks;
     int before = open_files(), own = m->size > 1 ? 2 * (m->rank == 0 ? m->size - 1 : 1) : 0;
     alarm(20); /* a lock that nobody gives back */
-    if (refuses_operations(m) || refuses_ranks(ranks))
-        return 1;
+    refuse_operations(m);
+    refuse_ranks(ranks);
     ranks->retain(ranks->user);
     if (destroy_first)
         bg_comm_destroy(m->comm);
@@ -66,15 +71,7 @@ static int be_child(const struct member *m, bool destroy_first)
     if (!destroy_first)
         bg_comm_destroy(m->comm);
     EXPECT(open_files() == before - own - 2); /* and two events */
-    return 0;
-}
-
-/* By exec: what the parent's threads had is still in the child's memory, and valgrind would call it lost. */
-static _Noreturn void end_child(bool good)
-{
-    if (good)
-        (void)execl("/bin/true", "true", (char *)NULL);
-    _exit(1);
+    end_child();
 }
 
 /* As if the watchdog's thread, which the child does not have, held each lock at that moment. */
@@ -86,15 +83,14 @@ static void hold(bg_comm *comm, int (*how)(pthread_mutex_t *lock))
     (void)how(&comm->nccl_lock);
 }
 
-static int is_well(pid_t child)
+static void expect_end(pid_t child)
 {
     int status;
     EXPECT(waitpid(child, &status, 0) == child);
     EXPECT(status == 0);
-    return 0;
 }
 
-static int forks(struct member *m)
+static void forks(struct member *m)
 {
     EXPECT_BG(join(m));
     m->ranks->retain(m->comm); /* as a graph does */
@@ -103,15 +99,14 @@ static int forks(struct member *m)
         hold(m->comm, pthread_mutex_lock);
         child = fork();
         if (child == 0)
-            end_child(be_child(m, i > 0) == 0);
+            be_child(m, i > 0);
         hold(m->comm, pthread_mutex_unlock);
-        EXPECT(is_well(child) == 0);
+        expect_end(child);
         EXPECT_BG(bg_comm_barrier(m->comm, "after the child"));
         EXPECT_BG(bg_comm_check(m->comm));
         EXPECT(bg_comm_nccl(m->comm) != NULL);
     }
     m->ranks->release(m->comm);
-    return 0;
 }
 
 TEST(test_forks)
@@ -134,14 +129,14 @@ MEMBERS_TEST(test_later_process, 2)
     if (child == 0) {
         pid_t grandchild = fork();
         if (grandchild == 0)
-            end_child(be_child(m, false) == 0);
+            be_child(m, false);
         bg_comm_destroy(m->comm);
         m->ranks->release(m->comm);
-        end_child(is_well(grandchild) == 0);
+        expect_end(grandchild);
+        end_child();
     }
-    EXPECT(is_well(child) == 0);
+    expect_end(child);
     EXPECT_BG(bg_comm_barrier(m->comm, "after the child"));
     m->ranks->release(m->comm);
-    return 0;
 }
 #endif
