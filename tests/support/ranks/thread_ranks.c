@@ -44,26 +44,25 @@ static bool differ(const thread_job *job, bool texts)
     return false;
 }
 
-static void tell_all(thread_job *job, bool texts)
+/* What each does, or has to say, or that it is not there. */
+static void tell(thread_job *job, const char *first, bool texts)
 {
-    size_t used =
-        (size_t)snprintf(job->error, sizeof job->error, "%.200s", texts ? job->at[0].what : "ranks are apart");
-    for (int i = 0; i < job->size && used < sizeof job->error; i++)
-        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i,
-                                 texts ? job->at[i].text : job->at[i].what);
-    job->status = BG_ERROR_RANKS;
+    size_t used = (size_t)snprintf(job->error, sizeof job->error, "%.200s", first);
+    for (int i = 0; i < job->size && used < sizeof job->error; i++) {
+        const char *said = !job->here[i] ? "did not come" : texts ? job->at[i].text : job->at[i].what;
+        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i, said);
+    }
 }
 
 static void end_round(thread_job *job)
 {
-    job->status = BG_OK;
+    const bool apart = differ(job, false), texts = !apart && differ(job, true);
+    job->status = apart || texts ? BG_ERROR_RANKS : BG_OK;
+    if (job->status != BG_OK)
+        tell(job, texts ? job->at[0].what : "ranks are apart", texts);
     job->any = false;
     for (int i = 0; i < job->size; i++)
         job->any |= job->at[i].flag;
-    if (differ(job, false))
-        tell_all(job, false);
-    else if (differ(job, true))
-        tell_all(job, true);
     memset(job->here, 0, sizeof job->here);
     job->arrived = 0;
     job->rounds++;
@@ -72,10 +71,9 @@ static void end_round(thread_job *job)
 
 static void give_up(thread_job *job)
 {
-    size_t used = (size_t)snprintf(job->error, sizeof job->error, "after %g s", job->timeout);
-    for (int i = 0; i < job->size && used < sizeof job->error; i++)
-        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i,
-                                 job->here[i] ? job->at[i].what : "did not come");
+    char first[40];
+    snprintf(first, sizeof first, "after %g s", job->timeout);
+    tell(job, first, false);
     job->broken = true;
     pthread_cond_broadcast(&job->all);
 }
