@@ -21,7 +21,7 @@ char members_said[RANKS_MAX][4096];
 void expect_bg(bg_status status, const char *call, const char *file, int line)
 {
     if (status != BG_OK)
-        rank_fail(file, line, "%s = %s: %s", call, bg_status_name(status), bg_last_error());
+        _exit(rank_complain(file, line, "%s = %s: %s", call, bg_status_name(status), bg_last_error()));
 }
 
 void expect_said(const char *file, int line, bg_status status, bg_status expected, const char *text, ...)
@@ -32,8 +32,8 @@ void expect_said(const char *file, int line, bg_status status, bg_status expecte
     vsnprintf(sentence, sizeof sentence, text, arguments);
     va_end(arguments);
     if (status != expected || strstr(bg_last_error(), sentence) == NULL)
-        rank_fail(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
-                  bg_status_name(expected), sentence);
+        _exit(rank_complain(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
+                            bg_status_name(expected), sentence));
 }
 
 double seconds_passed(const struct member *m)

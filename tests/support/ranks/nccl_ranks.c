@@ -7,45 +7,31 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 _Static_assert((int)RANKS_MAX == (int)FORK_RANKS_MAX, "as many ranks");
 enum { SECONDS_MAX = 120 }; /* a rank that hangs ends by SIGALRM */
 
-static void say(const char *file, int line, const char *format, va_list arguments)
-{
-    char text[512];
-    vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "%s:%d: %s\n", file, line, text);
-}
-
 int rank_complain(const char *file, int line, const char *format, ...)
 {
+    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    say(file, line, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fprintf(stderr, "%s:%d: %s\n", file, line, text);
     return 1;
-}
-
-void rank_fail(const char *file, int line, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say(file, line, format, arguments);
-    _exit(1);
 }
 
 void rank_expect_cuda(cudaError_t found, const char *call, const char *file, int line)
 {
     if (found)
-        rank_fail(file, line, "%s = %s", call, cudaGetErrorName(found));
+        _exit(rank_complain(file, line, "%s = %s", call, cudaGetErrorName(found)));
 }
 
 void rank_expect_nccl(ncclResult_t found, ncclResult_t expected, const char *call, const char *file, int line)
 {
     if (found != expected)
-        rank_fail(file, line, "%s = %d: %s", call, (int)found, ncclGetLastError(NULL));
+        _exit(rank_complain(file, line, "%s = %d: %s", call, (int)found, ncclGetLastError(NULL)));
 }
 
 bool on_host(void)

@@ -10,6 +10,7 @@
 #include <nccl.h>
 
 #include <stdbool.h>
+#include <unistd.h>
 
 enum { RANKS_MAX = 4, RANK_NUMBERS = 16 };
 enum ranks_as { AS_THREADS, AS_PROCESSES };
@@ -30,10 +31,10 @@ struct rank {
 typedef int (*rank_body)(struct rank *rank);
 
 /* A broken expectation ends the process, and says where. */
-#define EXPECT(condition)           ((condition) ? (void)0 : rank_fail(__FILE__, __LINE__, "%s", #condition))
+#define RANK_FAIL(...)              _exit(rank_complain(__FILE__, __LINE__, __VA_ARGS__))
+#define EXPECT(condition)           ((condition) ? (void)0 : RANK_FAIL("%s", #condition))
 #define EXPECT_CUDA(call)           rank_expect_cuda((call), #call, __FILE__, __LINE__)
 #define EXPECT_NCCL(call, expected) rank_expect_nccl((call), (expected), #call, __FILE__, __LINE__)
-_Noreturn void rank_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rank_expect_cuda(cudaError_t found, const char *call, const char *file, int line);
 void rank_expect_nccl(ncclResult_t found, ncclResult_t expected, const char *call, const char *file, int line);
 /* The sentence alone; gives 1. */

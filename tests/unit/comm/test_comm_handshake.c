@@ -88,7 +88,7 @@ static bg__frame listen_to(struct end *e)
         default: return (bg__frame){0};
         }
     }
-    rank_fail(__FILE__, __LINE__, "no frame within %d s", SOON);
+    RANK_FAIL("no frame within %d s", SOON);
 }
 
 /* And copies its body. */
@@ -96,8 +96,8 @@ static void receive(struct end *e, bg__frame_type type, void *body, size_t bytes
 {
     bg__frame frame = listen_to(e);
     if (frame.type != type || frame.bytes != bytes)
-        rank_fail(__FILE__, __LINE__, "frame %d of %zu bytes (%s), expected was %d of %zu", frame.type, frame.bytes,
-                  frame.what, type, bytes);
+        RANK_FAIL("frame %d of %zu bytes (%s), expected was %d of %zu", frame.type, frame.bytes, frame.what, type,
+                  bytes);
     memcpy(body, frame.body, bytes);
 }
 
@@ -140,7 +140,7 @@ static void expect_refusal(struct end *e, const char *why)
 {
     bg__frame frame = listen_to(e);
     if (frame.type != BG__REFUSED || strstr(frame.what, why) == NULL)
-        rank_fail(__FILE__, __LINE__, "frame %d: \"%s\", expected was a refusal: \"%s\"", frame.type, frame.what, why);
+        RANK_FAIL("frame %d: \"%s\", expected was a refusal: \"%s\"", frame.type, frame.what, why);
 }
 
 /* Comes as rank 1 with this token, and shows the proof of that side. */

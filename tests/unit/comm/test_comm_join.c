@@ -191,16 +191,15 @@ static void port_taken(struct member *m)
     m->options.rank = 0;
     m->options.timeout = 1;
     bg_status status = join(m);
-    EXPECT(status == BG_ERROR_IO || status == BG_ERROR_TIMEOUT);
-    EXPECT(strstr(
-        bg_last_error(),
-        status == BG_ERROR_IO
-            ? "choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0"
-            : "of 2 ranks, these have not joined"));
-    if (status == BG_ERROR_IO)
+    if (status == BG_ERROR_IO) {
+        EXPECT_SAID(status, BG_ERROR_IO,
+                    "choose another MASTER_PORT if another job uses this port, or check that only "
+                    "one process is rank 0");
         tell_ready(m);
-    else
+    } else {
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
         await_ready(m);
+    }
 }
 
 TEST(test_port_taken)

@@ -5,6 +5,8 @@
 #include <breakgraph/workspace.h>
 #include <signal.h>
 
+#include "base/base.h"
+
 struct pass {
     struct member *m;
     bool fails, dies, sleeps; /* the last two in the capture of the smaller bucket */
@@ -65,14 +67,11 @@ SIZES_TEST(test_eager_run_fails, 2)
 static cudaStream_t own;
 static cudaEvent_t prepared, summed;
 
-static bg_status from_cuda(cudaError_t error)
-{
-    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
-}
-
 BG_OP(copy_number, BG_IN(x), BG_OUT(y))
 {
-    return from_cuda(cudaMemcpyAsync(args->y.data, args->x.data, sizeof(int), cudaMemcpyDeviceToDevice, stream));
+    return cudaMemcpyAsync(args->y.data, args->x.data, sizeof(int), cudaMemcpyDeviceToDevice, stream) == cudaSuccess
+               ? BG_OK
+               : BG_ERROR_CUDA;
 }
 
 /* Begins as soon as the number is prepared, and leaves the sum to who waits for it. */
@@ -94,24 +93,21 @@ struct beside {
     bg_tensor x, y, work;
 };
 
-static bg_status forward_beside(void *user, const bg_forward_context *context, cudaStream_t stream)
+static bg_status forward_beside(void *user, __attribute__((unused)) const bg_forward_context *context,
+                                cudaStream_t stream)
 {
     const struct beside *b = user;
-    bg_status status = BG_CALL(copy_number, stream, .x = b->x, .y = b->work);
-    (void)context;
-    if (status == BG_OK)
-        status = bg_event_record_at(prepared, stream, cudaEventRecordExternal, BG_SITE);
-    if (status == BG_OK)
-        status = BG_CALL(copy_number, stream, .x = b->x, .y = b->y);
-    if (status == BG_OK)
-        status = BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->m->comm));
-    if (status == BG_OK)
-        status = BG_CALL(other_work, stream);
-    if (status == BG_OK)
-        status = BG_CALL(copy_number, stream, .x = b->x, .y = b->y);
-    if (status == BG_OK)
-        status = bg_stream_wait_event_at(stream, summed, cudaEventWaitExternal, BG_SITE);
-    return status == BG_OK ? BG_CALL(copy_number, stream, .x = b->work, .y = b->y) : status;
+    bg_status status;
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->work));
+    BG__TRY(bg_event_record_at(prepared, stream, cudaEventRecordExternal, BG_SITE));
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->y));
+    BG__TRY(BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->m->comm)));
+    BG__TRY(BG_CALL(other_work, stream));
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->y));
+    BG__TRY(bg_stream_wait_event_at(stream, summed, cudaEventWaitExternal, BG_SITE));
+    status = BG_CALL(copy_number, stream, .x = b->work, .y = b->y);
+done:
+    return status;
 }
 
 static void sum_in_mode(const struct member *m, bg_mode mode)
@@ -148,7 +144,7 @@ static void sum_in_mode(const struct member *m, bg_mode mode)
         int found;
         EXPECT_CUDA(cudaMemcpy(&found, numbers + BATCHES + i, sizeof found, cudaMemcpyDeviceToHost));
         if (found != expected)
-            rank_fail(__FILE__, __LINE__, "mode %d, batch %d: the sum is %d, not %d", (int)mode, i, found, expected);
+            RANK_FAIL("mode %d, batch %d: the sum is %d, not %d", (int)mode, i, found, expected);
     }
     bg_runner_destroy(runner);
     EXPECT_CUDA(cudaFree(numbers));

@@ -10,24 +10,19 @@
 
 enum { WIDTH = 4 };
 
-static bg_status scale_rows(const bg_tensor *y, const bg_tensor *x, float factor, int rows, cudaStream_t stream)
-{
-    return from_cuda(bgk_scale(y->data, x->data, factor, (size_t)rows * WIDTH, stream));
-}
-
 BG_OP(row_scale, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
 {
-    return scale_rows(&args->y, &args->x, 2, args->rows, stream);
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->rows * WIDTH, stream));
 }
 
 BG_EAGER_OP(row_seen, BG_INOUT(y), BG_VALUE(int, rows))
 {
-    return scale_rows(&args->y, &args->y, 1, args->rows, stream);
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 1, (size_t)args->rows * WIDTH, stream));
 }
 
 BG_OP(row_weak, BG_INOUT(y), BG_VALUE(int, rows))
 {
-    return scale_rows(&args->y, &args->y, 1, args->rows, stream);
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 1, (size_t)args->rows * WIDTH, stream));
 }
 
 typedef enum way {

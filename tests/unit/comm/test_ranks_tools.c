@@ -23,19 +23,12 @@ static bool is_at(way way, int number)
     return p->way == way && p->odd == current->rank && p->at == number;
 }
 
-static bg_status is_captured(cudaStream_t stream, bool *is)
-{
-    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    bg_status result = from_cuda(cudaStreamIsCapturing(stream, &status));
-    *is = status != cudaStreamCaptureStatusNone;
-    return result;
-}
-
 BG_OP(tool_turn, BG_INOUT(x), BG_VALUE(int, number))
 {
     float factor = args->number % 2 ? 0.5f : 2;
-    bool captured;
-    bg_status status = is_captured(stream, &captured);
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    bg_status status = from_cuda(cudaStreamIsCapturing(stream, &capture));
+    bool captured = capture != cudaStreamCaptureStatusNone;
 
     bodies++;
     if (captured && is_at(FAULTY, args->number))

@@ -193,9 +193,8 @@ static void compare(const struct trial *t, const struct rank *r, const void *res
         uint64_t expected = reduces(t->kind) ? reduce_integers(r->ranks, at, t->type, t->op)
                                              : narrow(integer_of(of, at, t->op), t->type);
         if (found != expected)
-            rank_fail(__FILE__, __LINE__, "%s of %s, op %d, %d ranks: element %zu is %lld, not %lld",
-                      kind_names[t->kind], t->type->name, (int)t->op, r->ranks, i, (long long)found,
-                      (long long)expected);
+            RANK_FAIL("%s of %s, op %d, %d ranks: element %zu is %lld, not %lld", kind_names[t->kind], t->type->name,
+                      (int)t->op, r->ranks, i, (long long)found, (long long)expected);
         return;
     }
     double found = load_real(result, i, t->type);
@@ -203,8 +202,8 @@ static void compare(const struct trial *t, const struct rank *r, const void *res
     /* one rounding here, one a rank on a GPU */
     double allowed = fabs(expected) * ldexp(on_host() ? 0.5 : r->ranks, -t->type->fraction);
     if (fabs(found - expected) > allowed)
-        rank_fail(__FILE__, __LINE__, "%s of %s, op %d, %d ranks: element %zu is %g, not %g", kind_names[t->kind],
-                  t->type->name, (int)t->op, r->ranks, i, found, expected);
+        RANK_FAIL("%s of %s, op %d, %d ranks: element %zu is %g, not %g", kind_names[t->kind], t->type->name,
+                  (int)t->op, r->ranks, i, found, expected);
 }
 
 /* NCCL has no means of 8-bit floats on one rank. */

@@ -19,8 +19,8 @@ static void expect_over(struct rank *r, ncclResult_t expected, const char *text)
     ncclResult_t error = ncclSuccess;
     EXPECT_NCCL(ncclCommGetAsyncError(r->comm, &error), ncclSuccess);
     if (error != expected || !strstr(ncclGetLastError(r->comm), text))
-        rank_fail(__FILE__, __LINE__, "the communicator's error is %d, \"%s\", not %d, \"%s\"", (int)error,
-                  ncclGetLastError(r->comm), (int)expected, text);
+        RANK_FAIL("the communicator's error is %d, \"%s\", not %d, \"%s\"", (int)error, ncclGetLastError(r->comm),
+                  (int)expected, text);
     EXPECT_NCCL(ncclAllReduce(r->x, r->x, 1, ncclInt, ncclSum, r->comm, r->stream), expected);
     EXPECT_CUDA(cudaMemsetAsync(r->x, 0, sizeof *r->x, r->stream));
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
