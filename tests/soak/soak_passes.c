@@ -1,38 +1,33 @@
 /* soak_passes: a pass that takes blocks of a pool and gives none back, with bridge buffers, scratch and a fork, run
  * over and over: replayed under BG_DEBUG=forward, replayed under BG_SHADOW=1, and by bg_forward_run. Neither host nor
  * device memory may grow, nor what is in use of the pool, nor a result differ. Prints its figures. */
+#include "soak.h"
+
 #include "tests/support/growth.h"
 
 #include <breakgraph/breakgraph.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "kernels/model/kernels.h"
 
-/* Growth is from the first look, a tenth into the run, to the last. */
-enum { LOOKS = 10, COUNT = 256 };
-
-static bg_status checked(cudaError_t error)
-{
-    return error == cudaSuccess ? BG_OK
-                                : bg_report_failure(BG_ERROR_CUDA, "a kernel", cudaGetErrorName(error), "see there");
-}
+enum { COUNT = 256 };
 
 /* y = factor x */
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    return checked(bgk_scale(args->y.data, args->x.data, args->factor, COUNT, stream));
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(bgk_scale(args->y.data, args->x.data, args->factor, COUNT, stream));
+done:
+    return status;
 }
 
 /* y = 2 x, left in scratch. */
 BG_EAGER_OP(twice, BG_IN(x), BG_OUT(y))
 {
-    void *memory;
-    bg_status status = bg_scratch(args, COUNT * sizeof(float), &memory);
-    if (status == BG_OK)
-        status = checked(bgk_scale(memory, args->x.data, 2, COUNT, stream));
-    args->y.data = memory;
+    bg_status status;
+    BG__TRY(bg_scratch(args, COUNT * sizeof(float), &args->y.data));
+    BG__TRY_CUDA(bgk_scale(args->y.data, args->x.data, 2, COUNT, stream));
+done:
     return status;
 }
 
@@ -40,7 +35,7 @@ typedef struct soak {
     cudaStream_t stream, fork;
     bg_pool *pool;
     bg_tensor x, y;
-    bool leaks;
+    const char *plant; /* "pool": lose a block in each run */
 } soak;
 
 /* y = 30 x */
@@ -49,48 +44,43 @@ static bg_status forward(void *user, cudaStream_t stream)
     const soak *s = user;
     bg_tensor block = s->x;
     scale_args bridged = {.y = {.dtype = BG_F32, .rank = 1, .dim = {COUNT}}, .factor = 3};
-    bg_status status = bg_pool_alloc(s->pool, COUNT * sizeof(float), &block.data);
+    bg_status status;
 
-    if (status == BG_OK)
-        status = bg_stream_wait_stream(s->fork, stream);
-    if (status == BG_OK)
-        status = BG_CALL(scale, s->fork, .x = s->x, .y = block, .factor = 5);
+    BG__TRY(bg_pool_alloc(s->pool, COUNT * sizeof(float), &block.data));
+    BG__TRY(bg_stream_wait_stream(s->fork, stream));
+    BG__TRY(BG_CALL(scale, s->fork, .x = s->x, .y = block, .factor = 5));
     bridged.x = block;
-    if (status == BG_OK)
-        status = BG_CALL(twice, stream, .x = block, .y = block);
-    if (status == BG_OK)
-        status = BG_CALL_ARGS(scale, stream, &bridged);
-    return status == BG_OK ? BG_CALL(scale, stream, .x = bridged.y, .y = s->y, .factor = 1) : status;
-}
-
-static bool fails(const char *what, long run, bg_status status)
-{
-    if (status != BG_OK)
-        fprintf(stderr, "soak_passes: %s, run %ld: %s: %s\n", what, run, bg_status_name(status), bg_last_error());
-    return status != BG_OK;
+    BG__TRY(BG_CALL(twice, stream, .x = block, .y = block));
+    BG__TRY(BG_CALL_ARGS(scale, stream, &bridged));
+    status = BG_CALL(scale, stream, .x = bridged.y, .y = s->y, .factor = 1);
+done:
+    return status;
 }
 
 static bg_status check_result(const soak *s)
 {
     float found[COUNT];
-    bg_status status = checked(cudaMemcpyAsync(found, s->y.data, sizeof found, cudaMemcpyDeviceToHost, s->stream));
-    if (status == BG_OK)
-        status = checked(cudaStreamSynchronize(s->stream));
-    for (int i = 0; i < COUNT && status == BG_OK; i++)
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(found, s->y.data, sizeof found, cudaMemcpyDeviceToHost, s->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
+    for (int i = 0; i < COUNT; i++)
         if (found[i] != 30)
-            status = bg_report_failure(BG_ERROR_MISMATCH, "y", "not 30", "the pass gives 30 x, x is 1");
+            BG__FAIL(BG_ERROR_MISMATCH, "y[%d] is %g: the pass gives 30 x, x is 1", i, found[i]);
+done:
     return status;
 }
 
 static bg_status run_once(const soak *s, bg_graph *graph, const bg_capture_options *options)
 {
     void *lost;
-    bg_status status = checked(cudaMemsetAsync(s->y.data, 0, COUNT * sizeof(float), s->stream));
-    if (status == BG_OK)
-        status = graph != NULL ? bg_replay(graph, s->stream) : bg_forward_run(forward, (void *)s, s->stream, options);
-    if (status == BG_OK && s->leaks)
-        status = bg_pool_alloc(s->pool, COUNT, &lost);
-    return status == BG_OK ? check_result(s) : status;
+    bg_status status;
+    BG__TRY_CUDA(cudaMemsetAsync(s->y.data, 0, COUNT * sizeof(float), s->stream));
+    BG__TRY(graph != NULL ? bg_replay(graph, s->stream) : bg_forward_run(forward, (void *)s, s->stream, options));
+    if (s->plant != NULL)
+        BG__TRY(bg_pool_alloc(s->pool, COUNT, &lost));
+    status = check_result(s);
+done:
+    return status;
 }
 
 static size_t in_use(const bg_pool *pool)
@@ -106,7 +96,7 @@ static bool go_on(const soak *s, const char *what, bg_graph *graph, const bg_cap
     bool grew;
 
     for (long i = 0; i < runs; i++) {
-        if (fails(what, i, run_once(s, graph, options)))
+        if (soak_fails(what, i, run_once(s, graph, options)))
             return false;
         if (i + 1 == runs / LOOKS) {
             used = in_use(s->pool);
@@ -143,7 +133,7 @@ static bool run_mode(const soak *s, const mode *mode)
         if (unsetenv(mode->variable) != 0)
             return false;
     }
-    good = !fails(mode->what, 0, status) && go_on(s, mode->what, graph, &options, mode->runs);
+    good = !soak_fails(mode->what, 0, status) && go_on(s, mode->what, graph, &options, mode->runs);
     bg_graph_destroy(graph);
     return good;
 }
@@ -154,45 +144,25 @@ static bool setup(soak *s)
     bg_status status;
 
     options.reserve_bytes = (size_t)64 << 20;
-    status = checked(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
-    if (status == BG_OK)
-        status = checked(cudaStreamCreateWithFlags(&s->fork, cudaStreamNonBlocking));
-    if (status == BG_OK)
-        status = bg_pool_create(&s->pool, &options);
+    BG__TRY_CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    BG__TRY_CUDA(cudaStreamCreateWithFlags(&s->fork, cudaStreamNonBlocking));
+    BG__TRY(bg_pool_create(&s->pool, &options));
     s->x = s->y = bg_tensor_1d(NULL, BG_F32, COUNT);
-    if (status == BG_OK)
-        status = bg_pool_alloc(s->pool, COUNT * sizeof(float), &s->x.data);
-    if (status == BG_OK)
-        status = bg_pool_alloc(s->pool, COUNT * sizeof(float), &s->y.data);
-    if (status == BG_OK)
-        status = checked(bgk_fill(s->x.data, 1, COUNT, s->stream));
-    return !fails("the setup", 0, status);
-}
-
-static bool parse(int argc, char **argv, soak *s, long *least)
-{
-    for (int i = 1; i < argc; i++) {
-        char *end = NULL;
-        if (strcmp(argv[i], "--plant") == 0 && i + 1 < argc && strcmp(argv[i + 1], "pool") == 0) {
-            s->leaks = true;
-            i++;
-            continue;
-        }
-        errno = 0;
-        *least = strtol(argv[i], &end, 10);
-        if (errno != 0 || end == argv[i] || *end != '\0' || *least < LOOKS)
-            return false;
-    }
-    return true;
+    BG__TRY(bg_pool_alloc(s->pool, COUNT * sizeof(float), &s->x.data));
+    BG__TRY(bg_pool_alloc(s->pool, COUNT * sizeof(float), &s->y.data));
+    BG__TRY_CUDA(bgk_fill(s->x.data, 1, COUNT, s->stream));
+done:
+    return !soak_fails("the setup", 0, status);
 }
 
 int main(int argc, char **argv)
 {
-    soak s = {.leaks = false};
+    static const char *const plants[] = {"pool", NULL};
+    soak s = {.plant = NULL};
     long runs = 10000;
     bool good;
 
-    if (!parse(argc, argv, &s, &runs)) {
+    if (!soak_parse(argc, argv, plants, &s.plant, &runs)) {
         fprintf(stderr,
                 "usage: soak_passes [--plant pool] [RUNS]   RUNS: of BG_SHADOW=1, from %d on, and ten times as many of "
                 "the others; --plant: a defect that must be found\n",

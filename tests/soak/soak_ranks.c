@@ -4,14 +4,13 @@
 #include "rank.h"
 
 #ifdef SOAK_NCCL
+#include "soak.h"
 #include "tests/support/ranks/fork_ranks.h"
 #include "tests/support/growth.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { LOOKS = 10, OPERATIONS = 40, REPLAY_SECONDS = 900, SEED_SECONDS = 150 };
+enum { OPERATIONS = 40, REPLAY_SECONDS = 900, SEED_SECONDS = 150 };
 
 typedef struct soak {
     int ranks; /* 0: what there is */
@@ -19,7 +18,8 @@ typedef struct soak {
     int seeds;
     const char *plant; /* a defect of the last rank's, to see that it is found; NULL: none */
     shape shape;       /* of the replays */
-    unsigned seed;     /* of the operations */
+    unsigned seed;     /* of the operations; 0: of nothing */
+    bool (*work)(rank *r, const struct soak *s);
 } soak;
 
 static bool plants(const soak *s, const rank *r, const char *what)
@@ -67,14 +67,6 @@ static bool replay_all(rank *r, const soak *s)
     if (r->rank == 0)
         printf("\n");
     return true;
-}
-
-static int replays_of(const bg_comm_options *options, void *user)
-{
-    rank r;
-    bool good = rank_open(&r, options) && replay_all(&r, user);
-    rank_close(&r);
-    return good ? 0 : 1;
 }
 
 /* ---- what a seed tells ---------------------------------------------------------------------------------------- */
@@ -193,7 +185,7 @@ static bool operate(rank *r, const soak *s)
     return end_in_any_order(r, random);
 }
 
-static int operations_of(const bg_comm_options *options, void *user)
+static int run_rank(const bg_comm_options *options, void *user)
 {
     const soak *s = user;
     char seed[16];
@@ -201,9 +193,9 @@ static int operations_of(const bg_comm_options *options, void *user)
     bool good;
 
     snprintf(seed, sizeof seed, "%u", s->seed);
-    if (setenv("HOSTCUDA_SEED", seed, 1) != 0)
+    if (s->seed > 0 && setenv("HOSTCUDA_SEED", seed, 1) != 0)
         return 1;
-    good = rank_open(&r, options) && operate(&r, s);
+    good = rank_open(&r, options) && s->work(&r, s);
     rank_close(&r);
     return good ? 0 : 1;
 }
@@ -213,39 +205,35 @@ static int operations_of(const bg_comm_options *options, void *user)
 static bool soak_ranks(soak *s, int size)
 {
     bool good = true;
+    s->seed = 0;
+    s->work = replay_all;
     for (int eager = 0; eager < 2 && good && s->replays > 0; eager++) {
         s->shape = (shape){.breaks = eager, .eager = eager};
-        good = fork_ranks(size, REPLAY_SECONDS, replays_of, s);
+        good = fork_ranks(size, REPLAY_SECONDS, run_rank, s);
     }
+    s->work = operate;
     for (s->seed = 1; s->seed <= (unsigned)s->seeds && good; s->seed++)
-        good = fork_ranks(size, SEED_SECONDS, operations_of, s);
+        good = fork_ranks(size, SEED_SECONDS, run_rank, s);
     if (good && s->seeds > 0)
         printf("%d ranks, seeds 1 to %d: %d random operations each, all as they must be\n", size, s->seeds, OPERATIONS);
     fflush(stdout);
     return good;
 }
 
-static bool parse_number(const char *text, long least, long most, long *number)
-{
-    char *end;
-    *number = strtol(text, &end, 10);
-    return end != text && *end == '\0' && *number >= least && *number <= most;
-}
-
 static bool parse(int argc, char **argv, soak *s)
 {
+    static const char *const plants[] = {"host", "result", "operation", NULL};
     long number;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--ranks") == 0 && parse_number(argv[i + 1], 2, FORK_RANKS_MAX, &number))
+        const char *flag = argv[i], *value = argv[i + 1];
+        if (strcmp(flag, "--ranks") == 0 && soak_number(value, 2, FORK_RANKS_MAX, &number))
             s->ranks = (int)number;
-        else if (strcmp(argv[i], "--replays") == 0 && parse_number(argv[i + 1], 0, 1000000000, &number) &&
+        else if (strcmp(flag, "--replays") == 0 && soak_number(value, 0, 1000000000, &number) &&
                  (number == 0 || number >= LOOKS))
             s->replays = number;
-        else if (strcmp(argv[i], "--seeds") == 0 && parse_number(argv[i + 1], 0, 1000000, &number))
+        else if (strcmp(flag, "--seeds") == 0 && soak_number(value, 0, 1000000, &number))
             s->seeds = (int)number;
-        else if (strcmp(argv[i], "--plant") == 0)
-            s->plant = argv[i + 1];
-        else
+        else if (strcmp(flag, "--plant") != 0 || !soak_plant(value, plants, &s->plant))
             return false;
     }
     return argc % 2 == 1;
@@ -257,8 +245,7 @@ int main(int argc, char **argv)
     soak s = {.replays = on_gpu ? 10000 : 1000, .seeds = on_gpu ? 10 : 50};
     int possible;
 
-    if (!parse(argc, argv, &s) || (s.plant != NULL && strcmp(s.plant, "host") != 0 && strcmp(s.plant, "result") != 0 &&
-                                   strcmp(s.plant, "operation") != 0)) {
+    if (!parse(argc, argv, &s)) {
         fprintf(stderr, "usage: soak_ranks [--ranks 2..4] [--replays N] [--seeds N] [--plant host|result|operation]\n"
                         "N: 0, or replays from 10 on; --plant: a defect of one rank that must be found\n");
         return 2;

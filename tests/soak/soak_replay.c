@@ -6,15 +6,13 @@
 #include "examples/quickstart.c" /* NOLINT(bugprone-suspicious-include) */
 #undef main
 
+#include "soak.h"
+
+#include "base/base.h"
 #include "tests/support/growth.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Growth is from the first look, a tenth into the run, to the last: the smallest block of malloc, lost in each of
- * 18,000 replays, is 576,000 bytes. */
-enum { LOOKS = 10, PATTERNS = 7 };
+/* The smallest block of malloc, lost in each of 18,000 replays, is 576,000 bytes. */
+enum { PATTERNS = 7 };
 
 typedef struct soak {
     cudaStream_t stream;
@@ -50,47 +48,35 @@ static void plant(soak *s, long replay, float *result)
         s->lost = memory;
 }
 
-static bool replay_once(soak *s, long replay)
+static bg_status replay_once(soak *s, long replay)
 {
     float input[N], expected[N], found[N] = {0};
     bg_status status;
 
     reset(replay, input, expected);
-    status = checked(cudaMemcpyAsync(s->m.x.data, input, sizeof input, cudaMemcpyHostToDevice, s->stream));
-    if (status == BG_OK)
-        status = bg_replay(s->graph, s->stream);
-    if (status == BG_OK)
-        status = checked(cudaMemcpyAsync(found, s->m.y.data, sizeof found, cudaMemcpyDeviceToHost, s->stream));
-    if (status == BG_OK)
-        status = checked(cudaStreamSynchronize(s->stream));
-    if (status != BG_OK) {
-        fprintf(stderr, "soak_replay: replay %ld: %s: %s\n", replay, bg_status_name(status), bg_last_error());
-        return false;
-    }
+    BG__TRY_CUDA(cudaMemcpyAsync(s->m.x.data, input, sizeof input, cudaMemcpyHostToDevice, s->stream));
+    BG__TRY(bg_replay(s->graph, s->stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(found, s->m.y.data, sizeof found, cudaMemcpyDeviceToHost, s->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
     if (s->plant != NULL)
         plant(s, replay, found);
     for (int i = 0; i < N; i++) {
         float off = found[i] - expected[i];
-        if (!(off < 1e-4f && off > -1e-4f)) {
-            fprintf(stderr, "soak_replay: replay %ld: y[%d] is %.6f, expected %.6f\n", replay, i, found[i],
-                    expected[i]);
-            return false;
-        }
+        if (!(off < 1e-4f && off > -1e-4f))
+            BG__FAIL(BG_ERROR_MISMATCH, "replay %ld: y[%d] is %.6f, expected %.6f", replay, i, found[i], expected[i]);
     }
-    return true;
+done:
+    return status;
 }
 
 static bool run(soak *s)
 {
     growth_look first = {0}, last = {0};
-    bool good = true;
 
-    for (long i = 0; i < s->replays && good; i++) {
-        good = replay_once(s, i);
-        if (good && i + 1 == s->replays / LOOKS)
-            good = growth_take(&first);
-    }
-    if (!good || !growth_take(&last))
+    for (long i = 0; i < s->replays; i++)
+        if (soak_fails("a replay", i, replay_once(s, i)) || (i + 1 == s->replays / LOOKS && !growth_take(&first)))
+            return false;
+    if (!growth_take(&last))
         return false;
     printf("%ld replays of the quickstart's graph, each with other inputs: all results as computed on the host\n",
            s->replays);
@@ -100,46 +86,24 @@ static bool run(soak *s)
 static bool setup(soak *s)
 {
     const float ones[N] = {1, 1, 1, 1};
-    bg_status status = checked(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    bg_status status;
 
-    if (status == BG_OK)
-        status = checked(cudaMalloc((void **)&s->memory, 2 * sizeof ones));
-    if (status == BG_OK) {
-        s->m = (model){bg_tensor_1d(s->memory, BG_F32, N), bg_tensor_1d(s->memory + N, BG_F32, N)};
-        status = checked(cudaMemcpyAsync(s->m.x.data, ones, sizeof ones, cudaMemcpyHostToDevice, s->stream));
-    }
-    if (status == BG_OK)
-        status = bg_capture_forward(&s->graph, forward, &s->m, s->stream, NULL);
-    if (status != BG_OK)
-        fprintf(stderr, "soak_replay: %s: %s %s\n", bg_status_name(status), bg_last_error(),
-                cudaGetErrorString(cudaPeekAtLastError()));
-    return status == BG_OK;
-}
-
-static bool parse(int argc, char **argv, soak *s)
-{
-    for (int i = 1; i < argc; i++) {
-        char *end = NULL;
-        if (strcmp(argv[i], "--plant") == 0 && i + 1 < argc) {
-            s->plant = argv[++i];
-            if (strcmp(s->plant, "host") != 0 && strcmp(s->plant, "device") != 0 && strcmp(s->plant, "result") != 0)
-                return false;
-            continue;
-        }
-        errno = 0;
-        s->replays = strtol(argv[i], &end, 10);
-        if (errno != 0 || end == argv[i] || *end != '\0' || s->replays < LOOKS)
-            return false;
-    }
-    return true;
+    BG__TRY_CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    BG__TRY_CUDA(cudaMalloc((void **)&s->memory, 2 * sizeof ones));
+    s->m = (model){bg_tensor_1d(s->memory, BG_F32, N), bg_tensor_1d(s->memory + N, BG_F32, N)};
+    BG__TRY_CUDA(cudaMemcpyAsync(s->m.x.data, ones, sizeof ones, cudaMemcpyHostToDevice, s->stream));
+    status = bg_capture_forward(&s->graph, forward, &s->m, s->stream, NULL);
+done:
+    return !soak_fails("the setup", 0, status);
 }
 
 int main(int argc, char **argv)
 {
+    static const char *const plants[] = {"host", "device", "result", NULL};
     soak s = {.replays = strcmp(bg_device_kind(), "cuda") == 0 ? 1000000 : 20000};
     bool good;
 
-    if (!parse(argc, argv, &s)) {
+    if (!soak_parse(argc, argv, plants, &s.plant, &s.replays)) {
         fprintf(stderr,
                 "usage: soak_replay [--plant host|device|result] [REPLAYS]   REPLAYS: from %d on; --plant: a defect "
                 "that must be found\n",

@@ -1,11 +1,9 @@
 #include "comm_ranks.h"
 
 #ifdef TEST_NCCL
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fork_ranks.h"
+
+#include "base/base.h"
 
 #include <arpa/inet.h>
 #include <signal.h>
@@ -13,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,19 +18,27 @@ enum { SECONDS_MAX = 120, TIMEOUT = 60, MEMBERS_MAX = RANKS_MAX };
 
 char members_said[RANKS_MAX][4096];
 
-int said(const char *file, int line, bg_status status, bg_status expected, const char *text)
+void expect_bg(bg_status status, const char *call, const char *file, int line)
 {
-    if (status == expected && strstr(bg_last_error(), text))
-        return 0;
-    return rank_complain(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
-                         bg_status_name(expected), text);
+    if (status != BG_OK)
+        _exit(rank_complain(file, line, "%s = %s: %s", call, bg_status_name(status), bg_last_error()));
 }
 
-double seconds_now(void)
+void expect_said(const char *file, int line, bg_status status, bg_status expected, const char *text, ...)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, text);
+    vsnprintf(sentence, sizeof sentence, text, arguments);
+    va_end(arguments);
+    if (status != expected || strstr(bg_last_error(), sentence) == NULL)
+        _exit(rank_complain(file, line, "%s: \"%s\", expected was %s: \"%s\"", bg_status_name(status), bg_last_error(),
+                            bg_status_name(expected), sentence));
+}
+
+double seconds_passed(const struct member *m)
+{
+    return (bg__now_ms() - m->started) / 1e3;
 }
 
 void pass_time(double seconds)
@@ -50,37 +53,20 @@ bool is_last(const struct member *m)
     return m->rank == m->size - 1;
 }
 
-static struct sockaddr_in here(int port)
+const char *the_others(const struct member *m)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-/* Bound to the port, 0: to any, to the end of the test program: no other process is given it. -1: it is taken. */
-static int hold_port(int port)
-{
-    const int on = 1;
-    struct sockaddr_in address = here(port);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    static char text[16];
+    snprintf(text, sizeof text, m->size == 2 ? "rank 0" : "ranks 0-%d", m->size - 2);
+    return text;
 }
 
 int free_port(void)
 {
     for (int tries = 0; tries < 1000; tries++) {
-        struct sockaddr_in address;
-        socklen_t bytes = sizeof address;
-        int fd = hold_port(0);
+        int port = 0, fd = fork_ranks_hold_port(&port), next = port + 1;
         assert_true(fd >= 0);
-        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
-        if (hold_port(ntohs(address.sin_port) + 1) >= 0)
-            return ntohs(address.sin_port);
+        if (fork_ranks_hold_port(&next) >= 0)
+            return port;
         close(fd);
     }
     fail_msg("%s", "no two ports in a row are free");
@@ -89,7 +75,8 @@ int free_port(void)
 
 int connect_to_port(int port)
 {
-    struct sockaddr_in address = here(port);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
@@ -98,45 +85,96 @@ int connect_to_port(int port)
     return -1;
 }
 
-int join_well(const struct member *m)
+bg_status fail_to_join(struct member *m)
+{
+    bg_status status = bg_comm_create(&m->comm, &m->options);
+    EXPECT(!m->comm);
+    return status;
+}
+
+bg_status join(struct member *m)
+{
+    bg_status status = bg_comm_create(&m->comm, &m->options);
+    if (status == BG_OK)
+        m->ranks = bg_comm_ranks(m->comm);
+    return status;
+}
+
+void join_well(const struct member *m)
 {
     bg_comm *comm = NULL;
     EXPECT_BG(bg_comm_create(&comm, &m->options));
     EXPECT_BG(bg_comm_barrier(comm, "here"));
     bg_comm_destroy(comm);
-    return 0;
 }
 
-int tell_ready(const struct member *m)
+void join_in_turn(const struct member *m)
+{
+    if (m->rank > 0)
+        await_ready(m);
+    join_well(m);
+}
+
+void await_failure(const struct member *m)
+{
+    while (bg_comm_check(m->comm) == BG_OK)
+        pass_time(0.01);
+}
+
+void tell_ready(const struct member *m)
 {
     EXPECT(write(m->ready[1], "", 1) == 1);
-    return 0;
 }
 
-int await_ready(const struct member *m)
+void await_ready(const struct member *m)
 {
     char byte;
     EXPECT(read(m->ready[0], &byte, 1) == 1);
-    return 0;
 }
 
-static void run_member(struct member *m, member_body body, int out)
+void signal_later(const struct member *m, double seconds, int signal)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(SECONDS_MAX);
-    if (setenv("HOSTCUDA_DEVICES", "4", 0) || dup2(out, STDERR_FILENO) < 0)
-        _exit(1);
-    exit(body(m)); /* so that what leaks is found */
+    pid_t self = getpid();
+    if (fork() != 0)
+        return;
+    pass_time(seconds);
+    kill(self, signal);
+    tell_ready(m);
+    _exit(0);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------- */
+
+static _Noreturn void run_body(struct member *m, member_body body)
+{
+    body(m);
+    if (m->graph) {
+        bg_graph_destroy(m->graph);
+        m->ranks->release(m->ranks->user);
+    }
+    bg_comm_destroy(m->comm);
+    model_free(m);
+    exit(0); /* so that what leaks is found */
+}
+
+static struct member member_of(int number, int size, int port, const void *argument)
+{
+    struct member m = {.rank = number, .size = size, .port = port, .started = bg__now_ms(), .argument = argument};
+    m.options = fork_rank_options(number, size, port);
+    m.options.timeout = TIMEOUT;
+    m.options.watchdog = -1;
+    return m;
 }
 
 static pid_t start(struct member *m, member_body body, int out)
 {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = fork_rank(SECONDS_MAX);
     assert_true(pid >= 0);
-    if (pid == 0)
-        run_member(m, body, out);
-    return pid;
+    if (pid > 0)
+        return pid;
+    if (dup2(out, STDERR_FILENO) < 0)
+        _exit(1);
+    run_body(m, body);
 }
 
 static void take_said(int index, int out)
@@ -147,56 +185,34 @@ static void take_said(int index, int out)
     close(out);
 }
 
-static int end_of(pid_t pid, bool kill_it)
-{
-    int status = 0;
-    if (kill_it)
-        kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
-static struct member member_of(int number, int size, int port, const void *argument)
-{
-    static const bg_comm_options options = BG_COMM_OPTIONS_INIT;
-    struct member m = {.rank = number, .size = size, .port = port, .options = options, .argument = argument};
-    m.options.rank = m.options.local_rank = number;
-    m.options.size = size;
-    m.options.port = port;
-    m.options.timeout = TIMEOUT;
-    m.options.watchdog = -1;
-    return m;
-}
-
-struct crowd {
-    int count, size;
-    const int *numbers;
-    int odd, odd_status;
-};
-
-static void run_crowd(const struct crowd *c, member_body body, const void *argument)
+/* odd: the one that ends with that status; -1: none. */
+static void run_crowd(int count, int size, const int *numbers, member_body body, const void *argument, int odd,
+                      int odd_status)
 {
     pid_t pids[MEMBERS_MAX];
     int outs[MEMBERS_MAX], statuses[MEMBERS_MAX], ready[2], port = free_port();
     bool good = true;
     assert_int_equal(pipe(ready), 0);
-    for (int i = 0; i < c->count; i++) {
-        struct member m = member_of(c->numbers ? c->numbers[i] : i, c->size, port, argument);
+    for (int i = 0; i < count; i++) {
+        struct member m = member_of(numbers ? numbers[i] : i, size, port, argument);
         memcpy(m.ready, ready, sizeof ready);
         outs[i] = memfd_create("said", MFD_CLOEXEC);
         assert_true(outs[i] >= 0);
         pids[i] = start(&m, body, outs[i]);
     }
-    for (int i = 0; i < c->count; i++)
-        if (i != c->odd)
-            statuses[i] = end_of(pids[i], false);
-    if (c->odd >= 0)
-        statuses[c->odd] = end_of(pids[c->odd], c->odd_status == SIGKILL);
+    for (int i = 0; i < count; i++)
+        if (i != odd)
+            statuses[i] = fork_rank_status(pids[i]);
+    if (odd >= 0) {
+        if (odd_status == SIGKILL)
+            kill(pids[odd], SIGKILL);
+        statuses[odd] = fork_rank_status(pids[odd]);
+    }
     close(ready[0]);
     close(ready[1]);
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < count; i++) {
         take_said(i, outs[i]);
-        if (statuses[i] == (i == c->odd ? c->odd_status : 0))
+        if (statuses[i] == (i == odd ? odd_status : 0))
             continue;
         print_error("process %d ended with %#x; it said: %s\n", i, (unsigned)statuses[i], members_said[i]);
         good = false;
@@ -206,81 +222,96 @@ static void run_crowd(const struct crowd *c, member_body body, const void *argum
 
 void run_members(int size, member_body body, const void *argument)
 {
-    run_crowd(&(struct crowd){.count = size, .size = size, .odd = -1}, body, argument);
+    run_members_but(size, body, argument, -1, 0);
+}
+
+void run_sizes(int fewest, member_body body, const void *argument)
+{
+    need_ranks(fewest);
+    for (int size = fewest; size <= ranks_possible(); size *= 2)
+        run_members(size, body, argument);
+}
+
+void run_sizes_last_killed(int fewest, member_body body, const void *argument)
+{
+    need_ranks(fewest);
+    for (int size = fewest; size <= ranks_possible(); size *= 2)
+        run_members_but(size, body, argument, size - 1, SIGKILL);
 }
 
 void run_members_but(int size, member_body body, const void *argument, int odd, int status)
 {
-    run_crowd(&(struct crowd){.count = size, .size = size, .odd = odd, .odd_status = status}, body, argument);
+    need_ranks(size);
+    run_crowd(size, size, NULL, body, argument, odd, status);
 }
 
 void run_processes_as(int count, int size, const int *numbers, member_body body, const void *argument)
 {
-    run_crowd(&(struct crowd){.count = count, .size = size, .numbers = numbers, .odd = -1}, body, argument);
+    need_ranks(1);
+    run_crowd(count, size, numbers, body, argument, -1, 0);
 }
 
 /* ---- a pass with a collective --------------------------------------------------------------------------------- */
 
+bg_status sum_number(void *number, ncclComm_t comm, cudaStream_t stream)
+{
+    return ncclAllReduce(number, number, 1, ncclInt, ncclSum, comm, stream) == ncclSuccess ? BG_OK : BG_ERROR_NCCL;
+}
+
 BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
 {
-    size_t count = (size_t)args->x.dim[0];
-    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
-               ? BG_OK
-               : BG_ERROR_NCCL;
+    return sum_number(args->x.data, args->comm, stream);
 }
 
 bg_status model_forward(void *user, cudaStream_t stream)
 {
-    const struct member_model *model = user;
-    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
+    const struct member *m = user;
+    return BG_CALL(sum, stream, .x = bg_tensor_1d(m->device, BG_I32, 1), .comm = bg_comm_nccl(m->comm));
 }
 
-int model_open(struct member *m, struct member_model *model)
+void model_open(struct member *m)
 {
-    EXPECT_BG(bg_comm_create(&model->comm, &m->options));
-    model->ranks = bg_comm_ranks(model->comm);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&model->stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model->device, sizeof *model->device));
-    EXPECT_BG(model_forward(model, model->stream));
-    return 0;
+    EXPECT_BG(join(m));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&m->device, sizeof *m->device));
+    EXPECT_BG(model_forward(m, m->stream));
 }
 
-int model_prepare(struct member *m, struct member_model *model)
+void model_prepare(struct member *m)
 {
-    if (model_open(m, model))
-        return 1;
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    EXPECT_BG(bg_comm_barrier(model->comm, "before the capture of bucket 8"));
-    EXPECT_BG(bg_capture_forward(&model->graph, model_forward, model, model->stream, NULL));
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    model->ranks->retain(model->ranks->user);
-    EXPECT_BG(bg_comm_barrier(model->comm, "after the capture of bucket 8"));
-    return 0;
+    model_open(m);
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
+    EXPECT_BG(bg_comm_barrier(m->comm, "before the capture of bucket 8"));
+    EXPECT_BG(bg_capture_forward(&m->graph, model_forward, m, m->stream, NULL));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
+    m->ranks->retain(m->ranks->user);
+    EXPECT_BG(bg_comm_barrier(m->comm, "after the capture of bucket 8"));
 }
 
-int model_replay(struct member_model *model)
+bg_status model_try(struct member *m)
 {
-    EXPECT_BG(model->ranks->enter(model->ranks->user, "bucket 8", model->replays++, 2));
-    EXPECT_BG(bg_replay(model->graph, model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 0, "segment 0", model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 1, "sum#0", model->stream));
-    model->ranks->leave(model->ranks->user);
-    return 0;
+    bg_status status;
+    BG__TRY(m->ranks->enter(m->ranks->user, "bucket 8", m->replays++, 2));
+    BG__TRY(bg_replay(m->graph, m->stream));
+    BG__TRY(m->ranks->step(m->ranks->user, 0, "segment 0", m->stream));
+    BG__TRY(m->ranks->step(m->ranks->user, 1, "sum#0", m->stream));
+    m->ranks->leave(m->ranks->user);
+done:
+    return status;
 }
 
-int model_free(struct member_model *model)
+void model_replay(struct member *m)
 {
-    EXPECT_CUDA(cudaFree(model->device));
-    EXPECT_CUDA(cudaStreamDestroy(model->stream));
-    return 0;
+    EXPECT_BG(model_try(m));
 }
 
-int model_end(struct member_model *model)
+void model_free(struct member *m)
 {
-    bg_graph_destroy(model->graph);
-    model->ranks->release(model->ranks->user);
-    bg_comm_destroy(model->comm);
-    return model_free(model);
+    if (m->stream == NULL)
+        return;
+    EXPECT_CUDA(cudaFree(m->device));
+    EXPECT_CUDA(cudaStreamDestroy(m->stream));
+    m->stream = NULL;
 }
 #else
 typedef int comm_ranks_are_not_tested;

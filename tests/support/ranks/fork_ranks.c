@@ -19,26 +19,27 @@ static bool complain(const char *what)
     return false;
 }
 
-/* One that was free a moment ago. */
-static bool ask_port(int *port)
+int fork_ranks_hold_port(int *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int on = 1;
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)*port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t bytes = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool good = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                getsockname(fd, (struct sockaddr *)&address, &bytes) == 0;
-    if (!good)
-        complain("no port for the ranks");
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &bytes) == 0) {
+        *port = ntohs(address.sin_port);
+        return fd;
+    }
     if (fd >= 0)
         close(fd);
-    *port = ntohs(address.sin_port);
-    return good;
+    return -1;
 }
 
-/* The child's side returns 0. */
-static pid_t start(pid_t parent, unsigned seconds)
+pid_t fork_rank(unsigned seconds)
 {
-    pid_t pid;
+    pid_t parent = getpid(), pid;
     fflush(NULL);
     pid = fork();
     if (pid < 0)
@@ -51,7 +52,7 @@ static pid_t start(pid_t parent, unsigned seconds)
     return 0;
 }
 
-static int end_of(pid_t pid)
+int fork_rank_status(pid_t pid)
 {
     int status = -1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -61,24 +62,29 @@ static int end_of(pid_t pid)
 
 int fork_ranks_possible(void)
 {
-    pid_t pid = start(getpid(), LOOK_SECONDS);
+    pid_t pid = fork_rank(LOOK_SECONDS);
     int count = 0, status;
     if (pid < 0)
         return 0;
     if (pid == 0)
         _exit(cudaGetDeviceCount(&count) != cudaSuccess ? 0 : count < FORK_RANKS_MAX ? count : FORK_RANKS_MAX);
-    status = end_of(pid);
+    status = fork_rank_status(pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+bg_comm_options fork_rank_options(int rank, int size, int port)
+{
+    bg_comm_options options = BG_COMM_OPTIONS_INIT;
+    options.rank = options.local_rank = rank;
+    options.size = size;
+    options.port = port;
+    return options;
 }
 
 static void run_rank(int rank, int size, int port, fork_body body, void *user)
 {
-    bg_comm_options options = BG_COMM_OPTIONS_INIT;
-    int status;
-    options.rank = options.local_rank = rank;
-    options.size = size;
-    options.port = port;
-    status = body(&options, user);
+    bg_comm_options options = fork_rank_options(rank, size, port);
+    int status = body(&options, user);
     exit(fflush(NULL) == 0 ? status : 1); /* as a program of its own, so that tools look for leaks */
 }
 
@@ -96,24 +102,20 @@ static bool ended_well(int rank, int size, int status)
 
 bool fork_ranks(int size, unsigned seconds, fork_body body, void *user)
 {
-    pid_t parent = getpid(), pids[FORK_RANKS_MAX];
-    bool all = true, good = true;
-    int port, started = 0;
+    pid_t pids[FORK_RANKS_MAX];
+    bool good = true;
+    int port = 0, started = 0, fd = fork_ranks_hold_port(&port);
 
-    if (!ask_port(&port))
-        return false;
-    for (; started < size && all; started++) {
-        pids[started] = start(parent, seconds);
+    if (fd < 0)
+        return complain("no port for the ranks");
+    close(fd);
+    for (; started < size && (pids[started] = fork_rank(seconds)) >= 0; started++)
         if (pids[started] == 0)
             run_rank(started, size, port, body, user);
-        all = pids[started] > 0;
-    }
-    if (!all)
-        started--;
     for (int i = 0; i < started; i++) {
-        if (!all) /* they would wait for the one that did not come */
+        if (started < size) /* they would wait for the one that did not come */
             kill(pids[i], SIGKILL);
-        good = ended_well(i, size, end_of(pids[i])) && good;
+        good = ended_well(i, size, fork_rank_status(pids[i])) && good;
     }
-    return all && good;
+    return good && started == size;
 }

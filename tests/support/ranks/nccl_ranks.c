@@ -1,20 +1,14 @@
 #include "nccl_ranks.h"
 
 #ifdef TEST_NCCL
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "fork_ranks.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+_Static_assert((int)RANKS_MAX == (int)FORK_RANKS_MAX, "as many ranks");
 enum { SECONDS_MAX = 120 }; /* a rank that hangs ends by SIGALRM */
 
 int rank_complain(const char *file, int line, const char *format, ...)
@@ -28,40 +22,28 @@ int rank_complain(const char *file, int line, const char *format, ...)
     return 1;
 }
 
+void rank_expect_cuda(cudaError_t found, const char *call, const char *file, int line)
+{
+    if (found)
+        _exit(rank_complain(file, line, "%s = %s", call, cudaGetErrorName(found)));
+}
+
+void rank_expect_nccl(ncclResult_t found, ncclResult_t expected, const char *call, const char *file, int line)
+{
+    if (found != expected)
+        _exit(rank_complain(file, line, "%s = %d: %s", call, (int)found, ncclGetLastError(NULL)));
+}
+
 bool on_host(void)
 {
     return strcmp(BG_DEVICE_KIND, "host") == 0;
 }
 
-static void prepare_process(void)
-{
-    alarm(SECONDS_MAX);
-    if (setenv("HOSTCUDA_DEVICES", "4", 0) != 0)
-        _exit(1);
-}
-
-static int exit_status(pid_t pid)
-{
-    int status = 0;
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
 int ranks_possible(void)
 {
     static int possible = -1;
-    int count = 0;
-    if (possible >= 0)
-        return possible;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prepare_process();
-        _exit(cudaGetDeviceCount(&count) ? 0 : count < RANKS_MAX ? count : RANKS_MAX);
-    }
-    int status = exit_status(pid);
-    possible = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (possible < 0)
+        possible = fork_ranks_possible();
     return possible;
 }
 
@@ -83,22 +65,6 @@ void need_host(const char *why)
 
 /* ---- one rank ------------------------------------------------------------------------------------------------- */
 
-static int run_body(struct rank *rank, rank_body body, bool communicator)
-{
-    EXPECT_CUDA(cudaSetDevice(rank->rank));
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&rank->stream, cudaStreamNonBlocking));
-    if (communicator)
-        EXPECT_NCCL(ncclCommInitRank(&rank->comm, rank->ranks, rank->id, rank->rank), ncclSuccess);
-    int result = body(rank);
-    if (!result && rank->comm)
-        EXPECT_NCCL(ncclCommDestroy(rank->comm), ncclSuccess);
-    if (!result)
-        EXPECT_CUDA(cudaStreamDestroy(rank->stream));
-    return result;
-}
-
-/* ---- threads -------------------------------------------------------------------------------------------------- */
-
 struct job {
     struct rank rank;
     rank_body body;
@@ -106,19 +72,47 @@ struct job {
     int result;
 };
 
+void rank_get(const struct rank *r, void *host, size_t bytes)
+{
+    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
+    EXPECT_CUDA(cudaMemcpy(host, r->x, bytes, cudaMemcpyDeviceToHost));
+}
+
+static int run_body(struct job *job)
+{
+    struct rank *r = &job->rank;
+    EXPECT_CUDA(cudaSetDevice(r->rank));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&r->x, RANK_NUMBERS * sizeof *r->x));
+    EXPECT_CUDA(cudaMemsetAsync(r->x, 0, RANK_NUMBERS * sizeof *r->x, r->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
+    if (job->communicator)
+        EXPECT_NCCL(ncclCommInitRank(&r->comm, r->ranks, r->id, r->rank), ncclSuccess);
+    if (job->body(r))
+        return 1;
+    if (r->comm)
+        EXPECT_NCCL(ncclCommDestroy(r->comm), ncclSuccess);
+    if (r->x)
+        EXPECT_CUDA(cudaFree(r->x));
+    EXPECT_CUDA(cudaStreamDestroy(r->stream));
+    return 0;
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------- */
+
 static void *run_thread(void *data)
 {
     struct job *job = data;
-    job->result = run_body(&job->rank, job->body, job->communicator);
+    job->result = run_body(job);
     return NULL;
 }
 
-static int run_threads(int ranks, const struct job *like)
+static int run_threads(struct job *like)
 {
     struct job jobs[RANKS_MAX];
     pthread_t threads[RANKS_MAX];
     ncclUniqueId id;
-    int result = 0;
+    int result = 0, ranks = like->rank.ranks;
     EXPECT_NCCL(ncclGetUniqueId(&id), ncclSuccess);
     for (int i = 0; i < ranks; i++) {
         jobs[i] = *like;
@@ -137,125 +131,121 @@ static int run_threads(int ranks, const struct job *like)
 /* ---- processes ------------------------------------------------------------------------------------------------ */
 
 /* The first rank makes the id and hands it to the others. */
-static int share_id(struct rank *rank, const int *ids)
+static void share_id(struct rank *rank, const int *ids)
 {
     if (rank->rank > 0) {
         EXPECT(read(ids[0], &rank->id, sizeof rank->id) == (ssize_t)sizeof rank->id);
-        return 0;
+        return;
     }
     EXPECT_NCCL(ncclGetUniqueId(&rank->id), ncclSuccess);
     for (int i = 1; i < rank->ranks; i++)
         EXPECT(write(ids[1], &rank->id, sizeof rank->id) == (ssize_t)sizeof rank->id);
-    return 0;
 }
 
-/* Pipes that the processes have in common: for the id, and two that end with a rank's process, which alone keeps the
- * end to write to. */
-struct pipes {
-    int id[2], first[2], last[2];
-};
+/* Pipes that the processes have in common: for the id, and two that end with the first and the last rank's process,
+ * which alone keeps the end to write to. */
+enum { ID, FIRST, LAST, PIPES };
 
-static void open_pipes(struct pipes *pipes)
+static pid_t start_process(struct job job, int pipes[PIPES][2])
 {
-    assert_int_equal(pipe(pipes->id), 0);
-    assert_int_equal(pipe(pipes->first), 0);
-    assert_int_equal(pipe(pipes->last), 0);
-}
-
-static void close_pipes(const struct pipes *pipes)
-{
-    for (int i = 0; i < 2; i++) {
-        close(pipes->id[i]);
-        close(pipes->first[i]);
-        close(pipes->last[i]);
-    }
-}
-
-static pid_t start_process(struct job job, const struct pipes *pipes)
-{
-    fflush(NULL);
-    pid_t pid = fork();
+    struct rank *r = &job.rank;
+    pid_t pid = fork_rank(SECONDS_MAX);
+    assert_true(pid >= 0);
     if (pid)
         return pid;
-    prepare_process();
-    if (job.rank.rank > 0)
-        close(pipes->first[1]);
-    if (job.rank.rank < job.rank.ranks - 1)
-        close(pipes->last[1]);
-    job.rank.first_ends = pipes->first[0];
-    job.rank.last_ends = pipes->last[0];
-    int result = share_id(&job.rank, pipes->id);
-    _exit(result ? result : run_body(&job.rank, job.body, job.communicator));
+    if (r->rank > 0)
+        close(pipes[FIRST][1]);
+    if (r->rank < r->ranks - 1)
+        close(pipes[LAST][1]);
+    r->first_ends = pipes[FIRST][0];
+    r->last_ends = pipes[LAST][0];
+    share_id(r, pipes[ID]);
+    _exit(run_body(&job));
 }
 
-static void run_processes(int ranks, struct job like, bool last_is_killed)
+static void run_processes(struct job job, bool last_is_killed)
 {
-    struct pipes pipes;
-    int statuses[RANKS_MAX];
+    int pipes[PIPES][2], statuses[RANKS_MAX], ranks = job.rank.ranks;
     pid_t pids[RANKS_MAX];
-    open_pipes(&pipes);
+    for (int i = 0; i < PIPES; i++)
+        assert_int_equal(pipe(pipes[i]), 0);
     for (int i = 0; i < ranks; i++) {
-        like.rank.rank = i;
-        pids[i] = start_process(like, &pipes);
+        job.rank.rank = i;
+        pids[i] = start_process(job, pipes);
     }
-    close_pipes(&pipes);
+    for (int i = 0; i < 2 * PIPES; i++)
+        close(pipes[i / 2][i % 2]);
     for (int i = 0; i < ranks; i++)
-        statuses[i] = exit_status(pids[i]);
+        statuses[i] = fork_rank_status(pids[i]);
     for (int i = 0; i < ranks; i++)
         assert_int_equal(statuses[i], last_is_killed && i == ranks - 1 ? SIGKILL : 0);
 }
 
 /* ---- tests ---------------------------------------------------------------------------------------------------- */
 
-static struct job job_of(enum ranks_as as, int ranks, rank_body body, const void *argument)
+static struct job job_of(enum ranks_as as, int ranks, rank_body body, const void *argument, bool communicator)
 {
-    return (struct job){.rank = {.ranks = ranks, .as = as, .argument = argument}, .body = body};
+    need_ranks(ranks);
+    return (struct job){{.ranks = ranks, .as = as, .argument = argument}, body, communicator, 0};
 }
 
-static void run_job(int ranks, struct job job)
+static void run_in_process(struct job job, int (*run)(struct job *job))
 {
-    if (job.rank.as == AS_PROCESSES) {
-        run_processes(ranks, job, false);
-        return;
-    }
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prepare_process();
-        _exit(run_threads(ranks, &job));
-    }
-    assert_int_equal(exit_status(pid), 0);
+    pid_t pid = fork_rank(SECONDS_MAX);
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(run(&job));
+    assert_int_equal(fork_rank_status(pid), 0);
+}
+
+static void run_job(struct job job)
+{
+    if (job.rank.as == AS_PROCESSES)
+        run_processes(job, false);
+    else
+        run_in_process(job, run_threads);
 }
 
 void run_ranks(enum ranks_as as, int ranks, rank_body body, const void *argument)
 {
-    struct job job = job_of(as, ranks, body, argument);
-    job.communicator = true;
-    run_job(ranks, job);
+    run_job(job_of(as, ranks, body, argument, true));
 }
 
 void run_ranks_without(enum ranks_as as, int ranks, rank_body body, const void *argument)
 {
-    run_job(ranks, job_of(as, ranks, body, argument));
+    run_job(job_of(as, ranks, body, argument, false));
+}
+
+void run_both_ways(int ranks, rank_body body, const void *argument)
+{
+    run_ranks(AS_THREADS, ranks, body, argument);
+    run_ranks(AS_PROCESSES, ranks, body, argument);
+}
+
+void run_ranks_from(int fewest, enum ranks_as as, rank_body body)
+{
+    need_ranks(fewest);
+    for (int ranks = fewest; ranks <= ranks_possible(); ranks++)
+        run_ranks(as, ranks, body, NULL);
+    if (ranks_possible() < RANKS_MAX)
+        print_message("%d ranks at most: there are no more GPUs\n", ranks_possible());
 }
 
 void run_alone(int ranks, rank_body body, const void *argument)
 {
-    struct job job = job_of(AS_THREADS, ranks, body, argument);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prepare_process();
-        _exit(run_body(&job.rank, body, false));
-    }
-    assert_int_equal(exit_status(pid), 0);
+    run_in_process(job_of(AS_THREADS, ranks, body, argument, false), run_body);
+}
+
+void run_rank_test(int ranks, rank_body body, const char *host_only)
+{
+    if (host_only)
+        need_host(host_only);
+    run_ranks(AS_THREADS, ranks, body, NULL);
 }
 
 void run_ranks_one_killed(int ranks, rank_body body, const void *argument)
 {
-    struct job job = job_of(AS_PROCESSES, ranks, body, argument);
-    job.communicator = true;
-    run_processes(ranks, job, true);
+    run_processes(job_of(AS_PROCESSES, ranks, body, argument, true), true);
 }
 #else
 typedef int nccl_ranks_are_not_tested;

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+thread_rank thread_ranks[THREAD_RANKS_MAX];
+
 /* A call of one rank's; the job ends it when all have come. */
 typedef struct arrival {
     const char *function;
@@ -42,26 +44,25 @@ static bool differ(const thread_job *job, bool texts)
     return false;
 }
 
-static void tell_all(thread_job *job, bool texts)
+/* What each does, or has to say, or that it is not there. */
+static void tell(thread_job *job, const char *first, bool texts)
 {
-    size_t used =
-        (size_t)snprintf(job->error, sizeof job->error, "%.200s", texts ? job->at[0].what : "ranks are apart");
-    for (int i = 0; i < job->size && used < sizeof job->error; i++)
-        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i,
-                                 texts ? job->at[i].text : job->at[i].what);
-    job->status = BG_ERROR_RANKS;
+    size_t used = (size_t)snprintf(job->error, sizeof job->error, "%.200s", first);
+    for (int i = 0; i < job->size && used < sizeof job->error; i++) {
+        const char *said = !job->here[i] ? "did not come" : texts ? job->at[i].text : job->at[i].what;
+        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i, said);
+    }
 }
 
 static void end_round(thread_job *job)
 {
-    job->status = BG_OK;
+    const bool apart = differ(job, false), texts = !apart && differ(job, true);
+    job->status = apart || texts ? BG_ERROR_RANKS : BG_OK;
+    if (job->status != BG_OK)
+        tell(job, texts ? job->at[0].what : "ranks are apart", texts);
     job->any = false;
     for (int i = 0; i < job->size; i++)
         job->any |= job->at[i].flag;
-    if (differ(job, false))
-        tell_all(job, false);
-    else if (differ(job, true))
-        tell_all(job, true);
     memset(job->here, 0, sizeof job->here);
     job->arrived = 0;
     job->rounds++;
@@ -70,23 +71,17 @@ static void end_round(thread_job *job)
 
 static void give_up(thread_job *job)
 {
-    size_t used = (size_t)snprintf(job->error, sizeof job->error, "after %g s", job->timeout);
-    for (int i = 0; i < job->size && used < sizeof job->error; i++)
-        used += (size_t)snprintf(job->error + used, sizeof job->error - used, "; rank %d: %.300s", i,
-                                 job->here[i] ? job->at[i].what : "did not come");
+    char first[40];
+    snprintf(first, sizeof first, "after %g s", job->timeout);
+    tell(job, first, false);
     job->broken = true;
     pthread_cond_broadcast(&job->all);
 }
 
 static struct timespec deadline_of(const thread_job *job)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)job->timeout;
-    at.tv_nsec += (long)((job->timeout - (double)(time_t)job->timeout) * 1e9);
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
+    const long long ns = (long long)(bg__now_ms() * 1e6 + job->timeout * 1e9);
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
 static bg_status meet(thread_rank *rank, const char *function, const char *what, const char *text, bool flag, bool *any)
@@ -209,15 +204,9 @@ float thread_rank_get(thread_rank *rank, const bg_tensor *tensor)
 
 /* ---- all of them ---- */
 
-typedef struct start {
-    thread_rank *rank;
-    thread_body body;
-} start;
-
 static void *run(void *user)
 {
-    const start *s = user;
-    thread_rank *rank = s->rank;
+    thread_rank *rank = user;
     float *memory = NULL;
 
     RANK_EXPECT(rank, !cudaStreamCreateWithFlags(&rank->stream, cudaStreamNonBlocking));
@@ -226,7 +215,7 @@ static void *run(void *user)
     rank->x = bg_tensor_1d(memory, BG_F32, N);
     rank->y = bg_tensor_1d(memory + N, BG_F32, N);
     if (rank->complaint[0] == '\0')
-        s->body(rank);
+        rank->body(rank);
     /* Whatever has failed, the stream is out of captures and runs what it is given. */
     thread_rank_put(rank, &rank->y, 7);
     RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 7);
@@ -247,7 +236,12 @@ static void init_job(thread_job *job, int size, double timeout)
     assert_int_equal(pthread_condattr_destroy(&attributes), 0);
 }
 
-void thread_ranks_run(int size, double timeout, thread_body body, void *argument, thread_rank ranks[THREAD_RANKS_MAX])
+void thread_ranks_run(int size, thread_body body, void *argument)
+{
+    thread_ranks_run_within(20, size, body, argument);
+}
+
+void thread_ranks_run_within(double timeout, int size, thread_body body, void *argument)
 {
     enum { WHOLE_TEST_S = 120 };
     const bg_ranks table = {.struct_size = sizeof table,
@@ -261,17 +255,16 @@ void thread_ranks_run(int size, double timeout, thread_body body, void *argument
                             .step = step,
                             .leave = leave};
     pthread_t threads[THREAD_RANKS_MAX];
-    start starts[THREAD_RANKS_MAX];
     thread_job job;
 
     alarm(WHOLE_TEST_S);
     init_job(&job, size, timeout);
     for (int i = 0; i < size; i++) {
-        ranks[i] = (thread_rank){.job = &job, .table = table, .rank = i, .size = size, .argument = argument};
-        ranks[i].table.rank = i;
-        ranks[i].table.user = &ranks[i];
-        starts[i] = (start){&ranks[i], body};
-        assert_int_equal(pthread_create(&threads[i], NULL, run, &starts[i]), 0);
+        thread_rank *rank = &thread_ranks[i];
+        *rank = (thread_rank){.job = &job, .table = table, .rank = i, .size = size, .body = body, .argument = argument};
+        rank->table.rank = i;
+        rank->table.user = rank;
+        assert_int_equal(pthread_create(&threads[i], NULL, run, rank), 0);
     }
     for (int i = 0; i < size; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -279,6 +272,35 @@ void thread_ranks_run(int size, double timeout, thread_body body, void *argument
     assert_int_equal(pthread_cond_destroy(&job.all), 0);
     assert_int_equal(pthread_mutex_destroy(&job.lock), 0);
     for (int i = 0; i < size; i++)
-        if (ranks[i].complaint[0] != '\0')
-            fail_msg("%s", ranks[i].complaint);
+        if (thread_ranks[i].complaint[0] != '\0')
+            fail_msg("%s", thread_ranks[i].complaint);
+}
+
+/* ---- what they left ---- */
+
+void expect_rank(int rank, bg_status expected, const char *text, const char *file, int line)
+{
+    const thread_rank *r = &thread_ranks[rank];
+    if (r->status == expected && strstr(r->error, text) != NULL)
+        return;
+    print_error("rank %d of %d: %s, \"%s\", expected was %s, \"%s\"\n", rank, r->size, bg_status_name(r->status),
+                r->error, bg_status_name(expected), text);
+    _fail(file, line);
+}
+
+void expect_apart(bg_status own, const char *mine, const char *theirs, const char *file, int line)
+{
+    for (int i = 0, size = thread_ranks[0].size; i < size; i++) {
+        bool has_own = i == size - 1 && own != BG_OK;
+        expect_rank(i, has_own ? own : BG_ERROR_RANKS, theirs, file, line);
+        if (!has_own)
+            expect_rank(i, BG_ERROR_RANKS, mine, file, line);
+    }
+    expect_same_calls(file, line);
+}
+
+void expect_same_calls(const char *file, int line)
+{
+    for (int i = 1; i < thread_ranks[0].size; i++)
+        _assert_int_equal((uintmax_t)thread_ranks[i].calls, (uintmax_t)thread_ranks[0].calls, file, line);
 }

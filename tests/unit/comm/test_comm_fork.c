@@ -1,6 +1,4 @@
 /* A child of a rank's process has no part in its communicator: each call says so, and the ranks go on. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
@@ -10,8 +8,6 @@
 #include <unistd.h>
 
 #include "comm/parts.h"
-
-static const char sentence[] = "this process was forked from it";
 
 static int open_files(void)
 {
@@ -24,59 +20,58 @@ static int open_files(void)
     return count;
 }
 
-static int refuses_operations(const struct member *m, bg_comm *comm)
+#define EXPECT_REFUSED(call) EXPECT_SAID(call, BG_ERROR_INVALID_ARGUMENT, "this process was forked from it")
+
+static void refuse_operations(const struct member *m)
 {
     int64_t number = 0, all[RANKS_MAX];
-    EXPECT(bg_comm_rank(comm) == m->rank && bg_comm_size(comm) == m->size);
-    EXPECT_SAID(bg_comm_barrier(comm, "x"), BG_ERROR_INVALID_ARGUMENT, "bg_comm_barrier");
-    EXPECT_SAID(bg_comm_barrier(comm, "x"), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(bg_comm_agree(comm, "x", "y"), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(bg_comm_max(comm, "x", 1, &number), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(bg_comm_gather(comm, "x", &number, sizeof number, all), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT(!bg_comm_nccl(comm));
-    bg_comm_abort(comm, "a child gives up");
-    return 0;
+    EXPECT(bg_comm_rank(m->comm) == m->rank && bg_comm_size(m->comm) == m->size);
+    EXPECT_SAID(bg_comm_barrier(m->comm, "x"), BG_ERROR_INVALID_ARGUMENT, "bg_comm_barrier");
+    EXPECT_REFUSED(bg_comm_barrier(m->comm, "x"));
+    EXPECT_REFUSED(bg_comm_agree(m->comm, "x", "y"));
+    EXPECT_REFUSED(bg_comm_max(m->comm, "x", 1, &number));
+    EXPECT_REFUSED(bg_comm_gather(m->comm, "x", &number, sizeof number, all));
+    EXPECT_REFUSED(bg_comm_check(m->comm));
+    EXPECT(!bg_comm_nccl(m->comm));
+    bg_comm_abort(m->comm, "a child gives up");
 }
 
-static int refuses_ranks(const bg_ranks *ranks)
+static void refuse_ranks(const bg_ranks *ranks)
 {
     bool any;
-    EXPECT_SAID(ranks->barrier(ranks->user, "x"), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(ranks->agree(ranks->user, "x", "y"), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(ranks->any(ranks->user, "x", true, &any), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(ranks->enter(ranks->user, "bucket 8", 0, 1), BG_ERROR_INVALID_ARGUMENT, sentence);
-    EXPECT_SAID(ranks->step(ranks->user, 0, "segment 0", NULL), BG_ERROR_INVALID_ARGUMENT, sentence);
+    EXPECT_REFUSED(ranks->barrier(ranks->user, "x"));
+    EXPECT_REFUSED(ranks->agree(ranks->user, "x", "y"));
+    EXPECT_REFUSED(ranks->any(ranks->user, "x", true, &any));
+    EXPECT_REFUSED(ranks->enter(ranks->user, "bucket 8", 0, 1));
+    EXPECT_REFUSED(ranks->step(ranks->user, 0, "segment 0", NULL));
     ranks->leave(ranks->user);
-    return 0;
+}
+
+/* By exec: what the parent's threads had is still in the child's memory, and valgrind would call it lost. */
+static _Noreturn void end_child(void)
+{
+    (void)execl("/bin/true", "true", (char *)NULL);
+    _exit(1);
 }
 
 /* What holds the communicator is released first or last. */
-static int be_child(const struct member *m, bg_comm *comm, bool destroy_first)
+static _Noreturn void be_child(const struct member *m, bool destroy_first)
 {
-    const bg_ranks *ranks = bg_comm_ranks(comm);
+    const bg_ranks *ranks = m->ranks;
     int before = open_files(), own = m->size > 1 ? 2 * (m->rank == 0 ? m->size - 1 : 1) : 0;
     alarm(20); /* a lock that nobody gives back */
-    if (refuses_operations(m, comm) || refuses_ranks(ranks))
-        return 1;
+    refuse_operations(m);
+    refuse_ranks(ranks);
     ranks->retain(ranks->user);
     if (destroy_first)
-        bg_comm_destroy(comm);
+        bg_comm_destroy(m->comm);
     ranks->release(ranks->user);
     ranks->release(ranks->user);
     EXPECT(destroy_first || open_files() == before);
     if (!destroy_first)
-        bg_comm_destroy(comm);
+        bg_comm_destroy(m->comm);
     EXPECT(open_files() == before - own - 2); /* and two events */
-    return 0;
-}
-
-/* By exec: what the parent's threads had is still in the child's memory, and valgrind would call it lost. */
-static _Noreturn void end_child(bool good)
-{
-    if (good)
-        (void)execl("/bin/true", "true", (char *)NULL);
-    _exit(1);
+    end_child();
 }
 
 /* As if the watchdog's thread, which the child does not have, held each lock at that moment. */
@@ -88,28 +83,30 @@ static void hold(bg_comm *comm, int (*how)(pthread_mutex_t *lock))
     (void)how(&comm->nccl_lock);
 }
 
-static int forks(struct member *m)
+static void expect_end(pid_t child)
 {
-    bg_comm *comm = NULL;
-    EXPECT_BG(bg_comm_create(&comm, &m->options));
-    bg_comm_ranks(comm)->retain(comm); /* as a graph does */
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(status == 0);
+}
+
+static void forks(struct member *m)
+{
+    EXPECT_BG(join(m));
+    m->ranks->retain(m->comm); /* as a graph does */
     for (int i = 0; i < 2; i++) {
         pid_t child;
-        int status;
-        hold(comm, pthread_mutex_lock);
+        hold(m->comm, pthread_mutex_lock);
         child = fork();
         if (child == 0)
-            end_child(be_child(m, comm, i > 0) == 0);
-        hold(comm, pthread_mutex_unlock);
-        EXPECT(waitpid(child, &status, 0) == child);
-        EXPECT(status == 0);
-        EXPECT_BG(bg_comm_barrier(comm, "after the child"));
-        EXPECT_BG(bg_comm_check(comm));
-        EXPECT(bg_comm_nccl(comm) != NULL);
+            be_child(m, i > 0);
+        hold(m->comm, pthread_mutex_unlock);
+        expect_end(child);
+        EXPECT_BG(bg_comm_barrier(m->comm, "after the child"));
+        EXPECT_BG(bg_comm_check(m->comm));
+        EXPECT(bg_comm_nccl(m->comm) != NULL);
     }
-    bg_comm_ranks(comm)->release(comm);
-    bg_comm_destroy(comm);
-    return 0;
+    m->ranks->release(m->comm);
 }
 
 TEST(test_forks)
@@ -123,35 +120,23 @@ TEST(test_forks)
 }
 
 /* A child that forks again. */
-static int later_process(struct member *m)
+MEMBERS_TEST(test_later_process, 2)
 {
-    bg_comm *comm = NULL;
     pid_t child;
-    int status;
-    EXPECT_BG(bg_comm_create(&comm, &m->options));
-    bg_comm_ranks(comm)->retain(comm);
+    EXPECT_BG(join(m));
+    m->ranks->retain(m->comm);
     child = fork();
     if (child == 0) {
         pid_t grandchild = fork();
         if (grandchild == 0)
-            end_child(be_child(m, comm, false) == 0);
-        bg_comm_destroy(comm);
-        bg_comm_ranks(comm)->release(comm);
-        end_child(waitpid(grandchild, &status, 0) == grandchild && status == 0);
+            be_child(m, false);
+        bg_comm_destroy(m->comm);
+        m->ranks->release(m->comm);
+        expect_end(grandchild);
+        end_child();
     }
-    EXPECT(waitpid(child, &status, 0) == child);
-    EXPECT(status == 0);
-    EXPECT_BG(bg_comm_barrier(comm, "after the child"));
-    bg_comm_ranks(comm)->release(comm);
-    bg_comm_destroy(comm);
-    return 0;
+    expect_end(child);
+    EXPECT_BG(bg_comm_barrier(m->comm, "after the child"));
+    m->ranks->release(m->comm);
 }
-
-TEST(test_later_process)
-{
-    need_ranks(2);
-    run_members(2, later_process, NULL);
-}
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,23 +1,14 @@
 /* Who pretends to be of a job: a rank that does not know the token, a rank 0 that does not, and what is sent again or
  * passed on. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include "tests/support/ranks/fork_ranks.h"
+
 #include <arpa/inet.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <netdb.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "comm/handshake.h"
@@ -38,10 +29,9 @@ struct end {
 
 static struct end end_of_rank(const struct member *m, int rank, const char *token)
 {
-    struct end e = {.fd = -1,
-                    .reader.most = sizeof(bg__failure),
-                    .job = {.rank = rank, .size = m->size, .port = m->port, .token = token}};
-    return e;
+    return (struct end){.fd = -1,
+                        .reader.most = sizeof(bg__failure),
+                        .job = {.rank = rank, .size = m->size, .port = m->port, .token = token}};
 }
 
 static void end_free(struct end *e)
@@ -49,6 +39,9 @@ static void end_free(struct end *e)
     bg__close(&e->fd);
     bg__reader_free(&e->reader);
 }
+
+/* Closed with its scope. */
+#define OWNED_END(name, rank, token) __attribute__((cleanup(end_free))) struct end name = end_of_rank(m, rank, token)
 
 /* Strangers use a socket for IPv6, which may speak IPv4, too. */
 static bool by_ipv6;
@@ -69,458 +62,385 @@ static int connect_by_ipv6(int port)
     return fd;
 }
 
-static int connect_end(struct end *e, const struct member *m)
+static void connect_end(struct end *e, const struct member *m)
 {
     while ((e->fd = by_ipv6 ? connect_by_ipv6(m->port) : connect_to_port(m->port)) < 0)
         pass_time(0.01);
-    return 0;
 }
 
-static int say(struct end *e, bg__frame_type type, const void *body, size_t bytes)
+static void say(struct end *e, bg__frame_type type, const void *body, size_t bytes)
 {
     const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
     EXPECT(bg__frame_send(e->fd, &frame, bg__now_ms() + 5000));
-    return 0;
 }
 
 /* The next frame, whatever it is; the type 0 where the connection ends instead. */
-static int listen_to(struct end *e, bg__frame *frame)
+static bg__frame listen_to(struct end *e)
 {
     double until = bg__now_ms() + SOON * 1e3;
-    memset(frame, 0, sizeof *frame);
+    bg__frame frame = {0};
     while (bg__now_ms() < until) {
         struct pollfd wait = {e->fd, POLLIN, 0};
         EXPECT_BG(bg__wait(&wait, 1, until));
-        switch (bg__frame_read(e->fd, &e->reader, frame)) {
+        switch (bg__frame_read(e->fd, &e->reader, &frame)) {
         case BG__READ_NOTHING: continue;
-        case BG__READ_FRAME: return 0;
-        default: frame->type = (bg__frame_type)0; return 0;
+        case BG__READ_FRAME: return frame;
+        default: return (bg__frame){0};
         }
     }
-    return rank_complain(__FILE__, __LINE__, "no frame within %d s", SOON);
+    RANK_FAIL("no frame within %d s", SOON);
 }
 
 /* And copies its body. */
-static int receive(struct end *e, bg__frame_type type, void *body, size_t bytes)
+static void receive(struct end *e, bg__frame_type type, void *body, size_t bytes)
 {
-    bg__frame frame;
-    if (listen_to(e, &frame))
-        return 1;
+    bg__frame frame = listen_to(e);
     if (frame.type != type || frame.bytes != bytes)
-        return rank_complain(__FILE__, __LINE__, "frame %d of %zu bytes (%s), expected was %d of %zu", frame.type,
-                             frame.bytes, frame.what, type, bytes);
+        RANK_FAIL("frame %d of %zu bytes (%s), expected was %d of %zu", frame.type, frame.bytes, frame.what, type,
+                  bytes);
     memcpy(body, frame.body, bytes);
-    return 0;
 }
 
-static int say_hello(struct end *e)
+/* Connects, says these words, or hello, and takes the challenge. */
+static void begin_with(struct end *e, const struct member *m, const bg__hello *words)
+{
+    connect_end(e, m);
+    say(e, BG__HELLO, words, sizeof *words);
+    receive(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
+}
+
+static void begin(struct end *e, const struct member *m)
 {
     EXPECT_BG(bg__hello_make(&e->job, &e->hello));
     EXPECT_BG(bg__nonce_make(&e->hello.nonce));
-    return say(e, BG__HELLO, &e->hello, sizeof e->hello);
+    begin_with(e, m, &e->hello);
 }
 
-static int say_proof(struct end *e, bg__side side)
+static void say_proof(struct end *e, bg__side side)
 {
     bg__proof proof;
     EXPECT_BG(bg__proof_make(&e->job, side, &e->hello, &e->nonce, &proof));
-    return say(e, BG__PROOF, &proof, sizeof proof);
+    say(e, BG__PROOF, &proof, sizeof proof);
 }
 
-static int is_refused(struct end *e, const char *why)
+/* Rank 0 has taken it, and shows its own. */
+static void expect_proof(struct end *e)
 {
-    bg__frame frame;
-    if (listen_to(e, &frame))
-        return 1;
+    bg__proof proof;
+    receive(e, BG__PROOF, &proof, sizeof proof);
+}
+
+/* The other end says nothing more. */
+static void expect_end(struct end *e)
+{
+    EXPECT(listen_to(e).type == 0);
+}
+
+static void expect_refusal(struct end *e, const char *why)
+{
+    bg__frame frame = listen_to(e);
     if (frame.type != BG__REFUSED || strstr(frame.what, why) == NULL)
-        return rank_complain(__FILE__, __LINE__, "frame %d: \"%s\", expected was a refusal: \"%s\"", frame.type,
-                             frame.what, why);
-    return 0;
+        RANK_FAIL("frame %d: \"%s\", expected was a refusal: \"%s\"", frame.type, frame.what, why);
+}
+
+/* Comes as rank 1 with this token, and shows the proof of that side. */
+static void come_refused(const struct member *m, const char *token, bg__side side, const char *why)
+{
+    OWNED_END(e, 1, token);
+    begin(&e, m);
+    say_proof(&e, side);
+    expect_refusal(&e, why);
 }
 
 /* ---- a stranger at rank 0's door ------------------------------------------------------------------------------- */
 
-/* Each of these comes before the right rank 1, and fails; the last process is the stranger. */
-static int with_stranger(struct member *m, int (*try_it)(const struct member *m))
-{
-    m->options.token = secret;
-    if (m->rank == 0)
-        return join_well(m);
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
-    return try_it(m) | tell_ready(m); /* the others wait for it, whatever came of it */
-}
+static const char wrong_token[] = "its token is not the job's";
 
-static void run_stranger(member_body body)
-{
-    static const int numbers[] = {0, 1, 2};
-    need_ranks(2);
-    run_processes_as(3, 2, numbers, body, NULL);
-}
-
-static int guess(const struct member *m)
+static void guess(const struct member *m)
 {
     static const char *const tokens[] = {NULL, "", "the job's secreT", "the job's secret and more"};
-    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-        struct end e = end_of_rank(m, 1, tokens[i]);
-        if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-            say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
-            return 1;
-        end_free(&e);
-    }
-    return 0;
-}
-
-static int guessing(struct member *m)
-{
-    return with_stranger(m, guess);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        come_refused(m, tokens[i], BG__SIDE_RANK, wrong_token);
 }
 
 /* Rank 0 shows nobody a proof who has shown none, and takes its own for nobody's. */
-static int proof_of_the_other_side(const struct member *m)
+static void reflect(const struct member *m)
 {
-    struct end e = end_of_rank(m, 1, secret);
-    if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-        say_proof(&e, BG__SIDE_RANK_0) || is_refused(&e, "its token is not the job's"))
-        return 1;
-    end_free(&e);
-    return 0;
-}
-
-static int reflecting(struct member *m)
-{
-    return with_stranger(m, proof_of_the_other_side);
+    come_refused(m, secret, BG__SIDE_RANK_0, wrong_token);
 }
 
 /* A proof of one connection, in another one that begins with the same words. */
-static int proof_again(const struct member *m)
+static void prove_again(const struct member *m)
 {
-    struct end first = end_of_rank(m, 1, secret), second = end_of_rank(m, 1, NULL);
-    bg__proof proof, zero;
+    OWNED_END(first, 1, secret);
+    OWNED_END(second, 1, NULL);
+    bg__proof proof;
     EXPECT_BG(bg__hello_make(&first.job, &first.hello));
     first.hello.watch = 1; /* a rank that loses this one alone may come again */
-    if (connect_end(&first, m) || say(&first, BG__HELLO, &first.hello, sizeof first.hello) ||
-        receive(&first, BG__CHALLENGE, &first.nonce, sizeof first.nonce))
-        return 1;
+    begin_with(&first, m, &first.hello);
     EXPECT_BG(bg__proof_make(&first.job, BG__SIDE_RANK, &first.hello, &first.nonce, &proof));
-    if (connect_end(&second, m) || say(&second, BG__HELLO, &first.hello, sizeof first.hello) ||
-        receive(&second, BG__CHALLENGE, &second.nonce, sizeof second.nonce))
-        return 1;
+    begin_with(&second, m, &first.hello);
     EXPECT(memcmp(&first.nonce, &second.nonce, sizeof first.nonce) != 0);
-    if (say(&second, BG__PROOF, &proof, sizeof proof) || is_refused(&second, "its token is not the job's"))
-        return 1;
-    end_free(&second);
-    /* and where it belongs it counts */
-    if (say(&first, BG__PROOF, &proof, sizeof proof) || receive(&first, BG__PROOF, &zero, sizeof zero))
-        return 1;
-    end_free(&first);
-    return 0;
-}
-
-static int replaying(struct member *m)
-{
-    return with_stranger(m, proof_again);
+    say(&second, BG__PROOF, &proof, sizeof proof);
+    expect_refusal(&second, wrong_token);
+    say(&first, BG__PROOF, &proof, sizeof proof); /* and where it belongs it counts */
+    expect_proof(&first);
 }
 
 /* What was proved is what was said: another rank, size, or role than in the proof. */
-static int proof_of_another(const struct member *m)
+static void prove_another(const struct member *m)
 {
     for (int what = 0; what < 3; what++) {
-        struct end e = end_of_rank(m, 1, secret);
+        OWNED_END(e, 1, secret);
         bg__hello words;
-        if (connect_end(&e, m))
-            return 1;
         EXPECT_BG(bg__hello_make(&e.job, &e.hello));
         words = e.hello;
         words.rank += what == 0;
         words.size += what == 1;
         words.watch ^= what == 2;
-        if (say(&e, BG__HELLO, &words, sizeof words) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-            say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
-            return 1;
-        end_free(&e);
+        begin_with(&e, m, &words);
+        say_proof(&e, BG__SIDE_RANK);
+        expect_refusal(&e, wrong_token);
     }
-    return 0;
-}
-
-static int changing(struct member *m)
-{
-    return with_stranger(m, proof_of_another);
 }
 
 /* A rank of another job with the same token, that a stranger passes on: it was looking for another port. That job may
  * have more ranks. */
-static int proof_for_another_port(const struct member *m)
+static void relay(const struct member *m)
 {
     for (int more = 0; more < 2; more++) {
-        struct end e = end_of_rank(m, 1, secret);
-        bg__proof zero;
+        OWNED_END(e, 1, secret);
         e.job.port++;
         e.job.size += more;
-        if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-            say_proof(&e, BG__SIDE_RANK) || receive(&e, BG__PROOF, &zero, sizeof zero) ||
-            is_refused(&e, "another port"))
-            return 1;
-        end_free(&e);
+        begin(&e, m);
+        say_proof(&e, BG__SIDE_RANK);
+        expect_proof(&e);
+        expect_refusal(&e, "another port");
     }
-    return 0;
-}
-
-static int relaying(struct member *m)
-{
-    return with_stranger(m, proof_for_another_port);
 }
 
 /* Other words than the protocol's: nothing, other frames, too many bytes, an older version's hello. */
-static int speak_otherwise(const struct member *m)
+static void speak_otherwise(const struct member *m)
 {
     struct old_hello {
         char magic[8];
         uint32_t protocol;
         char rest[308];
     } old = {"bgranks", 2, {0}};
-    struct end e = end_of_rank(m, 1, secret);
-    bg__frame frame;
-    if (connect_end(&e, m) || say(&e, BG__HELLO, &old, sizeof old) ||
-        is_refused(&e, "a different version of breakgraph"))
-        return 1;
-    end_free(&e);
+    OWNED_END(e, 1, secret);
+    connect_end(&e, m);
+    say(&e, BG__HELLO, &old, sizeof old);
+    expect_refusal(&e, "a different version of breakgraph");
     for (int what = 0; what < 3; what++) {
         static const char much[600];
-        if (connect_end(&e, m) || say(&e, what ? BG__PROOF : BG__HELLO, much, what == 2 ? sizeof much : 32) ||
-            listen_to(&e, &frame))
-            return 1;
-        EXPECT(frame.type == 0);
-        end_free(&e);
+        OWNED_END(other, 1, secret);
+        connect_end(&other, m);
+        say(&other, what ? BG__PROOF : BG__HELLO, much, what == 2 ? sizeof much : 32);
+        expect_end(&other);
     }
-    return 0;
 }
 
-static int speaking_otherwise(struct member *m)
+/* Each of these comes before the right rank 1, and fails; the last process is the stranger. */
+typedef void (*attempt)(const struct member *m);
+static const attempt attempts[] = {guess, reflect, prove_again, prove_another, relay, speak_otherwise};
+
+static void with_stranger(struct member *m, const char *token, attempt try_it)
 {
-    return with_stranger(m, speak_otherwise);
+    m->options.token = token;
+    if (m->rank < m->size) {
+        join_in_turn(m);
+    } else {
+        try_it(m);
+        tell_ready(m);
+    }
+}
+
+static void stranger(struct member *m)
+{
+    const attempt *try_it = m->argument;
+    with_stranger(m, secret, *try_it);
 }
 
 TEST(test_strangers_at_rank_0)
 {
-    static const member_body bodies[] = {guessing, reflecting, replaying, changing, relaying, speaking_otherwise};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
-        run_stranger(bodies[i]);
+    need_ranks(2);
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
+        run_processes_as(3, 2, NULL, stranger, &attempts[i]);
 }
 
 /* A rank whose second connection was lost, or who was killed between the two and has been started again, comes anew. */
-static int half_way(struct member *m)
+MEMBERS_TEST(test_half_way, 2)
 {
-    struct end e = end_of_rank(m, 1, NULL);
-    bg__proof zero;
-    if (m->rank == 0)
-        return join_well(m);
-    if (connect_end(&e, m))
-        return 1;
-    EXPECT_BG(bg__hello_make(&e.job, &e.hello));
-    e.hello.watch = 1;
-    if (say(&e, BG__HELLO, &e.hello, sizeof e.hello) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-        say_proof(&e, BG__SIDE_RANK) || receive(&e, BG__PROOF, &zero, sizeof zero))
-        return 1;
-    end_free(&e);
-    return join_well(m);
-}
-
-TEST(test_half_way)
-{
-    need_ranks(2);
-    run_members(2, half_way, NULL);
+    OWNED_END(e, 1, NULL);
+    if (m->rank == 1) {
+        EXPECT_BG(bg__hello_make(&e.job, &e.hello));
+        e.hello.watch = 1;
+        begin_with(&e, m, &e.hello);
+        say_proof(&e, BG__SIDE_RANK);
+        expect_proof(&e);
+        end_free(&e);
+    }
+    join_well(m);
 }
 
 /* ---- a stranger in rank 0's place ------------------------------------------------------------------------------ */
 
-static int listen_there(const struct member *m)
+/* Waits for a rank. */
+static void accept_rank(struct end *e, const struct member *m)
 {
     const int on = 1;
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)m->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct sockaddr_in6 mapped = mapped_address(m->port);
-    int fd = socket(by_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        (by_ipv6 ? bind(fd, (struct sockaddr *)&mapped, sizeof mapped)
-                 : bind(fd, (struct sockaddr *)&address, sizeof address)) == 0 &&
-        listen(fd, 8) == 0)
-        return fd;
-    bg__close(&fd);
-    return -1;
-}
-
-/* Waits for a rank, and answers its hello with a challenge. What the rank shows is no token. */
-static int accept_rank(struct end *e, int listener, const struct member *m)
-{
-    *e = end_of_rank(m, 1, NULL);
-    e->reader.most = sizeof(bg__hello);
+    int port = m->port;
+    int listener = by_ipv6 ? socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0) : fork_ranks_hold_port(&port);
+    EXPECT(listener >= 0);
+    if (by_ipv6) {
+        EXPECT(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+        EXPECT(bind(listener, (struct sockaddr *)&mapped, sizeof mapped) == 0);
+    }
+    EXPECT(listen(listener, 8) == 0);
     e->fd = accept(listener, NULL, NULL);
     EXPECT(e->fd >= 0);
-    return receive(e, BG__HELLO, &e->hello, sizeof e->hello) || memmem(&e->hello, sizeof e->hello, secret, 8) != NULL ||
-           bg__nonce_make(&e->nonce) != BG_OK || say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
+    close(listener);
 }
 
-static const char *const pretences[] = {"zeros", "back", "welcome", "failed", "refused", "silent"};
+static const struct pretence {
+    const char *how;
+    bg_status status; /* what the rank makes of it */
+    const char *sentence;
+} pretences[] = {{"zeros", BG_ERROR_RANKS, "does not have the job's token"},
+                 {"back", BG_ERROR_RANKS, "does not have the job's token"},
+                 {"welcome", BG_ERROR_RANKS, "is not rank 0"},
+                 {"failed", BG_ERROR_RANKS, "is not rank 0"},
+                 {"refused", BG_ERROR_RANKS, "go\\x1b[2J\\x0a\\xc2\\x9baway"},
+                 {"silent", BG_ERROR_TIMEOUT, "does not answer"}};
 
-/* What it says in place of its proof, once it has the rank's. */
-static int pretend(struct end *e, const char *how)
+/* Answers the rank's hello with a challenge, and says this in place of its proof, once it has the rank's. What the rank
+ * shows is no token. */
+static void pretend(struct end *e, const char *how)
 {
-    bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
-    bg__proof proof, zeros = {{0}};
-    if (receive(e, BG__PROOF, &proof, sizeof proof))
-        return 1;
-    EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
+    const bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
     const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
+    bg__proof proof, zeros = {{0}};
+    receive(e, BG__HELLO, &e->hello, sizeof e->hello);
+    EXPECT(memmem(&e->hello, sizeof e->hello, secret, 8) == NULL);
+    EXPECT_BG(bg__nonce_make(&e->nonce));
+    say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
+    receive(e, BG__PROOF, &proof, sizeof proof);
+    EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
     if (strcmp(how, "refused") == 0)
-        return !bg__frame_send(e->fd, &refused, bg__now_ms() + 5000);
-    if (strcmp(how, "zeros") == 0)
-        return say(e, BG__PROOF, &zeros, sizeof zeros);
-    if (strcmp(how, "back") == 0)
-        return say(e, BG__PROOF, &proof, sizeof proof);
-    if (strcmp(how, "welcome") == 0)
-        return say(e, BG__WELCOME, NULL, 0);
-    return strcmp(how, "failed") == 0 ? say(e, BG__FAILED, &failure, sizeof failure) : 0;
+        EXPECT(bg__frame_send(e->fd, &refused, bg__now_ms() + 5000));
+    else if (strcmp(how, "zeros") == 0)
+        say(e, BG__PROOF, &zeros, sizeof zeros);
+    else if (strcmp(how, "back") == 0)
+        say(e, BG__PROOF, &proof, sizeof proof);
+    else if (strcmp(how, "welcome") == 0)
+        say(e, BG__WELCOME, NULL, 0);
+    else if (strcmp(how, "failed") == 0)
+        say(e, BG__FAILED, &failure, sizeof failure);
 }
 
-static int meet_false_rank_0(struct member *m, const char *how)
+static void false_rank_0(struct member *m)
 {
-    const char *expected = strcmp(how, "silent") == 0                              ? "does not answer"
-                           : strcmp(how, "refused") == 0                           ? "go\\x1b[2J\\x0a\\xc2\\x9baway"
-                           : strcmp(how, "zeros") == 0 || strcmp(how, "back") == 0 ? "does not have the job's token"
-                                                                                   : "is not rank 0";
-    bg_comm *comm = NULL;
+    const struct pretence *pretence = m->argument;
+    OWNED_END(e, 1, NULL);
     m->options.token = secret;
     m->options.timeout = 2;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), strcmp(how, "silent") ? BG_ERROR_RANKS : BG_ERROR_TIMEOUT,
-                expected);
-    EXPECT(comm == NULL);
-    return 0;
-}
-
-static int false_rank_0(struct member *m)
-{
-    const char *how = m->argument;
-    struct end e;
-    if (m->rank == 1)
-        return meet_false_rank_0(m, how) | tell_ready(m);
-    int listener = listen_there(m);
-    EXPECT(listener >= 0);
-    if (accept_rank(&e, listener, m) || pretend(&e, how) || await_ready(m))
-        return 1;
-    end_free(&e);
-    close(listener);
-    return 0;
+    if (m->rank == 1) {
+        EXPECT_NO_COMM(m, pretence->status, "%s", pretence->sentence);
+        tell_ready(m);
+    } else {
+        e.reader.most = sizeof(bg__hello);
+        accept_rank(&e, m);
+        pretend(&e, pretence->how);
+        await_ready(m);
+    }
 }
 
 TEST(test_false_rank_0)
 {
-    static const int numbers[] = {0, 1};
-    need_ranks(1);
     for (size_t i = 0; i < sizeof pretences / sizeof *pretences; i++)
-        run_processes_as(2, 2, numbers, false_rank_0, pretences[i]);
+        run_processes_as(2, 2, NULL, false_rank_0, &pretences[i]);
 }
 
 /* ---- another user ---------------------------------------------------------------------------------------------- */
 
-static bool need_root(void)
+static void need_root(void)
 {
     if (geteuid() == 0)
-        return true;
+        return;
     print_message("skipped: only root can be another user\n");
-    return false;
+    skip();
 }
 
 /* With the token, and with none: it sees that rank 0 is not its own, and rank 0 would see it, too. */
-static int other_user(struct member *m)
+static void other_user(struct member *m)
 {
-    bg_comm *comm = NULL;
     m->options.timeout = 4;
     m->options.token = m->argument;
-    if (m->rank == 0) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
-        return 0;
-    }
-    EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
-    return 0;
+    EXPECT(m->rank == 0 || setuid(65534) == 0);
+    if (m->rank == 0)
+        EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
+    else
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "belongs to another user");
 }
 
-static int come_as_another_user(const struct member *m)
+static void come_as_another_user(const struct member *m)
 {
-    struct end e = end_of_rank(m, 1, m->argument);
     EXPECT(setuid(65534) == 0);
-    if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-        say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "on this machine only processes of rank 0's user may join"))
-        return 1;
-    end_free(&e);
-    return 0;
+    come_refused(m, m->argument, BG__SIDE_RANK, "on this machine only processes of rank 0's user may join");
 }
 
 /* It does not look who listens, and knows the token. */
-static int bold_user(struct member *m)
+static void bold_user(struct member *m)
 {
-    m->options.token = m->argument;
-    if (m->rank == 0)
-        return join_well(m);
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
-    return come_as_another_user(m) | tell_ready(m);
+    with_stranger(m, m->argument, come_as_another_user);
 }
 
 /* A rank meets another user who listens first. */
-static int other_listener(struct member *m)
+static void other_listener(struct member *m)
 {
-    bg_comm *comm = NULL;
-    bg__frame frame;
-    struct end e = end_of_rank(m, 0, NULL);
+    OWNED_END(e, 0, NULL);
     m->options.token = m->argument;
     m->options.timeout = 4;
     if (m->rank == 1) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
-        return 0;
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "belongs to another user");
+    } else {
+        EXPECT(setuid(65534) == 0);
+        accept_rank(&e, m);
+        expect_end(&e); /* not even hello */
     }
-    EXPECT(setuid(65534) == 0);
-    int listener = listen_there(m);
-    EXPECT(listener >= 0);
-    e.fd = accept(listener, NULL, NULL);
-    EXPECT(e.fd >= 0 && listen_to(&e, &frame) == 0);
-    EXPECT(frame.type == 0); /* not even hello */
-    end_free(&e);
-    close(listener);
-    return 0;
+}
+
+static void run_bold_user_and_listener(const char *token)
+{
+    run_processes_as(3, 2, NULL, bold_user, token);
+    run_processes_as(2, 2, NULL, other_listener, token);
 }
 
 TEST(test_other_user)
 {
-    static const int numbers[] = {0, 1, 2};
     static const char *const tokens[] = {secret, NULL};
     need_ranks(2);
-    if (!need_root())
-        skip();
+    need_root();
     for (size_t i = 0; i < 2; i++) {
         run_members(2, other_user, tokens[i]);
-        run_processes_as(3, 2, numbers, bold_user, tokens[i]);
-        run_processes_as(2, 2, numbers, other_listener, tokens[i]);
+        run_bold_user_and_listener(tokens[i]);
     }
 }
 
 /* The kernel has its end in another table. With a token who is in no table may join. */
 TEST(test_other_user_by_ipv6)
 {
-    static const int numbers[] = {0, 1, 2};
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     need_ranks(2);
-    if (fd < 0)
+    if (fd < 0) {
         print_message("skipped: there is no IPv6\n");
-    if (fd < 0 || !need_root())
         skip();
+    }
     bg__close(&fd);
+    need_root();
     by_ipv6 = true;
-    run_processes_as(3, 2, numbers, bold_user, secret);
-    run_processes_as(2, 2, numbers, other_listener, secret);
+    run_bold_user_and_listener(secret);
     by_ipv6 = false;
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,14 +1,10 @@
 /* Who may join a job, and what becomes of those that do not fit: strangers cost it nothing. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <dlfcn.h>
 #include <netdb.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,47 +21,38 @@ static int connect_when_open(int port)
 }
 
 /* The last process is none of the job's: it comes first, says something or nothing, and stays. */
-static int strange(struct member *m)
+static void strange(struct member *m)
 {
     const char *words = m->argument;
     if (m->rank < m->size) {
-        if (m->rank > 0 && await_ready(m))
-            return 1;
-        return join_well(m);
+        join_in_turn(m);
+        return;
     }
     for (int i = 0; i < 40; i++) { /* more than rank 0 listens to at once */
         int fd = connect_when_open(m->port);
         EXPECT(send(fd, words, strlen(words), MSG_NOSIGNAL) == (ssize_t)strlen(words));
     }
-    for (int i = 1; i < m->size; i++)
-        if (tell_ready(m))
-            return 1;
-    return 0;
+    tell_ready(m);
 }
 
 TEST(test_strangers)
 {
     static const char *const words[] = {"", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "1Rgb"};
-    static const int numbers[] = {0, 1, 2};
     need_ranks(2);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        run_processes_as(3, 2, numbers, strange, words[i]);
+        run_processes_as(3, 2, NULL, strange, words[i]);
 }
 
-static int nobody(struct member *m)
+/* One process alone, as this rank of 2. */
+static void run_one(int rank, member_body body, const void *argument)
 {
-    bg_comm *comm = NULL;
+    run_processes_as(1, 2, &rank, body, argument);
+}
+
+RANKS_TEST(test_nobody, run_one, 1)
+{
     m->options.timeout = 0.3;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "no process listens there");
-    EXPECT(!comm);
-    return 0;
-}
-
-TEST(test_nobody)
-{
-    static const int numbers[] = {1};
-    need_ranks(1);
-    run_processes_as(1, 2, numbers, nobody, NULL);
+    EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "no process listens there");
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -89,239 +76,169 @@ int getaddrinfo(const char *restrict name, const char *restrict service, const s
     return real("127.0.0.1", service, &wanted, found);
 }
 
-static int by_number(struct member *m)
+static void join_at(struct member *m, const char *address, double timeout)
 {
-    bg_comm *comm = NULL;
-    m->options.address = m->argument;
-    m->options.timeout = 0.3;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT,
-                m->rank ? "no process listens" : "these have not joined");
+    m->options.address = address;
+    m->options.timeout = timeout;
+    EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, m->rank ? "no process listens" : "these have not joined");
+}
+
+static void by_number(struct member *m)
+{
+    join_at(m, "127.0.0.1", 0.3);
     EXPECT(names_asked == 0);
-    return 0;
 }
 
 /* Once, though it connects many times. */
-static int by_name(struct member *m)
+static void by_name(struct member *m)
 {
-    bg_comm *comm = NULL;
-    m->options.address = "rank-zero.test";
-    m->options.timeout = 1.5;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT,
-                m->rank ? "no process listens" : "these have not joined");
+    join_at(m, "rank-zero.test", 1.5);
     EXPECT(names_asked == 1);
-    return 0;
 }
 
 /* The look-up takes all the time there is, and a little more. */
-static int by_slow_name(struct member *m)
+static void by_slow_name(struct member *m)
 {
-    bg_comm *comm = NULL;
-    double start = seconds_now();
     m->options.address = "rank-zero.test";
     m->options.timeout = 0.1;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "its address was still being resolved");
-    EXPECT(names_asked == 1 && seconds_now() - start < 5);
-    return 0;
+    EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "its address was still being resolved");
+    EXPECT(names_asked == 1 && seconds_passed(m) < 5);
 }
 
 TEST(test_names)
 {
-    static const int zero[] = {0}, one[] = {1};
-    need_ranks(1);
-    run_processes_as(1, 2, zero, by_number, "127.0.0.1");
-    run_processes_as(1, 2, one, by_number, "127.0.0.1");
-    run_processes_as(1, 2, zero, by_name, NULL);
-    run_processes_as(1, 2, one, by_name, NULL);
-    run_processes_as(1, 2, one, by_slow_name, NULL);
+    for (int rank = 0; rank < 2; rank++) {
+        run_one(rank, by_number, NULL);
+        run_one(rank, by_name, NULL);
+    }
+    run_one(1, by_slow_name, NULL);
 }
 
 /* ---- tokens --------------------------------------------------------------------------------------------------- */
 
 /* The second process has another token, or none, and is sent away; the third is the right one. */
-static int with_tokens(struct member *m)
+static void with_tokens(struct member *m)
 {
     const char *wrong = m->argument;
-    bg_comm *comm = NULL;
     m->options.token = "the job's secret";
-    if (m->rank == 0)
-        return join_well(m);
-    if (m->rank == 1)
-        return await_ready(m) || join_well(m);
-    m->options.rank = 1;
-    m->options.token = *wrong ? wrong : NULL;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "its token is not the job's");
-    EXPECT(!comm);
-    return tell_ready(m);
+    if (m->rank < m->size) {
+        join_in_turn(m);
+    } else {
+        m->options.rank = 1;
+        m->options.token = *wrong ? wrong : NULL;
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "its token is not the job's");
+        tell_ready(m);
+    }
 }
 
 TEST(test_tokens)
 {
     static const char *const tokens[] = {"", "the job's secreT", "the job's secret and more"};
-    static const int numbers[] = {0, 1, 2};
     need_ranks(2);
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
-        run_processes_as(3, 2, numbers, with_tokens, tokens[i]);
+        run_processes_as(3, 2, NULL, with_tokens, tokens[i]);
 }
 
-static int long_token(struct member *m)
+MEMBERS_TEST(test_long_token, 1)
 {
-    char token[300];
-    bg_comm *comm = NULL;
+    char token[300] = {0};
     memset(token, 'x', sizeof token - 1);
-    token[sizeof token - 1] = '\0';
     m->options.token = token;
     m->options.size = 2;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "may have at most 255");
-    return 0;
-}
-
-TEST(test_long_token)
-{
-    need_ranks(1);
-    run_members(1, long_token, NULL);
+    EXPECT_NO_COMM(m, BG_ERROR_INVALID_ARGUMENT, "may have at most 255");
 }
 
 /* Where others can come, an empty token is none. */
-static int empty_token(struct member *m)
+RANKS_TEST(test_empty_token, run_one, 0)
 {
-    bg_comm *comm = NULL;
     m->options.token = "";
     m->options.bind = "0.0.0.0";
     m->options.timeout = 1;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "set BG_RANKS_TOKEN");
-    EXPECT(!comm);
-    return 0;
-}
-
-TEST(test_empty_token)
-{
-    static const int numbers[] = {0};
-    need_ranks(1);
-    run_processes_as(1, 2, numbers, empty_token, NULL);
+    EXPECT_NO_COMM(m, BG_ERROR_INVALID_ARGUMENT, "set BG_RANKS_TOKEN");
 }
 
 /* ---- ranks that do not fit ------------------------------------------------------------------------------------ */
 
 /* The job goes on with the one of them that came first; the last rank waits until the other has been refused. */
-static int twice(struct member *m)
+static void twice(struct member *m)
 {
-    bg_comm *comm = NULL;
-    if (m->rank == 2 && await_ready(m))
-        return 1;
-    if (m->rank != 1)
-        return join_well(m);
-    bg_status status = bg_comm_create(&comm, &m->options);
-    if (status != BG_OK) {
-        EXPECT_SAID(status, BG_ERROR_RANKS, "there is already a rank 1 of 3");
-        return tell_ready(m);
+    if (m->rank == 2)
+        await_ready(m);
+    bg_status status = join(m);
+    if (m->rank == 1 && status != BG_OK) {
+        EXPECT_RANKS(status, "there is already a rank 1 of 3");
+        tell_ready(m);
+    } else {
+        EXPECT_BG(status);
+        EXPECT_BG(bg_comm_barrier(m->comm, "here"));
     }
-    EXPECT_BG(bg_comm_barrier(comm, "here"));
-    bg_comm_destroy(comm);
-    return 0;
 }
 
 TEST(test_twice)
 {
-    static const int numbers[] = {0, 1, 1, 2};
     need_ranks(3);
-    run_processes_as(4, 3, numbers, twice, NULL);
+    run_processes_as(4, 3, (const int[]){0, 1, 1, 2}, twice, NULL);
 }
 
-static int other_size(struct member *m)
+SIZES_TEST(test_other_size, 2)
 {
-    bg_comm *comm = NULL;
-    char sentence[100];
-    (void)snprintf(sentence, sizeof sentence, "the job has %d ranks, rank %d says %d", m->size, m->size - 1,
-                   m->size + 1);
-    if (m->rank == m->size - 1)
-        m->options.size++;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, sentence);
-    EXPECT(!comm);
-    return 0;
+    m->options.size += is_last(m);
+    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "the job has %d ranks, rank %d says %d", m->size, m->size - 1, m->size + 1);
 }
 
-TEST(test_other_size)
+static void port_taken(struct member *m)
 {
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, other_size, NULL);
-}
-
-static int port_taken(struct member *m)
-{
-    bg_comm *comm = NULL;
     m->options.rank = 0;
     m->options.timeout = 1;
-    bg_status status = bg_comm_create(&comm, &m->options);
-    EXPECT(status == BG_ERROR_IO || status == BG_ERROR_TIMEOUT);
-    EXPECT(strstr(
-        bg_last_error(),
-        status == BG_ERROR_IO
-            ? "choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0"
-            : "of 2 ranks, these have not joined"));
-    EXPECT(status == BG_ERROR_TIMEOUT || tell_ready(m) == 0);
-    EXPECT(status == BG_ERROR_IO || await_ready(m) == 0);
-    return 0;
+    bg_status status = join(m);
+    if (status == BG_ERROR_IO) {
+        EXPECT_SAID(status, BG_ERROR_IO,
+                    "choose another MASTER_PORT if another job uses this port, or check that only "
+                    "one process is rank 0");
+        tell_ready(m);
+    } else {
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
+        await_ready(m);
+    }
 }
 
 TEST(test_port_taken)
 {
-    static const int numbers[] = {0, 1};
-    need_ranks(1);
-    run_processes_as(2, 2, numbers, port_taken, NULL);
+    run_processes_as(2, 2, NULL, port_taken, NULL);
 }
 
 /* ---- ranks that do not come ----------------------------------------------------------------------------------- */
 
-static int missing(struct member *m)
+SIZES_TEST(test_missing, 2)
 {
-    bg_comm *comm = NULL;
-    double start = seconds_now();
     m->options.timeout = 1;
-    if (m->rank == m->size - 1)
-        return 0;
-    bg_status status = bg_comm_create(&comm, &m->options);
-    EXPECT(!comm && seconds_now() - start < 10);
+    if (is_last(m))
+        return;
+    bg_status status = join(m);
+    EXPECT(!m->comm && seconds_passed(m) < 10);
     if (m->rank == 0) {
-        char sentence[64];
-        (void)snprintf(sentence, sizeof sentence, ": %d", m->size - 1);
         EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; of");
-        EXPECT_SAID(status, BG_ERROR_TIMEOUT, sentence);
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, ": %d", m->size - 1);
     }
     EXPECT(status == BG_ERROR_TIMEOUT);
-    return 0;
-}
-
-TEST(test_missing)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, missing, NULL);
 }
 
 /* A rank that has joined, and dies while the others are awaited, is named at once. */
-static int dies_early(struct member *m)
+static void dies_early(struct member *m)
 {
-    bg_comm *comm = NULL;
-    double start = seconds_now();
     if (m->rank == 2)
-        return 0;
+        return;
     if (m->rank == 1) {
         alarm(1);
         signal(SIGALRM, SIG_DFL);
-        (void)bg_comm_create(&comm, &m->options); /* ends with the signal */
-        return 1;
+        EXPECT_BG(join(m)); /* ends with the signal */
     }
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "rank 1 ended before all ranks had joined");
-    EXPECT(seconds_now() - start < 30);
-    return 0;
+    EXPECT_NO_COMM(m, BG_ERROR_RANKS, "rank 1 ended before all ranks had joined");
+    EXPECT(seconds_passed(m) < 30);
 }
 
 TEST(test_dies_early)
 {
-    need_ranks(3);
     run_members_but(3, dies_early, NULL, 1, SIGALRM);
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,15 +1,14 @@
 /* Where ranks meet: at a port, at a socket of this machine, and with few open files. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include "tests/support/ranks/fork_ranks.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,51 +26,50 @@ static const char secret[] = "the job's secret";
 /* ---- few open files -------------------------------------------------------------------------------------------- */
 
 /* So many more than are open; what the host device and the test have open does not count. */
-static int leave_files(int more)
+static void leave_files(int more)
 {
     struct rlimit few;
-    int count, next = -1;
+    int count, next;
     EXPECT(cudaGetDeviceCount(&count) == cudaSuccess);
     next = dup(STDERR_FILENO);
     EXPECT(next >= 0 && close(next) == 0);
     EXPECT(next + more < 33); /* less than rank 0 would listen to at once */
     few = (struct rlimit){(rlim_t)(next + more), (rlim_t)(next + more)};
     EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
-    return 0;
 }
 
-static int few_files(struct member *m)
+static void few_files(struct member *m)
 {
-    return (m->rank == 0 && leave_files(12)) || join_well(m);
+    if (m->rank == 0)
+        leave_files(12);
+    join_well(m);
 }
 
 /* The last process is a stranger: it comes more often than there is room, and says nothing. */
-static int few_files_and_strangers(struct member *m)
+static void few_files_and_strangers(struct member *m)
 {
     if (m->rank == 1)
-        return await_ready(m) || join_well(m);
-    if (m->rank == 0)
-        return few_files(m);
-    for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
-        pass_time(0.01);
-    if (tell_ready(m))
-        return 1;
-    pass_time(3); /* and it stays */
-    return 0;
+        await_ready(m);
+    if (m->rank < m->size) {
+        few_files(m);
+    } else {
+        for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
+            pass_time(0.01);
+        tell_ready(m);
+        pass_time(3); /* and it stays */
+    }
 }
 
 /* Two events, and the socket that listens: there is no room for who comes. */
-static int too_few_files(struct member *m)
+static void too_few_files(struct member *m)
 {
-    bg_comm *comm = NULL;
-    if (m->rank == 0 && leave_files(3))
-        return 1;
+    if (m->rank == 0)
+        leave_files(3);
     m->options.timeout = 3;
-    bg_status status = bg_comm_create(&comm, &m->options);
-    EXPECT(comm == NULL && status != BG_OK);
+    bg_status status = join(m);
+    EXPECT(m->comm == NULL && status != BG_OK);
     if (m->rank == 0)
         EXPECT_SAID(status, BG_ERROR_IO, "open files (ulimit -n)");
-    return 0;
 }
 
 /* poll takes no more than the limit, though they are open. */
@@ -94,37 +92,36 @@ TEST(test_wait_names_the_limit)
 
 TEST(test_few_files)
 {
-    static const int numbers[] = {0, 1, 2};
     need_ranks(2);
-    if (strcmp(bg_device_kind(), "host") != 0) {
-        print_message("skipped: a GPU's driver and NCCL open files of their own\n");
-        skip();
-    }
+    need_host("a GPU's driver and NCCL open files of their own");
     run_members(2, few_files, NULL);
     run_members(2, too_few_files, NULL);
-    run_processes_as(3, 2, numbers, few_files_and_strangers, NULL);
+    run_processes_as(3, 2, NULL, few_files_and_strangers, NULL);
 }
 
 /* ---- connected to itself --------------------------------------------------------------------------------------- */
 
+/* A port of this machine that the system chooses: its address is written there. */
+static int bind_anywhere(struct sockaddr_in *address)
+{
+    int port = 0, fd = fork_ranks_hold_port(&port);
+    assert_true(fd >= 0);
+    *address = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    return fd;
+}
+
 /* As where MASTER_PORT is one that the system gives to connections, and rank 0 is late: sooner or later. */
 TEST(test_own_end)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), other, listener;
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    struct sockaddr_in address;
+    int fd = bind_anywhere(&address), other, listener;
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_true(bg__is_own_end(fd));
     close(fd);
 
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    address.sin_port = 0;
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    listener = bind_anywhere(&address);
     assert_int_equal(listen(listener, 1), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
     other = connect_to_port(ntohs(address.sin_port));
     assert_true(other >= 0);
     assert_false(bg__is_own_end(other));
@@ -146,20 +143,17 @@ int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
     return real(fd, address.__sockaddr__, bytes);
 }
 
-static int meets_itself(struct member *m)
+static void meets_itself(struct member *m)
 {
     m->options.token = m->argument;
-    if (m->rank == 0) {
+    if (m->rank == 0)
         pass_time(0.5);
-        return join_well(m);
-    }
-    from_own_port = true;
-    return join_well(m);
+    from_own_port = m->rank > 0;
+    join_well(m);
 }
 
 TEST(test_meets_itself)
 {
-    need_ranks(2);
     run_members(2, meets_itself, NULL);
     run_members(2, meets_itself, secret);
 }
@@ -169,14 +163,10 @@ TEST(test_meets_itself)
 /* A name may stand for two addresses. Ranks that begin with the first would meet who listens there. */
 TEST(test_first_address_taken)
 {
-    struct sockaddr_in first = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, second;
-    socklen_t bytes = sizeof first;
-    int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+    struct sockaddr_in first, second;
+    int other = bind_anywhere(&first), fd;
     char text[BG__NAME_MAX];
-    assert_true(other >= 0);
-    assert_int_equal(bind(other, (struct sockaddr *)&first, sizeof first), 0);
     assert_int_equal(listen(other, 1), 0);
-    assert_int_equal(getsockname(other, (struct sockaddr *)&first, &bytes), 0);
     second = first;
     second.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     struct addrinfo next = {.ai_family = AF_INET,
@@ -195,25 +185,21 @@ TEST(test_first_address_taken)
 
 /* ---- a socket of this machine ---------------------------------------------------------------------------------- */
 
-static char *socket_in(const char *directory)
+static void use_socket(struct member *m)
 {
-    char *path = NULL;
-    assert_true(asprintf(&path, "%s/ranks", directory) > 0);
-    return path;
-}
-
-/* Twice: the socket's file is gone after all have joined. */
-static int by_socket(struct member *m)
-{
-    struct stat about;
     m->options.port = 0;
     m->options.address = NULL;
     EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
+}
+
+/* Twice: the socket's file is gone after all have joined. */
+static void by_socket(struct member *m)
+{
+    struct stat about;
+    use_socket(m);
     for (int i = 0; i < 2; i++)
-        if (join_well(m))
-            return 1;
+        join_well(m);
     EXPECT(m->rank != 0 || (stat(m->argument, &about) != 0 && errno == ENOENT));
-    return 0;
 }
 
 /* What a killed rank 0 leaves. */
@@ -227,45 +213,35 @@ static void leave_stale(const char *path)
     close(fd);
 }
 
-static int other_user_by_socket(struct member *m)
+static void other_user_by_socket(struct member *m)
 {
-    bg_comm *comm = NULL;
-    m->options.port = 0;
-    m->options.address = NULL;
     m->options.timeout = 3;
-    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
-    if (m->rank == 0) {
-        umask(0);
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
-        return 0;
-    }
-    EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
-    return 0;
+    use_socket(m);
+    EXPECT(setenv("BG_RANKS_TOKEN", secret, 1) == 0);
+    umask(0);
+    EXPECT(m->rank == 0 || setuid(65534) == 0);
+    if (m->rank == 0)
+        EXPECT_NO_COMM(m, BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
+    else
+        EXPECT_NO_COMM(m, BG_ERROR_RANKS, "belongs to another user");
 }
 
-static int long_path(struct member *m)
+static void long_path(struct member *m)
 {
-    bg_comm *comm = NULL;
-    m->options.port = 0;
-    m->options.address = NULL;
-    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "a socket's path may have at most 107");
-    return 0;
+    use_socket(m);
+    EXPECT_NO_COMM(m, BG_ERROR_INVALID_ARGUMENT, "a socket's path may have at most 107");
 }
 
 TEST(test_socket)
 {
-    char directory[] = "/tmp/breakgraph-test-XXXXXX", much[120];
-    char *path;
+    char directory[] = "/tmp/breakgraph-test-XXXXXX", path[64], much[120] = {0};
     need_ranks(2);
     assert_non_null(mkdtemp(directory));
-    path = socket_in(directory);
+    (void)snprintf(path, sizeof path, "%s/ranks", directory);
     run_members(2, by_socket, path);
     leave_stale(path);
     run_members(2, by_socket, path);
     memset(much, 'x', sizeof much - 1);
-    much[sizeof much - 1] = '\0';
     run_members(2, long_path, much);
     if (geteuid() == 0) {
         assert_int_equal(chmod(directory, 0711), 0);
@@ -274,7 +250,6 @@ TEST(test_socket)
         print_message("not tried: only root can be another user\n");
     }
     assert_int_equal(rmdir(directory), 0);
-    free(path);
 }
 
 /* As started by torchrun, in a rank of breakgraph run --ranks. */
@@ -294,6 +269,4 @@ TEST(test_torchrun_in_a_rank)
     assert_int_equal(job.port, 4001);
     assert_int_equal(unsetenv("TORCHELASTIC_RUN_ID") | unsetenv("MASTER_PORT") | unsetenv("BG_RANKS_SOCKET"), 0);
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,15 +1,14 @@
 /* A runner of which one rank's pass fails: an error that names it on every rank, and no hang. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <breakgraph/workspace.h>
 #include <signal.h>
-#include <stdio.h>
+
+#include "base/base.h"
 
 struct pass {
-    struct member_model model;
+    struct member *m;
     bool fails, dies, sleeps; /* the last two in the capture of the smaller bucket */
 };
 
@@ -23,7 +22,7 @@ static bg_status runner_forward(void *user, const bg_forward_context *context, c
             pass_time(2);
     }
     return pass->fails ? bg_report_failure(BG_ERROR_OP, "the input", "it is gone", "bring it")
-                       : model_forward(user, stream);
+                       : model_forward(pass->m, stream);
 }
 
 static bg_status run_one(bg_runner *runner)
@@ -34,48 +33,33 @@ static bg_status run_one(bg_runner *runner)
 
 /* All have agreed to run eagerly; then the last rank's pass fails before its collective. Its own error is what it
  * returns; the others wait in their streams, and the watchdog finds them. */
-static int eager_run_fails(struct member *m)
+SIZES_TEST(test_eager_run_fails, 2)
 {
-    struct pass pass = {.fails = false};
+    struct pass pass = {.m = m};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
-    char sentence[160];
-    double start = seconds_now();
     m->options.watchdog = 1;
-    if (model_prepare(m, &pass.model))
-        return 1;
+    model_prepare(m);
     config.mode = BG_MODE_NONE;
     config.debug = BG_DEBUG_FORWARD; /* compares choices */
-    config.ranks = pass.model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, pass.model.stream));
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, m->stream));
     EXPECT_BG(run_one(runner));
-    EXPECT_CUDA(cudaStreamSynchronize(pass.model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     pass.fails = is_last(m);
     if (is_last(m))
         EXPECT_SAID(run_one(runner), BG_ERROR_OP, "the input failed: it is gone");
     else
         EXPECT_BG(run_one(runner));
-    (void)cudaStreamSynchronize(pass.model.stream);
-    while (bg_comm_check(pass.model.comm) == BG_OK)
-        pass_time(0.01);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; the"
-                             : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
-    (void)snprintf(sentence, sizeof sentence,
-                   " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has made no progress for 1 s");
-    EXPECT(seconds_now() - start < SOON);
+    (void)cudaStreamSynchronize(m->stream);
+    await_failure(m);
+    EXPECT_FAILED(m, "has made no progress for 1 s");
+    EXPECT_FAILED(m, " %s: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;%s", the_others(m),
+                  m->size == 2 ? " the" : "");
+    EXPECT_FAILED(m, " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
+    EXPECT_RANKS(run_one(runner), "has made no progress for 1 s");
+    EXPECT(seconds_passed(m) < SOON);
     bg_runner_destroy(runner);
-    return model_end(&pass.model);
-}
-
-TEST(test_eager_run_fails)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, eager_run_fails, NULL);
 }
 
 /* ---- a collective that runs beside the pass ---- */
@@ -83,23 +67,19 @@ TEST(test_eager_run_fails)
 static cudaStream_t own;
 static cudaEvent_t prepared, summed;
 
-static bg_status from_cuda(cudaError_t error)
-{
-    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
-}
-
 BG_OP(copy_number, BG_IN(x), BG_OUT(y))
 {
-    return from_cuda(cudaMemcpyAsync(args->y.data, args->x.data, sizeof(int), cudaMemcpyDeviceToDevice, stream));
+    return cudaMemcpyAsync(args->y.data, args->x.data, sizeof(int), cudaMemcpyDeviceToDevice, stream) == cudaSuccess
+               ? BG_OK
+               : BG_ERROR_CUDA;
 }
 
 /* Begins as soon as the number is prepared, and leaves the sum to who waits for it. */
 BG_EAGER_OP(begin_sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
 {
     bg_status status = bg_stream_wait_event(own, prepared);
-    if (status == BG_OK &&
-        ncclAllReduce(args->x.data, args->x.data, 1, ncclInt, ncclSum, args->comm, own) != ncclSuccess)
-        status = BG_ERROR_NCCL;
+    if (status == BG_OK)
+        status = sum_number(args->x.data, args->comm, own);
     return status == BG_OK ? bg_event_record(summed, own) : status;
 }
 
@@ -109,37 +89,35 @@ BG_EAGER_OP(other_work)
 }
 
 struct beside {
-    struct member_model model;
+    const struct member *m;
     bg_tensor x, y, work;
 };
 
-static bg_status forward_beside(void *user, const bg_forward_context *context, cudaStream_t stream)
+static bg_status forward_beside(void *user, __attribute__((unused)) const bg_forward_context *context,
+                                cudaStream_t stream)
 {
     const struct beside *b = user;
-    bg_status status = BG_CALL(copy_number, stream, .x = b->x, .y = b->work);
-    (void)context;
-    if (status == BG_OK)
-        status = bg_event_record_at(prepared, stream, cudaEventRecordExternal, BG_SITE);
-    if (status == BG_OK)
-        status = BG_CALL(copy_number, stream, .x = b->x, .y = b->y);
-    if (status == BG_OK)
-        status = BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->model.comm));
-    if (status == BG_OK)
-        status = BG_CALL(other_work, stream);
-    if (status == BG_OK)
-        status = BG_CALL(copy_number, stream, .x = b->x, .y = b->y);
-    if (status == BG_OK)
-        status = bg_stream_wait_event_at(stream, summed, cudaEventWaitExternal, BG_SITE);
-    return status == BG_OK ? BG_CALL(copy_number, stream, .x = b->work, .y = b->y) : status;
+    bg_status status;
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->work));
+    BG__TRY(bg_event_record_at(prepared, stream, cudaEventRecordExternal, BG_SITE));
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->y));
+    BG__TRY(BG_CALL(begin_sum, stream, .x = b->work, .comm = bg_comm_nccl(b->m->comm)));
+    BG__TRY(BG_CALL(other_work, stream));
+    BG__TRY(BG_CALL(copy_number, stream, .x = b->x, .y = b->y));
+    BG__TRY(bg_stream_wait_event_at(stream, summed, cudaEventWaitExternal, BG_SITE));
+    status = BG_CALL(copy_number, stream, .x = b->work, .y = b->y);
+done:
+    return status;
 }
 
-static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
+static void sum_in_mode(const struct member *m, bg_mode mode)
 {
     enum { BATCHES = 6 };
     const int64_t rows[] = {0};
     const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
+    struct beside b = {.m = m};
     int *numbers;
     bg_tensor in = bg_tensor_1d(NULL, BG_I32, 1), out = in;
 
@@ -147,11 +125,11 @@ static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
     config.mode = mode;
     config.schedule = "1";
     config.max_tokens = 1;
-    config.ranks = b->model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, forward_beside, b, b->model.stream));
-    EXPECT_BG(bg_runner_add_input(runner, "x", BG_I32, 1, rows, BG_PAD_ZERO, 0, &b->x));
-    EXPECT_BG(bg_runner_add_output(runner, "y", BG_I32, 1, rows, &b->y));
-    EXPECT_BG(bg_runner_add_buffer(runner, "work", BG_I32, 1, rows, &b->work));
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, forward_beside, &b, m->stream));
+    EXPECT_BG(bg_runner_add_input(runner, "x", BG_I32, 1, rows, BG_PAD_ZERO, 0, &b.x));
+    EXPECT_BG(bg_runner_add_output(runner, "y", BG_I32, 1, rows, &b.y));
+    EXPECT_BG(bg_runner_add_buffer(runner, "work", BG_I32, 1, rows, &b.work));
     EXPECT_BG(bg_runner_capture(runner));
     for (int i = 0; i < BATCHES; i++) { /* none is waited for */
         const int number = 100 * i + m->rank;
@@ -160,92 +138,67 @@ static int sum_in_mode(const struct member *m, struct beside *b, bg_mode mode)
         out.data = numbers + BATCHES + i;
         EXPECT_BG(bg_runner_run(runner, &batch, &in, &out, NULL));
     }
-    EXPECT_CUDA(cudaStreamSynchronize(b->model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(m->stream));
     for (int i = 0; i < BATCHES; i++) {
         const int expected = m->size * 100 * i + m->size * (m->size - 1) / 2;
         int found;
         EXPECT_CUDA(cudaMemcpy(&found, numbers + BATCHES + i, sizeof found, cudaMemcpyDeviceToHost));
         if (found != expected)
-            return rank_complain(__FILE__, __LINE__, "mode %d, batch %d: the sum is %d, not %d", (int)mode, i, found,
-                                 expected);
+            RANK_FAIL("mode %d, batch %d: the sum is %d, not %d", (int)mode, i, found, expected);
     }
     bg_runner_destroy(runner);
     EXPECT_CUDA(cudaFree(numbers));
-    return 0;
 }
 
-static int sum_beside(struct member *m)
+/* The same sums eagerly, in segments and in one graph. */
+SIZES_TEST(test_collective_beside_the_pass, 2)
 {
-    struct beside b = {.x = {.data = NULL}};
-
-    if (model_prepare(m, &b.model))
-        return 1;
+    model_prepare(m);
     EXPECT_CUDA(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
     EXPECT_CUDA(cudaEventCreateWithFlags(&prepared, cudaEventDisableTiming));
     EXPECT_CUDA(cudaEventCreateWithFlags(&summed, cudaEventDisableTiming));
     for (int mode = BG_MODE_NONE; mode <= BG_MODE_FULL; mode++)
-        if (sum_in_mode(m, &b, (bg_mode)mode))
-            return 1;
+        sum_in_mode(m, (bg_mode)mode);
     EXPECT_CUDA(cudaEventDestroy(prepared));
     EXPECT_CUDA(cudaEventDestroy(summed));
     EXPECT_CUDA(cudaStreamDestroy(own));
-    return model_end(&b.model);
-}
-
-/* The same sums eagerly, in segments and in one graph. */
-TEST(test_collective_beside_the_pass)
-{
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, sum_beside, NULL);
 }
 
 /* ---- a rank that is gone, or takes too long, in the middle of the captures ---- */
 
-static int capture_in_part(struct member *m, struct pass *pass, const char *sentence)
+static void capture_in_part(struct pass *pass, const char *sentence, int number)
 {
+    struct member *m = pass->m;
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
-    double start = seconds_now();
 
-    if (model_prepare(m, &pass->model))
-        return 1;
+    model_prepare(m);
     config.schedule = "1,2";
     config.max_tokens = 2;
-    config.ranks = pass->model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, pass->model.stream));
-    EXPECT_SAID(bg_runner_capture(runner), BG_ERROR_RANKS, sentence);
-    EXPECT(seconds_now() - start < SOON);
-    EXPECT_SAID(bg_comm_check(pass->model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, sentence); /* at once */
-    EXPECT(seconds_now() - start < SOON);
+    config.ranks = m->ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, pass, m->stream));
+    EXPECT_RANKS(bg_runner_capture(runner), sentence, number);
+    EXPECT(seconds_passed(m) < SOON);
+    EXPECT_FAILED(m, sentence, number);
+    EXPECT_RANKS(run_one(runner), sentence, number); /* at once */
+    EXPECT(seconds_passed(m) < SOON);
     bg_runner_destroy(runner);
-    return model_end(&pass->model);
 }
 
-static int dies_in_capture(struct member *m)
+static void dies_in_capture(struct member *m)
 {
-    struct pass pass = {.dies = is_last(m)};
-    char sentence[80];
-    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
-    return capture_in_part(m, &pass, sentence);
+    capture_in_part(&(struct pass){.m = m, .dies = is_last(m)}, "rank %d has ended", m->size - 1);
 }
 
-static int sleeps_in_capture(struct member *m)
+static void sleeps_in_capture(struct member *m)
 {
-    struct pass pass = {.sleeps = is_last(m)};
     m->options.timeout = 1;
-    return capture_in_part(m, &pass, "has waited 1 s at \"");
+    capture_in_part(&(struct pass){.m = m, .sleeps = is_last(m)}, "has waited %d s at \"", 1);
 }
 
 TEST(test_ends_in_capture)
 {
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2) {
-        run_members_but(size, dies_in_capture, NULL, size - 1, SIGKILL);
-        run_members(size, sleeps_in_capture, NULL);
-    }
+    run_sizes_last_killed(2, dies_in_capture, NULL);
+    run_sizes(2, sleeps_in_capture, NULL);
 }
-#else
-SKIP_PROGRAM("there is no NCCL");
 #endif

@@ -1,9 +1,8 @@
 /* Captures, replays and tools of ranks that go in step, as threads of one process; and what each is told where one goes
  * another way. */
-#include "tests/support/test.h"
+#include "tests/support/ops.h"
 #include "tests/support/ranks/thread_ranks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +14,6 @@ BG_OP(rank_scale, BG_INOUT(x), BG_VALUE(float, factor))
 BG_EAGER_OP(rank_add, BG_IN(x), BG_INOUT(y))
 {
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
-}
-
-BG_EAGER_OP(rank_other, BG_INOUT(x))
-{
-    return from_cuda(bgk_scale(args->x.data, args->x.data, 1, N, stream));
 }
 
 /* What the last rank, or each, does beside the others. */
@@ -39,7 +33,6 @@ typedef enum way {
 
 typedef struct plan {
     way way;
-    int size;
     bool launch;
     bool alike_faults; /* all ranks do it */
     bg_debug debug;    /* of the last rank */
@@ -48,7 +41,7 @@ typedef struct plan {
 static bool is_odd(const thread_rank *rank)
 {
     const plan *p = rank->argument;
-    return p->alike_faults || rank->rank == p->size - 1;
+    return p->alike_faults || rank->rank == rank->size - 1;
 }
 
 static way way_of(const thread_rank *rank)
@@ -70,7 +63,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     if (way == FAILING_PASS)
         return BG_ERROR_STOPPED;
     if (way == ANOTHER_BREAK)
-        BG_CALL(rank_other, stream, .x = rank->x);
+        BG_CALL(eager_scale, stream, .x = rank->x, .factor = 1);
     else
         BG_CALL(rank_add, stream, .x = rank->x, .y = rank->y);
     if (way == MORE_BREAKS)
@@ -98,7 +91,7 @@ static void capture_on(thread_rank *rank)
 {
     bg_capture_options options = options_of(rank);
     bg_capture *capture = NULL;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     thread_rank_put(rank, &rank->y, 5);
     if (way_of(rank) == ABSENT)
@@ -112,34 +105,15 @@ static void capture_on(thread_rank *rank)
     RANK_EXPECT(rank, (graph != NULL) == (rank->status == BG_OK) && rank->holds == (graph != NULL));
     if (graph == NULL) /* a pass that does not count has left no trace */
         RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 5);
-    bg_graph_destroy(graph);
 }
 
-/* Every rank has failed; each but those in `own` with RANKS and both words. */
-static void expect_apart(const thread_rank *ranks, int size, const char *mine, const char *theirs, bg_status own)
-{
-    for (int i = 0; i < size; i++) {
-        bg_status expected = i == size - 1 && own != BG_OK ? own : BG_ERROR_RANKS;
-        if (ranks[i].status != expected)
-            fail_msg("rank %d of %d: %s, not %s: %s", i, size, bg_status_name(ranks[i].status),
-                     bg_status_name(expected), ranks[i].error);
-        if ((expected == BG_ERROR_RANKS && strstr(ranks[i].error, mine) == NULL) ||
-            strstr(ranks[i].error, theirs) == NULL)
-            fail_msg("rank %d of %d does not name \"%s\" and \"%s\": %s", i, size, mine, theirs, ranks[i].error);
-    }
-}
-
+/* The last rank goes another way, and all are told both, or it has an error of its own. */
 static void check_apart(way way, const char *mine, const char *theirs, bg_status own)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    for (int size = 2; size <= 4; size += 2) {
-        for (int launch = 0; launch < 2; launch++) {
-            plan p = {way, size, launch, false, BG_DEBUG_OFF};
-            thread_ranks_run(size, 20, capture_on, &p, ranks);
-            expect_apart(ranks, size, mine, theirs, own);
-            for (int i = 1; i < size; i++) /* as often on all, or a rank would wait for nobody */
-                assert_int_equal(ranks[i].calls, ranks[0].calls);
-        }
+    for (int k = 0; k < 4; k++) {
+        plan p = {.way = way, .launch = k % 2};
+        thread_ranks_run(k < 2 ? 2 : 4, capture_on, &p);
+        EXPECT_APART(own, mine, theirs);
     }
 }
 
@@ -154,35 +128,30 @@ static void replay_on(thread_rank *rank)
     RANK_OK(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
     RANK_OK(rank, bg_capture_forward(&second, forward, rank, rank->stream, &options));
     RANK_EXPECT(rank, rank->holds == 2);
-    if (graph == NULL || second == NULL)
-        goto done;
     thread_rank_put(rank, &rank->x, 3);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && graph != NULL; i++) {
         thread_rank_put(rank, &rank->y, 1);
         RANK_OK(rank, bg_replay(graph, rank->stream));
         RANK_EXPECT(rank, rank->entered == 0 && rank->replays == (uint64_t)i && rank->steps == info_of(graph).steps);
         RANK_EXPECT(rank, strcmp(rank->text, "segment 2 of decode 16") == 0);
         RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 2 * (1 + 6 + 3));
     }
-done:
     bg_graph_destroy(rank->rank % 2 ? graph : second);
     bg_graph_destroy(rank->rank % 2 ? second : graph);
 }
 
 TEST(test_alike)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {ALIKE, size, size == 2, false, BG_DEBUG_OFF};
-        thread_ranks_run(size, 20, replay_on, &p, ranks);
+        thread_ranks_run(size, replay_on, &(plan){.launch = size == 2});
         for (int i = 0; i < size; i++) /* before, after three segments; twice */
-            assert_int_equal(ranks[i].calls, 8);
+            assert_int_equal(thread_ranks[i].calls, 8);
     }
 }
 
 TEST(test_another_break)
 {
-    check_apart(ANOTHER_BREAK, "a break at call rank_add#1", "a break at call rank_other#0", BG_OK);
+    check_apart(ANOTHER_BREAK, "a break at call rank_add#1", "a break at call eager_scale#0", BG_OK);
 }
 
 TEST(test_more_breaks)
@@ -210,32 +179,24 @@ TEST(test_failing)
 /* What all ranks find is each one's own. */
 TEST(test_failing_alike)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {FAILING_PASS, 2, true, true, BG_DEBUG_OFF};
-    thread_ranks_run(2, 20, capture_on, &p, ranks);
+    thread_ranks_run(2, capture_on, &(plan){.way = FAILING_PASS, .launch = true, .alike_faults = true});
     for (int i = 0; i < 2; i++)
-        assert_int_equal(ranks[i].status, BG_ERROR_STOPPED);
+        EXPECT_RANK(i, BG_ERROR_STOPPED, "");
 }
 
 TEST(test_aborted)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ABORTED, 2, true, false, BG_DEBUG_OFF};
-    thread_ranks_run(2, 20, capture_on, &p, ranks);
-    assert_int_equal(ranks[0].status, BG_ERROR_RANKS);
-    assert_non_null(strstr(ranks[0].error, "it was aborted"));
+    thread_ranks_run(2, capture_on, &(plan){.way = ABORTED, .launch = true});
+    EXPECT_RANK(0, BG_ERROR_RANKS, "it was aborted");
 }
 
 /* A rank that does not come is an error when the time is over. */
 TEST(test_absent)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ABSENT, 4, true, false, BG_DEBUG_OFF};
-    thread_ranks_run(4, 0.3, capture_on, &p, ranks);
+    thread_ranks_run_within(0.3, 4, capture_on, &(plan){.way = ABSENT, .launch = true});
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
-        assert_non_null(strstr(ranks[i].error, "rank 3: did not come"));
-        assert_int_equal(ranks[i].calls, 1);
+        EXPECT_RANK(i, BG_ERROR_RANKS, "rank 3: did not come");
+        assert_int_equal(thread_ranks[i].calls, 1);
     }
 }
 
@@ -245,7 +206,7 @@ static void debug_on(thread_rank *rank)
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     for (int i = 0; i < 5; i++) {
         bg_capture_options options = options_of(rank);
-        bg_graph *graph = NULL;
+        OWNED_GRAPH(graph);
         options.debug = modes[i];
         RANK_OK(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
         if (graph == NULL)
@@ -254,16 +215,13 @@ static void debug_on(thread_rank *rank)
         thread_rank_put(rank, &rank->y, 1);
         RANK_OK(rank, bg_replay(graph, rank->stream));
         RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 2 * (1 + 6 + 3) && rank->entered == 0);
-        bg_graph_destroy(graph);
     }
 }
 
 TEST(test_debug)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ALIKE, 2, true, false, BG_DEBUG_OFF};
-    thread_ranks_run(2, 20, debug_on, &p, ranks);
-    assert_int_equal(ranks[0].calls, ranks[1].calls);
+    thread_ranks_run(2, debug_on, &(plan){.launch = true});
+    EXPECT_SAME_CALLS();
 }
 
 /* One rank alone is debugged in a way that makes more passes, or meets the others in each replay: it waits for nobody,
@@ -280,40 +238,43 @@ static void debug_alone_on(thread_rank *rank)
     RANK_EXPECT(rank, graph == NULL);
 }
 
-static void check_debugged_alone(plan p, const char *plain, const char *how)
-{
-    thread_rank ranks[THREAD_RANKS_MAX];
-    p.size = 2;
-    p.launch = true;
-    thread_ranks_run(2, 20, debug_alone_on, &p, ranks);
-    expect_apart(ranks, 2, plain, how, BG_OK);
-}
-
 TEST(test_debugged_alone)
 {
     static const char plain[] = "rank 0: it begins;";
-    check_debugged_alone((plan){.debug = BG_DEBUG_FORWARD}, plain, "rank 1: it begins, in the debug mode forward");
-    check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, plain, "rank 1: it begins, in the debug mode step");
-    check_debugged_alone((plan){.way = COMPARING}, plain, "rank 1: it begins, with compare_choices");
-    assert_int_equal(setenv("BG_CHECK", "recapture", 1), 0);
-    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=recapture");
-    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
-    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=poison");
-    assert_int_equal(unsetenv("BG_CHECK"), 0);
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0); /* which the mode step leaves out */
-    check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, "rank 0: it begins, with BG_SHADOW=calls",
-                         "rank 1: it begins, in the debug mode step");
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    static const struct alone {
+        bg_debug debug;
+        way way;
+        const char *variable, *value; /* NULL: none */
+        const char *mine, *theirs;
+    } rows[] = {
+        {BG_DEBUG_FORWARD, ALIKE, NULL, NULL, plain, "rank 1: it begins, in the debug mode forward"},
+        {BG_DEBUG_STEP, ALIKE, NULL, NULL, plain, "rank 1: it begins, in the debug mode step"},
+        {BG_DEBUG_FROM_ENV, COMPARING, NULL, NULL, plain, "rank 1: it begins, with compare_choices"},
+        {BG_DEBUG_FROM_ENV, ALIKE, "BG_CHECK", "recapture", plain, "rank 1: it begins, with BG_CHECK=recapture"},
+        {BG_DEBUG_FROM_ENV, ALIKE, "BG_CHECK", "poison", plain, "rank 1: it begins, with BG_CHECK=poison"},
+        /* which the mode step leaves out */
+        {BG_DEBUG_STEP, ALIKE, "BG_SHADOW", "calls", "rank 0: it begins, with BG_SHADOW=calls",
+         "rank 1: it begins, in the debug mode step"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        plan p = {.way = rows[i].way, .launch = true, .debug = rows[i].debug};
+        if (rows[i].variable != NULL)
+            assert_int_equal(setenv(rows[i].variable, rows[i].value, 1), 0);
+        thread_ranks_run(2, debug_alone_on, &p);
+        EXPECT_APART(BG_OK, rows[i].mine, rows[i].theirs);
+        if (rows[i].variable != NULL)
+            assert_int_equal(unsetenv(rows[i].variable), 0);
+    }
 }
 
 /* ---- the table ---- */
 
-static void check_table(fixture *f, const bg_ranks *table, const char *text)
+static void expect_begin(fixture *f, const bg_ranks *table, bg_status expected, const char *text)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *capture = NULL;
     options.ranks = table;
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), expected);
     EXPECT_ERROR(text);
     assert_null(capture);
     expect_usable(f, f->stream);
@@ -342,41 +303,26 @@ static void nothing(void *user)
     (void)user;
 }
 
+static const bg_ranks whole = {
+    .struct_size = sizeof whole, .size = 2, .barrier = none, .agree = agree_never, .any = any_never};
+
+#define CHECK_TABLE(member, value, text)                                                                               \
+    do {                                                                                                               \
+        bg_ranks table = whole;                                                                                        \
+        table.member = value;                                                                                          \
+        expect_begin(f, &table, BG_ERROR_INVALID_ARGUMENT, "options.ranks" text);                                      \
+    } while (0)
+
 FIXTURE_TEST(test_table)
 {
-    const bg_ranks whole = {
-        .struct_size = sizeof whole, .size = 2, .barrier = none, .agree = agree_never, .any = any_never};
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_capture *capture = NULL;
-    bg_ranks table;
-
-    table = whole;
-    table.struct_size = 3;
-    check_table(f, &table, "options.ranks.struct_size is 3");
-    table = whole;
-    table.size = 0;
-    check_table(f, &table, "options.ranks->size is 0");
-    table = whole;
-    table.rank = 2;
-    check_table(f, &table, "options.ranks->rank is 2");
-    table = whole;
-    table.barrier = NULL;
-    check_table(f, &table, "options.ranks->barrier is NULL");
-    table = whole;
-    table.agree = NULL;
-    check_table(f, &table, "options.ranks->agree is NULL");
-    table = whole;
-    table.any = NULL;
-    check_table(f, &table, "options.ranks->any is NULL");
-    table = whole;
-    table.retain = nothing;
-    check_table(f, &table, "options.ranks->release is NULL");
-    table = whole;
-    table.leave = nothing;
-    check_table(f, &table, "options.ranks->enter is NULL");
+    CHECK_TABLE(struct_size, 3, ".struct_size is 3");
+    CHECK_TABLE(size, 0, "->size is 0");
+    CHECK_TABLE(rank, 2, "->rank is 2");
+    CHECK_TABLE(barrier, NULL, "->barrier is NULL");
+    CHECK_TABLE(agree, NULL, "->agree is NULL");
+    CHECK_TABLE(any, NULL, "->any is NULL");
+    CHECK_TABLE(retain, nothing, "->release is NULL");
+    CHECK_TABLE(leave, nothing, "->enter is NULL");
     /* Whoever cannot set a sentence need not. */
-    options.ranks = &whole;
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_TIMEOUT);
-    EXPECT_ERROR("before the capture of graph");
-    expect_usable(f, f->stream);
+    expect_begin(f, &whole, BG_ERROR_TIMEOUT, "before the capture of graph");
 }

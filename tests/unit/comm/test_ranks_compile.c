@@ -1,5 +1,4 @@
 /* Compile levels of ranks, as threads of one process: what one drops none uses, and the bodies run as often on each. */
-#include "tests/support/test.h"
 #include "tests/support/ranks/thread_ranks.h"
 
 #include <stdio.h>
@@ -59,7 +58,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = 3);
 }
 
-static void note_tensors(thread_rank *rank)
+static void note_tensors(const thread_rank *rank)
 {
     now.x[rank->rank] = rank->x.data;
     if (rank->rank == rank->size - 1)
@@ -70,7 +69,7 @@ static void capture_on(thread_rank *rank)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_fusion fusion = BG_FUSION_INIT;
-    bg_graph *graph = NULL;
+    OWNED_GRAPH(graph);
 
     note_tensors(rank);
     thread_rank_put(rank, &rank->x, 5);
@@ -85,26 +84,24 @@ static void capture_on(thread_rank *rank)
     RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 15);
     RANK_OK(rank, bg_replay(graph, rank->stream));
     RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 15);
-    bg_graph_destroy(graph);
 }
 
-static void run(way way, int size, thread_rank *ranks)
+static void run(way way, int size)
 {
     memset(&now, 0, sizeof now);
     now.way = way;
     assert_int_equal(setenv("BG_COMPILE_PROVE", "always", 1), 0);
-    thread_ranks_run(size, 20, capture_on, NULL, ranks);
+    thread_ranks_run(size, capture_on, NULL);
     assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
 }
 
 static void expect_dropped(way way, bg_fusion_state own, const char *why)
 {
     for (int size = 2; size <= THREAD_RANKS_MAX; size++) {
-        thread_rank ranks[THREAD_RANKS_MAX];
-        run(way, size, ranks);
+        run(way, size);
         for (int i = 0; i < size; i++) {
             bool odd = i == size - 1;
-            assert_int_equal(ranks[i].status, BG_OK);
+            EXPECT_RANK(i, BG_OK, "");
             assert_int_equal(now.state[i], odd ? own : BG_FUSION_UNPROVEN);
             if (strstr(now.why[i], odd ? why : "another rank does not use it") == NULL)
                 fail_msg("rank %d: %s", i, now.why[i]);
@@ -116,8 +113,7 @@ static void expect_dropped(way way, bg_fusion_state own, const char *why)
 
 TEST(test_alike)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    run(ALIKE, THREAD_RANKS_MAX, ranks);
+    run(ALIKE, THREAD_RANKS_MAX);
     for (int i = 0; i < THREAD_RANKS_MAX; i++) {
         assert_int_equal(now.state[i], BG_FUSION_APPLIED);
         assert_int_equal(now.bodies[i], now.bodies[0]);
@@ -137,10 +133,7 @@ TEST(test_failing_calls)
 /* Ranks whose graphs compute differently would drift apart. */
 TEST(test_no_match)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    run(NO_MATCH, 2, ranks);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
-        assert_non_null(strstr(ranks[i].error, "the runs of calls that rules stand for"));
-    }
+    run(NO_MATCH, 2);
+    for (int i = 0; i < 2; i++)
+        EXPECT_RANK(i, BG_ERROR_RANKS, "the runs of calls that rules stand for");
 }

@@ -1,6 +1,5 @@
 /* Runners of ranks that go in step: what is compared before captures and runs, and what becomes of a rank that is told
  * or finds something else. */
-#include "tests/support/test.h"
 #include "tests/support/ranks/thread_ranks.h"
 
 #include <fcntl.h>
@@ -42,8 +41,7 @@ typedef enum way {
 } way;
 
 typedef struct plan {
-    way way;
-    int size;
+    way way; /* of the last rank */
     bg_lazy lazy;
     bool compares;
     bg_mode mode;
@@ -87,13 +85,18 @@ static bool veto(void *user, const bg_batch *batch, const char **why)
     return m->way == ANOTHER_VETO;
 }
 
-static bool open_model(model *m, thread_rank *rank)
+static bool is_last(const thread_rank *rank)
+{
+    return rank->rank == rank->size - 1;
+}
+
+static void open_model(model *m, thread_rank *rank)
 {
     const plan *p = rank->argument;
     const int64_t dim[] = {0, WIDTH};
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
 
-    *m = (model){.rank = rank, .way = rank->rank == p->size - 1 ? p->way : ALIKE};
+    *m = (model){.rank = rank, .way = is_last(rank) ? p->way : ALIKE};
     rank->table.compare_choices = p->compares;
     config.mode = p->mode;
     config.schedule = m->way == ANOTHER_SCHEDULE ? "4,16" : "4,8";
@@ -107,12 +110,22 @@ static bool open_model(model *m, thread_rank *rank)
     config.callback_user = m;
     config.ranks = &rank->table;
     RANK_OK(rank, bg_runner_create(&m->runner, &config, forward, m, rank->stream));
-    if (m->runner == NULL)
-        return false;
     RANK_OK(rank, bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &m->x));
     RANK_OK(rank, bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
-    return rank->complaint[0] == '\0';
 }
+
+/* A body that does so with a model of its own. */
+#define MODEL_BODY(name)                                                                                               \
+    static void name##_with(model *m, thread_rank *rank);                                                              \
+    static void name(thread_rank *rank)                                                                                \
+    {                                                                                                                  \
+        model m;                                                                                                       \
+        open_model(&m, rank);                                                                                          \
+        if (rank->complaint[0] == '\0')                                                                                \
+            name##_with(&m, rank);                                                                                     \
+        bg_runner_destroy(m.runner);                                                                                   \
+    }                                                                                                                  \
+    static void name##_with(model *m, thread_rank *rank)
 
 static bg_status run(const model *m, int tokens)
 {
@@ -146,68 +159,45 @@ static int captured(const model *m)
 
 /* ---- together ---- */
 
-static void run_all(thread_rank *rank)
+MODEL_BODY(run_all)
 {
     static const int tokens[] = {3, 8, 12, 1, 5};
     const plan *p = rank->argument;
-    model m;
 
-    if (!open_model(&m, rank))
-        return;
-    RANK_OK(rank, bg_runner_capture(m.runner));
-    RANK_EXPECT(rank, captured(&m) == (p->lazy ? 0 : 2));
+    RANK_OK(rank, bg_runner_capture(m->runner));
+    RANK_EXPECT(rank, captured(m) == (p->lazy ? 0 : 2));
     for (int i = 0; i < 5; i++)
-        RANK_OK(rank, run(&m, tokens[i]));
-    RANK_EXPECT(rank, captured(&m) == 2 && rank->holds == 2);
-    bg_runner_destroy(m.runner);
+        RANK_OK(rank, run(m, tokens[i]));
+    RANK_EXPECT(rank, captured(m) == 2 && rank->holds == 2);
 }
 
 TEST(test_alike)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
     int silent = 0;
     for (int k = 0; k < 4; k++) {
-        plan p = {ALIKE, 2 + 2 * (k % 2), k >= 2 ? BG_LAZY_ON_DEMAND : BG_LAZY_NO, k % 2, BG_MODE_PIECEWISE};
-        thread_ranks_run(p.size, 20, run_all, &p, ranks);
-        for (int i = 1; i < p.size; i++)
-            assert_int_equal(ranks[i].calls, ranks[0].calls);
+        plan p = {ALIKE, k >= 2 ? BG_LAZY_ON_DEMAND : BG_LAZY_NO, k % 2, BG_MODE_PIECEWISE};
+        thread_ranks_run(2 + 2 * (k % 2), run_all, &p);
+        EXPECT_SAME_CALLS();
         if (k == 0)
-            silent = ranks[0].calls;
+            silent = thread_ranks[0].calls;
         if (k == 1) /* one for each run, and none without */
-            assert_int_equal(ranks[0].calls, silent + 5);
+            assert_int_equal(thread_ranks[0].calls, silent + 5);
     }
 }
 
 /* ---- apart ---- */
 
-static void capture_only(thread_rank *rank)
+MODEL_BODY(capture_only)
 {
-    model m;
-    if (!open_model(&m, rank))
-        return;
-    thread_rank_keep(rank, bg_runner_capture(m.runner));
-    RANK_EXPECT(rank, captured(&m) == 0);
-    bg_runner_destroy(m.runner);
-}
-
-static void expect_apart(const thread_rank *ranks, int size, const char *mine, const char *theirs)
-{
-    for (int i = 0; i < size; i++) {
-        if (ranks[i].status != BG_ERROR_RANKS || strstr(ranks[i].error, mine) == NULL ||
-            strstr(ranks[i].error, theirs) == NULL)
-            fail_msg("rank %d of %d: %s does not name \"%s\" and \"%s\": %s", i, size, bg_status_name(ranks[i].status),
-                     mine, theirs, ranks[i].error);
-        assert_int_equal(ranks[i].calls, ranks[0].calls);
-    }
+    thread_rank_keep(rank, bg_runner_capture(m->runner));
+    RANK_EXPECT(rank, captured(m) == 0);
 }
 
 static void check_config(way way, bg_mode mode, const char *mine, const char *theirs)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {way, size, BG_LAZY_NO, false, mode};
-        thread_ranks_run(size, 20, capture_only, &p, ranks);
-        expect_apart(ranks, size, mine, theirs);
+        thread_ranks_run(size, capture_only, &(plan){way, BG_LAZY_NO, false, mode});
+        EXPECT_APART(BG_OK, mine, theirs);
     }
 }
 
@@ -231,96 +221,70 @@ TEST(test_another_mode)
 }
 
 /* A bucket that one rank cannot capture is none on any, and the other one is there. */
-static void capture_one(thread_rank *rank)
+MODEL_BODY(capture_one)
 {
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
-    model m;
 
-    if (!open_model(&m, rank))
-        return;
-    RANK_OK(rank, bg_runner_capture(m.runner));
-    RANK_EXPECT(rank, captured(&m) == 1);
-    RANK_OK(rank, bg_runner_get_bucket(m.runner, 0, &info));
+    RANK_OK(rank, bg_runner_capture(m->runner));
+    RANK_EXPECT(rank, captured(m) == 1);
+    RANK_OK(rank, bg_runner_get_bucket(m->runner, 0, &info));
     RANK_EXPECT(rank, info.tokens == 8 && !info.captured);
     snprintf(rank->error, sizeof rank->error, "%s", info.failure);
-    m.way = ALIKE;
-    RANK_OK(rank, run(&m, 3));
-    RANK_OK(rank, run(&m, 8));
-    bg_runner_destroy(m.runner);
+    m->way = ALIKE;
+    RANK_OK(rank, run(m, 3));
+    RANK_OK(rank, run(m, 8));
 }
 
 TEST(test_failing_bucket)
 {
     static const way ways[] = {FAILING_WARM_UP, FAILING_CAPTURE, FAILING_PREPARE};
-    thread_rank ranks[THREAD_RANKS_MAX];
     for (int k = 0; k < 3; k++) {
         for (int size = 2; size <= 4; size += 2) {
-            plan p = {ways[k], size, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
-            thread_ranks_run(size, 20, capture_one, &p, ranks);
-            for (int i = 0; i < size; i++) {
-                if (strstr(ranks[i].error, "BG_ERROR_STOPPED") == NULL)
-                    fail_msg("rank %d of %d: %s", i, size, ranks[i].error);
-                assert_int_equal(ranks[i].calls, ranks[0].calls);
-            }
+            thread_ranks_run(size, capture_one, &(plan){ways[k], BG_LAZY_NO, true, BG_MODE_PIECEWISE});
+            for (int i = 0; i < size; i++)
+                EXPECT_RANK(i, BG_OK, "BG_ERROR_STOPPED");
+            EXPECT_SAME_CALLS();
         }
     }
 }
 
 /* A rank that never comes is an error, and not one wait for each bucket. */
-static void capture_some(thread_rank *rank)
+MODEL_BODY(capture_some)
 {
-    const plan *p = rank->argument;
-    model m;
-
-    if (!open_model(&m, rank))
-        return;
-    if (rank->rank < p->size - 1)
-        thread_rank_keep(rank, bg_runner_capture(m.runner));
-    bg_runner_destroy(m.runner);
+    if (!is_last(rank))
+        thread_rank_keep(rank, bg_runner_capture(m->runner));
 }
 
 TEST(test_absent)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ALIKE, 4, BG_LAZY_NO, true, BG_MODE_PIECEWISE};
-    thread_ranks_run(4, 0.3, capture_some, &p, ranks);
+    thread_ranks_run_within(0.3, 4, capture_some, &(plan){ALIKE, BG_LAZY_NO, true, BG_MODE_PIECEWISE});
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
-        assert_non_null(strstr(ranks[i].error, "rank 3: did not come"));
-        assert_int_equal(ranks[i].calls, 1);
+        EXPECT_RANK(i, BG_ERROR_RANKS, "rank 3: did not come");
+        assert_int_equal(thread_ranks[i].calls, 1);
     }
 }
 
 /* ---- runs ---- */
 
-static void run_apart(thread_rank *rank)
+MODEL_BODY(run_apart)
 {
     const plan *p = rank->argument;
-    model m;
 
-    if (!open_model(&m, rank))
-        return;
-    RANK_OK(rank, bg_runner_capture(m.runner));
-    thread_rank_keep(rank, run(&m, m.way == ANOTHER_BATCH ? 7 : m.way == BAD_BATCH ? -1 : 3));
+    RANK_OK(rank, bg_runner_capture(m->runner));
+    thread_rank_keep(rank, run(m, m->way == ANOTHER_BATCH ? 7 : m->way == BAD_BATCH ? -1 : 3));
     /* They go on together. */
-    if (m.way != ANOTHER_VETO)
-        RANK_OK(rank, p->way == ANOTHER_VETO ? BG_OK : run(&m, 8));
-    bg_runner_destroy(m.runner);
+    if (p->way != ANOTHER_VETO)
+        RANK_OK(rank, run(m, 8));
 }
 
 static void check_run(way way, bg_lazy lazy, bool compares, const char *mine, const char *theirs)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {way, size, lazy, compares, BG_MODE_PIECEWISE};
-        thread_ranks_run(size, 20, run_apart, &p, ranks);
-        if (way == BAD_BATCH) {
-            assert_int_equal(ranks[size - 1].status, BG_ERROR_INVALID_ARGUMENT);
-            assert_ptr_equal(strstr(ranks[size - 1].error, "bg_runner_run: the batch has"), ranks[size - 1].error);
-            ranks[size - 1].status = BG_ERROR_RANKS;
-            snprintf(ranks[size - 1].error, sizeof ranks->error, "%s %s", mine, theirs);
-        }
-        expect_apart(ranks, size, mine, theirs);
+        const char *error = thread_ranks[size - 1].error;
+        thread_ranks_run(size, run_apart, &(plan){way, lazy, compares, BG_MODE_PIECEWISE});
+        EXPECT_APART(way == BAD_BATCH ? BG_ERROR_INVALID_ARGUMENT : BG_OK, mine, theirs);
+        if (way == BAD_BATCH)
+            assert_ptr_equal(strstr(error, "bg_runner_run: the batch has"), error);
     }
 }
 
@@ -341,51 +305,35 @@ TEST(test_another_lazy_bucket)
 
 /* ---- captures in the background ---- */
 
-static void idle_together(thread_rank *rank)
+MODEL_BODY(idle_together)
 {
-    const plan *p = rank->argument;
-    const bool last = rank->rank == p->size - 1;
-    model m;
+    const bool last = is_last(rank);
 
-    if (!open_model(&m, rank))
-        return;
-    RANK_OK(rank, bg_runner_capture(m.runner));
-    RANK_EXPECT(rank, captured(&m) == 1);
-    RANK_OK(rank, run(&m, last ? 3 : 8)); /* of one rank the batch wants another bucket */
-    RANK_OK(rank, bg_runner_idle(m.runner, last ? 0 : INT64_MAX));
-    RANK_EXPECT(rank, captured(&m) == 1); /* one has no time */
-    thread_rank_keep(rank, bg_runner_idle(m.runner, last ? -1 : INT64_MAX));
-    RANK_EXPECT(rank, captured(&m) == 1);
-    RANK_OK(rank, bg_runner_idle(m.runner, INT64_MAX));
-    RANK_EXPECT(rank, captured(&m) == 2);
-    RANK_OK(rank, run(&m, 3));
-    bg_runner_destroy(m.runner);
+    RANK_OK(rank, bg_runner_capture(m->runner));
+    RANK_EXPECT(rank, captured(m) == 1);
+    RANK_OK(rank, run(m, last ? 3 : 8)); /* of one rank the batch wants another bucket */
+    RANK_OK(rank, bg_runner_idle(m->runner, last ? 0 : INT64_MAX));
+    RANK_EXPECT(rank, captured(m) == 1); /* one has no time */
+    thread_rank_keep(rank, bg_runner_idle(m->runner, last ? -1 : INT64_MAX));
+    RANK_EXPECT(rank, captured(m) == 1);
+    RANK_OK(rank, bg_runner_idle(m->runner, INT64_MAX));
+    RANK_EXPECT(rank, captured(m) == 2);
+    RANK_OK(rank, run(m, 3));
 }
 
 TEST(test_idle)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {ALIKE, size, BG_LAZY_BACKGROUND, false, BG_MODE_PIECEWISE};
-        thread_ranks_run(size, 20, idle_together, &p, ranks);
-        for (int i = 0; i < size; i++) {
-            assert_int_equal(ranks[i].calls, ranks[0].calls);
-            assert_int_equal(ranks[i].status, i == size - 1 ? BG_ERROR_INVALID_ARGUMENT : BG_ERROR_RANKS);
-            if (strstr(ranks[i].error, "budget_us is -1") == NULL)
-                fail_msg("rank %d of %d: %s", i, size, ranks[i].error);
-        }
+        thread_ranks_run(size, idle_together, &(plan){ALIKE, BG_LAZY_BACKGROUND, false, BG_MODE_PIECEWISE});
+        EXPECT_APART(BG_ERROR_INVALID_ARGUMENT, "budget_us is -1", "budget_us is -1");
     }
 }
 
 /* ---- a terminal, of which the ranks have one ---- */
 
-static void capture_alike(thread_rank *rank)
+MODEL_BODY(capture_alike)
 {
-    model m;
-    if (!open_model(&m, rank))
-        return;
-    RANK_OK(rank, bg_runner_capture(m.runner));
-    bg_runner_destroy(m.runner);
+    RANK_OK(rank, bg_runner_capture(m->runner));
 }
 
 /*
@@ -415,9 +363,7 @@ static void read_terminal(void (*function)(void), char *said, size_t bytes)
 
 static void capture_with_two(void)
 {
-    thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ALIKE, 2, BG_LAZY_NO, false, BG_MODE_PIECEWISE};
-    thread_ranks_run(2, 20, capture_alike, &p, ranks);
+    thread_ranks_run(2, capture_alike, &(plan){ALIKE, BG_LAZY_NO, false, BG_MODE_PIECEWISE});
 }
 
 TEST(test_progress)

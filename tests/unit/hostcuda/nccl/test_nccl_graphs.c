@@ -1,6 +1,4 @@
 /* NCCL in graphs: what nodes its calls leave, and captured collectives replayed; ranks as threads and as processes. */
-#include "tests/support/test.h"
-#include <stdint.h>
 #include "tests/support/ranks/nccl_ranks.h"
 
 #ifdef TEST_NCCL
@@ -8,8 +6,9 @@
 /* ---- replayed --------------------------------------------------------------------------------------------------- */
 
 /* An all-reduce, then a gather of its results on another stream that joins. */
-static int capture(struct rank *r, int *device, cudaGraph_t *graph)
+static void capture(struct rank *r, cudaGraph_t *graph)
 {
+    int *device = r->x;
     cudaStream_t other = NULL;
     cudaEvent_t event = NULL;
     EXPECT_CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
@@ -24,11 +23,10 @@ static int capture(struct rank *r, int *device, cudaGraph_t *graph)
     EXPECT_CUDA(cudaStreamEndCapture(r->stream, graph));
     EXPECT_CUDA(cudaEventDestroy(event));
     EXPECT_CUDA(cudaStreamDestroy(other));
-    return 0;
 }
 
 /* How many nodes of each type there are. */
-static int count_types(cudaGraph_t graph, size_t counts[cudaGraphNodeTypeCount])
+static void count_types(cudaGraph_t graph, size_t counts[cudaGraphNodeTypeCount])
 {
     cudaGraphNode_t nodes[64];
     size_t count = 64;
@@ -38,54 +36,47 @@ static int count_types(cudaGraph_t graph, size_t counts[cudaGraphNodeTypeCount])
         EXPECT_CUDA(cudaGraphNodeGetType(nodes[i], &type));
         counts[type]++;
     }
-    return 0;
 }
 
 /* One rank copies. Several have a kernel a call, with a record behind it, and a wait before the first; a GPU may do
  * more, as its links ask for. */
-static int check_nodes(const struct rank *r, cudaGraph_t graph)
+static void check_nodes(const struct rank *r, cudaGraph_t graph)
 {
     size_t counts[cudaGraphNodeTypeCount] = {0};
-    if (count_types(graph, counts))
-        return 1;
+    count_types(graph, counts);
     if (r->ranks == 1) {
         EXPECT(counts[cudaGraphNodeTypeMemcpy] == 2 && counts[cudaGraphNodeTypeKernel] == 0);
     } else if (on_host()) {
         EXPECT(counts[cudaGraphNodeTypeMemcpy] == 0 && counts[cudaGraphNodeTypeKernel] == 2);
         EXPECT(counts[cudaGraphNodeTypeWaitEvent] == 1 && counts[cudaGraphNodeTypeEventRecord] == 2);
     }
-    return 0;
 }
 
-static int replay(struct rank *r, int *device, cudaGraphExec_t exec, int round)
+static void replay(struct rank *r, cudaGraphExec_t exec, int round)
 {
     int host[2 + RANKS_MAX] = {round * 10 + r->rank, -1, -1, -1, -1, -1}, sum = 0;
-    EXPECT_CUDA(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, r->stream));
+    EXPECT_CUDA(cudaMemcpyAsync(r->x, host, sizeof host, cudaMemcpyHostToDevice, r->stream));
     EXPECT_CUDA(cudaGraphLaunch(exec, r->stream));
-    EXPECT_CUDA(cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, r->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
+    rank_get(r, host, sizeof host);
     for (int rank = 0; rank < r->ranks; rank++) {
         EXPECT(host[2 + rank] == round * 10 + rank);
         sum += round * 10 + rank;
     }
     EXPECT(host[1] == sum);
-    return 0;
 }
 
 /* The graph itself, a clone of it, and one that has the clone as a child. */
 static int captured(struct rank *r)
 {
-    int *device = NULL;
     cudaGraph_t graph = NULL, clone = NULL, parent = NULL;
     cudaGraphNode_t child = NULL;
     cudaGraphExec_t execs[3];
-    EXPECT_CUDA(cudaMalloc((void **)&device, (2 + RANKS_MAX) * sizeof *device));
     /* Ranks find each other at the first call, which a capture beside those of other threads does not bear. */
-    EXPECT_NCCL(ncclAllReduce(device, device + 1, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
-    EXPECT_NCCL(ncclAllGather(device, device + 2, 1, ncclInt, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclAllReduce(r->x, r->x + 1, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclAllGather(r->x, r->x + 2, 1, ncclInt, r->comm, r->stream), ncclSuccess);
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    if (capture(r, device, &graph) || check_nodes(r, graph))
-        return 1;
+    capture(r, &graph);
+    check_nodes(r, graph);
     EXPECT_CUDA(cudaGraphClone(&clone, graph));
     EXPECT_CUDA(cudaGraphCreate(&parent, 0));
     EXPECT_CUDA(cudaGraphAddChildGraphNode(&child, parent, NULL, 0, clone));
@@ -96,32 +87,20 @@ static int captured(struct rank *r)
     EXPECT_CUDA(cudaGraphDestroy(clone));
     EXPECT_CUDA(cudaGraphDestroy(parent));
     for (int round = 0; round < 100; round++)
-        if (replay(r, device, execs[round % 3], round))
-            return 1;
+        replay(r, execs[round % 3], round);
     for (int i = 0; i < 3; i++)
         EXPECT_CUDA(cudaGraphExecDestroy(execs[i]));
-    EXPECT_CUDA(cudaFree(device));
     return 0;
-}
-
-static void for_all_ranks(enum ranks_as as, rank_body body)
-{
-    for (int ranks = 1; ranks <= RANKS_MAX && ranks <= ranks_possible(); ranks++)
-        run_ranks(as, ranks, body, NULL);
-    if (ranks_possible() < RANKS_MAX)
-        print_message("%d ranks at most: there are no more GPUs\n", ranks_possible());
 }
 
 TEST(test_captured_of_threads)
 {
-    need_ranks(1);
-    for_all_ranks(AS_THREADS, captured);
+    run_ranks_from(1, AS_THREADS, captured);
 }
 
 TEST(test_captured_of_processes)
 {
-    need_ranks(1);
-    for_all_ranks(AS_PROCESSES, captured);
+    run_ranks_from(1, AS_PROCESSES, captured);
 }
 
 /* ---- one rank --------------------------------------------------------------------------------------------------- */
@@ -144,13 +123,46 @@ static int end_and_look(struct rank *r)
     return count ? (int)type : -1;
 }
 
+/* A send to itself is a kernel, as those between ranks are: the wait, the kernel, and the record that nothing joins. */
+RANK_TEST(test_nodes_of_a_send, 1, NULL)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    size_t counts[cudaGraphNodeTypeCount] = {0}, edges = 0, count = 0;
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphNode_t *frontier = NULL;
+    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    int host[2] = {7, 0};
+    EXPECT_CUDA(cudaMemcpy(r->x, host, sizeof host, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
+    EXPECT_NCCL(ncclSend(r->x, 1, ncclInt, 0, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclRecv(r->x + 1, 1, ncclInt, 0, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
+    EXPECT_CUDA(cudaStreamGetCaptureInfo(r->stream, &status, NULL, NULL, &frontier, NULL, &count));
+    EXPECT(!on_host() || count == 1);
+    EXPECT_CUDA(cudaGraphNodeGetType(frontier[0], &type));
+    EXPECT(!on_host() || type == cudaGraphNodeTypeKernel);
+    EXPECT_CUDA(cudaStreamEndCapture(r->stream, &graph));
+    count_types(graph, counts);
+    EXPECT(counts[cudaGraphNodeTypeWaitEvent] == 1 && counts[cudaGraphNodeTypeKernel] == 1);
+    EXPECT(counts[cudaGraphNodeTypeEventRecord] == 1);
+    EXPECT_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    EXPECT(edges == 2);
+    EXPECT_CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int round = 0; round < 3; round++)
+        EXPECT_CUDA(cudaGraphLaunch(exec, r->stream));
+    rank_get(r, host, sizeof host);
+    EXPECT(host[1] == 7);
+    EXPECT_CUDA(cudaGraphExecDestroy(exec));
+    EXPECT_CUDA(cudaGraphDestroy(graph));
+}
+
 /* Copies, and nothing where there is nothing to copy, but for means of floats. */
-static int nodes_of_one_rank(struct rank *r)
+RANK_TEST(test_nodes_of_one_rank, 1, NULL)
 {
     enum { COUNT = 8, NONE = -1, COPY = cudaGraphNodeTypeMemcpy, KERNEL = cudaGraphNodeTypeKernel };
-    float *from = NULL;
-    EXPECT_CUDA(cudaMalloc((void **)&from, 2 * COUNT * sizeof *from));
-    float *to = from + COUNT;
+    int *from = r->x, *to = from + COUNT;
 #define LEAVES(type, call)                                                                                             \
     do {                                                                                                               \
         EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));                              \
@@ -166,60 +178,6 @@ static int nodes_of_one_rank(struct rank *r)
     LEAVES(COPY, ncclAllGather(from, to, COUNT, ncclInt, r->comm, r->stream));
     LEAVES(COPY, ncclBroadcast(from, to, COUNT, ncclInt, 0, r->comm, r->stream));
 #undef LEAVES
-    EXPECT_CUDA(cudaFree(from));
-    return 0;
-}
-
-/* A send to itself is a kernel, as those between ranks are: the wait, the kernel, and the record that nothing joins. */
-static int nodes_of_a_send(struct rank *r)
-{
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    size_t counts[cudaGraphNodeTypeCount] = {0}, edges = 0, count = 0;
-    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    const cudaGraphNode_t *frontier = NULL;
-    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-    int host[2] = {7, 0}, *device = NULL;
-    EXPECT_CUDA(cudaMalloc((void **)&device, sizeof host));
-    EXPECT_CUDA(cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice));
-    EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
-    EXPECT_NCCL(ncclGroupStart(), ncclSuccess);
-    EXPECT_NCCL(ncclSend(device, 1, ncclInt, 0, r->comm, r->stream), ncclSuccess);
-    EXPECT_NCCL(ncclRecv(device + 1, 1, ncclInt, 0, r->comm, r->stream), ncclSuccess);
-    EXPECT_NCCL(ncclGroupEnd(), ncclSuccess);
-    EXPECT_CUDA(cudaStreamGetCaptureInfo(r->stream, &status, NULL, NULL, &frontier, NULL, &count));
-    EXPECT(!on_host() || count == 1);
-    EXPECT_CUDA(cudaGraphNodeGetType(frontier[0], &type));
-    EXPECT(!on_host() || type == cudaGraphNodeTypeKernel);
-    EXPECT_CUDA(cudaStreamEndCapture(r->stream, &graph));
-    if (count_types(graph, counts))
-        return 1;
-    EXPECT(counts[cudaGraphNodeTypeWaitEvent] == 1 && counts[cudaGraphNodeTypeKernel] == 1);
-    EXPECT(counts[cudaGraphNodeTypeEventRecord] == 1);
-    EXPECT_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
-    EXPECT(edges == 2);
-    EXPECT_CUDA(cudaGraphInstantiate(&exec, graph, 0));
-    for (int round = 0; round < 3; round++)
-        EXPECT_CUDA(cudaGraphLaunch(exec, r->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    EXPECT_CUDA(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
-    EXPECT(host[1] == 7);
-    EXPECT_CUDA(cudaGraphExecDestroy(exec));
-    EXPECT_CUDA(cudaGraphDestroy(graph));
-    EXPECT_CUDA(cudaFree(device));
-    return 0;
-}
-
-TEST(test_nodes_of_a_send)
-{
-    need_ranks(1);
-    run_ranks(AS_THREADS, 1, nodes_of_a_send, NULL);
-}
-
-TEST(test_nodes_of_one_rank)
-{
-    need_ranks(1);
-    run_ranks(AS_THREADS, 1, nodes_of_one_rank, NULL);
 }
 #else
 SKIP_PROGRAM("there is no NCCL");
