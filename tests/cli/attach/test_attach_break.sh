@@ -80,6 +80,7 @@ seeds='0 1 2 3'
 everywhere()
 {
     local what=$1 nodes=$2 seed i pattern
+    deep || seeds=${seeds##* }
     "$split" "$what" >"$work/alone"
     for seed in $seeds; do
         for ((i = 0; i <= nodes; i++)); do
@@ -151,7 +152,7 @@ count=$(HOSTCUDA_FAIL='tools:*@1000000=1' "$breakgraph" run --attach --break='mi
 [ "${count:-0}" -ge 100 ] || fail attach-break-sweep "the tools made ${count:-no} calls"
 "$split" copies >"$work/alone"
 swept=yes
-for ((i = 1; i <= ${count:-0}; i += ${SWEEP_STRIDE:-5})); do
+for ((i = 1; i <= ${count:-0}; i += ${SWEEP_STRIDE:-$(sized 20 5)})); do
     HOSTCUDA_FAIL="tools:*@$i=cudaErrorMemoryAllocation" "$breakgraph" run --attach --break='mix,graph#0/[2]' -- "$split" copies >"$work/output" 2>"$work/log" &&
         cmp -s "$work/alone" "$work/output" && continue
     fail attach-break-sweep "call $i of $count fails: the program fails, or computes something else"
