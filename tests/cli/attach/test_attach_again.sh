@@ -4,7 +4,8 @@
 . "$(dirname "$0")/../lib.sh"
 . tests/cli/attach/programs/build.sh
 breakgraph=$PWD/$OUT/breakgraph
-in_depth='attach-again-blocked .*' # it waits for ten seconds
+# The first waits for ten seconds; the others run nodes a thousand times.
+in_depth='attach-again-(blocked .*|captures BG_(CHECK=.*|ATTACH_PROBE=.*)|end BG_(CHECK=poison|ATTACH_SHADOW=1)|stack BG_ATTACH_.*)'
 
 if [ "$DEVICE" = cuda ]; then
     skip attach-again "tests/attach runs such programs on a GPU"

@@ -9,6 +9,7 @@ if [ "$DEVICE" != host ]; then
     exit 0
 fi
 breakgraph=$OUT/breakgraph split=$work/split
+in_depth='attach-break-(no-)?place'
 if ! build_cuda split; then
     fail attach-break "tests/cli/attach/reruns/split.cu does not build"
     exit $bad
@@ -51,7 +52,8 @@ if build_cuda order; then
 else
     fail attach-break-first "tests/cli/attach/reruns/order.cu does not build"
 fi
-if python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
+if ! deep; then :
+elif python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
     line=$(grep -n '# here' tests/cli/attach/programs/nodes.py | cut -d: -f1)
     expect attach-break-place 0 '^graph#0: 1 of [0-9]* nodes ran outside' "$breakgraph" run --attach --break="nodes.py:$line" -- \
         python3 tests/cli/attach/programs/nodes.py "$work/libnodes.so" 1

@@ -46,6 +46,6 @@ expect captures-of-tools 1 'check recapture: 0 findings' env BG_COMPILE=2 \
     sh -c '"$0" check --what=recapture -- "$1" none 0 2>&1 | tee /dev/stderr | grep -q fusion-unproven' "$command" "$program"
 for prove in once off; do
     expect "random-$prove" 0 'ok programs' env BG_COMPILE=2 BG_COMPILE_PROVE=$prove "$OUT/tests/random/test_random" \
-        --programs "${PROGRAMS:-600}" --seed "${SEED:-1}"
+        --programs "${PROGRAMS:-$(sized 20 600)}" --seed "${SEED:-1}"
 done
 exit $bad
