@@ -5,7 +5,7 @@
 build_faulty bisect || exit $bad
 cd "$work" || exit 1
 # What waits for a time limit, and more of the same.
-in_depth='(first|last)-of-1000|one-of-[1280]+|long-list|bisect-hang|hang-.*|(interrupt|resume)-(TERM|HUP|first).*|kept-no-verdict|page-of-a#0|report-differs-debug-step'
+in_depth='(first|last)-of-1000|one-of-(1|2|8|100)|long-list|hang-in-.*|(interrupt|resume)-(TERM|HUP|first).*|kept-no-verdict|page-of-a#0|report-differs-debug-step'
 export FAULTY_STARTS=$work/starts
 
 line_of() { grep -n "/\\* $1 \\*/" "$source" | cut -d: -f1; }
