@@ -12,8 +12,8 @@ for compiler in g++ clang++; do command -v $compiler >/dev/null && compilers+=("
 deep || compilers=("${compilers[0]}")
 # A second or more for each that compiles: of each kind, one.
 in_depth='rejects-(managed-device|texture-fetch|surface|dynamic-parallelism-device|lambda-both|ptx-volatile|cooperative-launch)'
-in_depth="$in_depth|form-(if-global|if-likely|namespace-attribute|shared-alignas|shared-twice|constructor)"
-in_depth="$in_depth|nested-launch|line-of-warning|random-numbers|place-O0|no-place|toolkit-file|language|signal-HUP"
+in_depth="$in_depth|form-(if-global|if-likely|.*attribute.*|pointer-to-array|shared-namespaces|shared-alignas|shared-twice|constructor)"
+in_depth="$in_depth|nested-launch|line-of-warning|random-numbers|place-O0|no-place|toolkit-file|nvcc-libraries|include-first|language|signal-HUP"
 # ends NAME STATUS COMMAND...: the command exits so.
 ends()
 {
