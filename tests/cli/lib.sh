@@ -17,6 +17,16 @@ is_left_out() { [ -n "$in_depth" ] && ! deep && [[ $1 =~ ^($in_depth)$ ]]; }
 # sized FAST ALL: one of them.
 sized() { if deep; then echo "$2"; else echo "$1"; fi; }
 
+# await COMMAND...: until it succeeds; for two minutes at most, which only what hangs needs.
+await()
+{
+    local tries
+    for ((tries = 0; tries < 2400; tries++)); do ! "$@" || return 0; sleep 0.05; done
+    return 1
+}
+# holds FILE PATTERN: for await.
+holds() { grep -Eqs -e "$2" "$1"; }
+
 pass() { echo "ok $1"; }
 fail() { bad=1; echo "not ok $1: ${2:-}"; [ ! -s "$work/log" ] || sed 's/^/  /' "$work/log"; }
 sort() { LC_ALL=C command sort "$@"; } # in one order, whatever the language

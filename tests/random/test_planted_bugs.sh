@@ -5,6 +5,8 @@
 . "$(dirname "$0")/../cli/lib.sh"
 
 largest=12 # instructions of a shrunk program
+# make test plants one in each of these parts: joins, events, the order of steps, copies, memory, eager calls.
+few='join-dropped|event-record-dropped|segments-reversed|copy-off|bridge-shared|eager-bucket-left-open'
 if [ "$DEVICE" != host ]; then
     skip planted "schedules have seeds on the host device alone"
     exit 0
@@ -23,6 +25,7 @@ link_planted()
 plant()
 {
     local name=$1 file=$2 seed from to
+    deep || [[ $name =~ ^($few)$ ]] || return 0
     sed -E "$3" "$file" >"$work/planted.c"
     if cmp -s "$file" "$work/planted.c"; then
         : >"$work/log"
@@ -30,7 +33,7 @@ plant()
         return
     fi
     link_planted >"$work/log" 2>&1 || { fail "$name" "it does not compile"; return; }
-    timeout 120 "$work/planted" >"$work/log" 2>&1 </dev/null
+    timeout 300 "$work/planted" >"$work/log" 2>&1 </dev/null
     read -r seed from to < <(sed -n -e 's/^seed \([0-9]*\) fails.*/\1/p' \
         -e 's/^shrunk from \([0-9]*\) to \([0-9]*\) instr.*/\1 \2/p' "$work/log" | tr '\n' ' ')
     if ! grep -q '^not ok programs: ' "$work/log"; then

@@ -9,6 +9,7 @@ if [ "$DEVICE" != host ]; then
     exit 0
 fi
 breakgraph=$OUT/breakgraph split=$work/split
+in_depth='attach-break-(no-)?place'
 if ! build_cuda split; then
     fail attach-break "tests/cli/attach/reruns/split.cu does not build"
     exit $bad
@@ -51,7 +52,8 @@ if build_cuda order; then
 else
     fail attach-break-first "tests/cli/attach/reruns/order.cu does not build"
 fi
-if python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
+if ! deep; then :
+elif python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
     line=$(grep -n '# here' tests/cli/attach/programs/nodes.py | cut -d: -f1)
     expect attach-break-place 0 '^graph#0: 1 of [0-9]* nodes ran outside' "$breakgraph" run --attach --break="nodes.py:$line" -- \
         python3 tests/cli/attach/programs/nodes.py "$work/libnodes.so" 1
@@ -80,6 +82,7 @@ seeds='0 1 2 3'
 everywhere()
 {
     local what=$1 nodes=$2 seed i pattern
+    deep || seeds=${seeds##* }
     "$split" "$what" >"$work/alone"
     for seed in $seeds; do
         for ((i = 0; i <= nodes; i++)); do
@@ -151,7 +154,7 @@ count=$(HOSTCUDA_FAIL='tools:*@1000000=1' "$breakgraph" run --attach --break='mi
 [ "${count:-0}" -ge 100 ] || fail attach-break-sweep "the tools made ${count:-no} calls"
 "$split" copies >"$work/alone"
 swept=yes
-for ((i = 1; i <= ${count:-0}; i += ${SWEEP_STRIDE:-5})); do
+for ((i = 1; i <= ${count:-0}; i += ${SWEEP_STRIDE:-$(sized 20 5)})); do
     HOSTCUDA_FAIL="tools:*@$i=cudaErrorMemoryAllocation" "$breakgraph" run --attach --break='mix,graph#0/[2]' -- "$split" copies >"$work/output" 2>"$work/log" &&
         cmp -s "$work/alone" "$work/output" && continue
     fail attach-break-sweep "call $i of $count fails: the program fails, or computes something else"

@@ -8,6 +8,7 @@ if [ "$DEVICE" != host ]; then
 fi
 found=$(tools/find_cuda host "${CUDA_HOME:-}")
 cuda=${found%%|*}
+in_depth=attach-hang # it waits for an alarm
 for program in culprit culprit_race leak; do
     if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "$cuda/include" tests/cli/attach/*/"$program.c" -rdynamic "-L$OUT" \
         -lhostcuda -pthread "-Wl,-rpath,$PWD/$OUT" -o "$work/$program" 2>"$work/log"; then

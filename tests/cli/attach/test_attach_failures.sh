@@ -25,6 +25,7 @@ observe()
 counted() { sed -n "s/^hostcuda: HOSTCUDA_FAIL: $1@1000000 did not happen: there were \([0-9]*\) such calls$/\1/p" "$work/errors"; }
 notes() { grep -c '^note' "$work/$1"; }
 never='*@1000000=1,tools:*@1000000=1'
+stride=${SWEEP_STRIDE:-$(sized 28 7)}
 
 HOSTCUDA_FAIL=$never "$work/calls" >"$work/alone" 2>"$work/errors"
 echo "exit status $?" >>"$work/alone"
@@ -44,7 +45,7 @@ sweep() # COMMAND FIRST
         return
     fi
     cp "$work/said" "$work/whole"
-    for (( ; number <= count; number += ${SWEEP_STRIDE:-7})); do
+    for (( ; number <= count; number += stride)); do
         observe "$command" "tools:*@$number=${codes[number % 3]}"
         status=$?
         if [ $status -gt 1 ] || ! cmp -s "$work/alone" "$work/answers"; then
@@ -79,7 +80,7 @@ sweep_launches() # COMMAND
     local command=$1 number count status
     observe_orders "$command" "$never"
     count=$(counted 'tools:\*')
-    for number in $(seq 1 3 40) $(seq 41 "${SWEEP_STRIDE:-31}" "${count:=0}"); do
+    for number in $(seq 1 "$(sized 13 3)" 40) $(seq 41 "${SWEEP_STRIDE:-$(sized 124 31)}" "${count:=0}"); do
         observe_orders "$command" "tools:*@$number=${codes[number % 2]}"
         status=$?
         if [ "$count" -lt 50 ] || [ $status -ge 124 ] || [ "$(cat "$work/answers")" != $'1 12 123\nexit status 0' ]; then

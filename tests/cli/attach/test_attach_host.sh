@@ -40,7 +40,7 @@ expect attach-host-followed-none 0 '^check replay: 0 findings$' "$OUT/breakgraph
 node='^warning \[host-function\] host function#0 at '
 expect attach-host-crash 7 "${node}.* in host: signal SIGABRT ended the program while this host function of graph#0 ran: \
 work, with userData 0x[0-9a-f]+; it had run 1 time before" check crash
-expect attach-host-long 1 "${node}.* in host: this host function of graph#0 had not ended when the program did, 1\\.[0-9] s after it began: \
+expect attach-host-long 1 "${node}.* in host: this host function of graph#0 had not ended when the program did, [1-9][0-9]*\\.[0-9] s after it began: \
 work, with userData 0x" check long
 expect attach-host-fatal 1 '^fault \[host-function\] cudaFree at ' "$OUT/breakgraph" check --attach --fatal -- "$work/host" free
 ! grep -q 'ended the program while' "$work/log" || fail attach-host-fatal "the tool's own end is told as a crash"

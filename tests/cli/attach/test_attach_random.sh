@@ -1,6 +1,6 @@
 #!/bin/bash
 # Random programs with a planted fault each, and programs without: what breakgraph check --attach says of them. PROGRAMS, 240 if
-# not set, is how many have a fault; half as many have none. SEED: the first one.
+# not set (make test: 120), is how many have a fault; half as many have none. SEED: the first one.
 . "$(dirname "$0")/../lib.sh"
 . tests/cli/attach/programs/build.sh
 
@@ -12,7 +12,7 @@ if ! build_cuda random -std=c++17; then
     fail attach-random "tests/cli/attach/reruns/random.cu does not build"
     exit $bad
 fi
-programs=${PROGRAMS:-240} seed=${SEED:-1} batch=20
+programs=${PROGRAMS:-$(sized 120 240)} seed=${SEED:-1} batch=20
 printf 'seed %d\n' "$seed"
 
 # judge FINDINGS: of wanted and run, the programs of which a wanted finding was made; findings that are not wanted come behind.

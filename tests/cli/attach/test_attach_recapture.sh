@@ -4,6 +4,7 @@
 . tests/cli/attach/programs/build.sh
 
 breakgraph=$OUT/breakgraph
+in_depth=attach-recapture-hang # it waits for a time limit
 # recapture ARG...: without the command that is proposed next.
 recapture() { "$breakgraph" check --attach --what=recapture "$@" 2>&1; }
 
@@ -96,10 +97,10 @@ unpaired first 'graph#0: instantiate\+.* instantiates 1 with ODD=graph, and 0 wi
 unpaired second 'graph#0: instantiate\+.* instantiates 0 with ODD=none, and 1 with ODD=graph$' ODD=none,graph odd
 expect attach-recapture-none 5 'captures no graph in this run' recapture -- "$work/frozen" odd
 # ended CASE STATUS RUN VALUES
-ended() { expect "attach-recapture-$1" "$2" "the $3 run, with ODD=$1, failed: the graphs of two runs are not compared" recapture --timeout=5 "--vary=ODD=$4" -- "$work/frozen" odd; }
+ended() { expect "attach-recapture-$1" "$2" "the $3 run, with ODD=$1, failed: the graphs of two runs are not compared" recapture "--timeout=${5:-60}" "--vary=ODD=$4" -- "$work/frozen" odd; }
 ended crash 7 first crash,graph
 ended crash 7 second graph,crash
-ended hang 8 second graph,hang
+ended hang 8 second graph,hang 5
 expect attach-recapture-fail 1 'the second run, with ODD=fail, ended with status 5' recapture --vary=ODD=graph,fail -- "$work/frozen" odd
 # A program that finds its own results wrong is compared, too.
 expect attach-recapture-wrong 1 '^warning \[frozen-value\] scale#0 ' recapture --vary=SCALE=0.5,0.25 -- sh -c '"$0" scalar; exit 3' "$work/frozen"

@@ -11,6 +11,7 @@ fi
 found=$(tools/find_cuda host "${CUDA_HOME:-}")
 cuda=${found%%|*}
 breakgraph=$OUT/breakgraph nodes=$work/nodes
+in_depth=attach-step-slow-node # it waits for ten seconds
 flags=(-O2 -Wall -Wextra -Werror -I. -Iinclude -isystem "$cuda/include")
 link=("-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT")
 cc=("$OUT/hostcuda-cc" -ccbin "$CXX" "${flags[@]}" -fPIC)
@@ -131,6 +132,7 @@ unset BG_STEP_DUMP
 nan='sum 2, NaN'
 stepped() # NAME STATUS PATTERN WHAT [FLAG...]
 {
+    ! is_left_out "$1" || return 0
     expect "$1" "$2" "$3" timeout 60 "$breakgraph" step --attach "${@:5}" -- "$work/stepped" "$4" "$work/gone"
     grep -q "^$nan$" "$work/log" || fail "$1" "the program computes something else"
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # make install; programs in C, C++ and CUDA against what it installed, by pkg-config and by find_package; its examples.
 . "$(dirname "$0")/../lib.sh"
+# make test: the library of this device, used from C; where its files are.
 unset LD_LIBRARY_PATH # what pkg-config says is enough to run
 
 # Programs of a host build run; those of a cuda build run where a GPU is and say that there is none elsewhere.
@@ -70,6 +71,7 @@ by_pkg_config() # device, prefix
     {
         $CC -std=c11 -Wall -Wextra -Werror tests/cli/build/consumer.c $flags -o "$work/$1-c" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-c" "$work/$1-c" "$1" || fail "$1-pkg-config-c" "does not build"
+        deep || return
         $CXX -std=c++17 -Wall -Wextra -Werror -x c++ tests/cli/build/consumer.c -x none $flags -o "$work/$1-c++" $libs 2>"$work/log" &&
             consumer "$1-pkg-config-c++" "$work/$1-c++" "$1" || fail "$1-pkg-config-c++" "does not build"
         $CXX -std=c++17 -Wall -Wextra -Wpedantic -Werror examples/lambdas.cpp $flags -o "$work/$1-lambdas" $libs 2>"$work/log" &&
@@ -97,6 +99,7 @@ by_find_package() # device, prefix
 {
     local languages="C CXX" sources="consumer_c consumer_cxx" name
     [ "$1" = host ] || { languages="C CXX CUDA"; sources="$sources consumer_cuda"; }
+    deep || languages=C sources=consumer_c
     command -v cmake >/dev/null || { skip "$1-find_package" "cmake is not installed"; return; }
     mkdir -p "$work/$1-cmake"
     cp tests/cli/build/consumer.c "$work/$1-cmake/consumer_c.c"
@@ -124,7 +127,7 @@ by_find_package() # device, prefix
         echo "endif()"
         echo "add_executable(consumer_static consumer_c.c)"
         echo "target_link_libraries(consumer_static breakgraph::breakgraph_static)"
-        echo "add_subdirectory(kernels)"
+        ! deep || echo "add_subdirectory(kernels)"
     } >"$work/$1-cmake/CMakeLists.txt"
     cp -r examples/cmake "$work/$1-cmake/kernels"
     if ! { CUDACXX=$NVCC CC=$CC CXX=$CXX cmake -S "$work/$1-cmake" -B "$work/$1-cmake/build" -DCMAKE_PREFIX_PATH="$2" -Wno-dev &&
@@ -135,14 +138,7 @@ by_find_package() # device, prefix
     for name in $sources consumer_static; do
         consumer "$1-find_package-${name#consumer_}" "$work/$1-cmake/build/$name" "$1"
     done
-    scaled "$1-find_package-kernels" "$work/$1-cmake/build/kernels/scaled" "$1" '2 4 6 8'
-    # What a header of a kernel says is changed.
-    sed -i 's/FACTOR/(FACTOR + 1)/' "$work/$1-cmake/kernels/scale.cu"
-    echo '#error "compiled anew"' >>"$work/$1-cmake/kernels/scale.h"
-    expect "$1-find_package-kernels-again" 2 'compiled anew' cmake --build "$work/$1-cmake/build" --target scaled
-    sed -i '$d' "$work/$1-cmake/kernels/scale.h"
-    cmake --build "$work/$1-cmake/build" >"$work/log" 2>&1 || fail "$1-find_package-kernels-changed" "does not build"
-    scaled "$1-find_package-kernels-changed" "$work/$1-cmake/build/kernels/scaled" "$1" '3 6 9 12'
+    ! deep || kernels_by_find_package "$1"
     for name in ranks ranks_static; do
         [ ! -e "$work/$1-cmake/build/consumer_$name" ] || ranks_consumer "$1-find_package-$name" "$work/$1-cmake/build/consumer_$name" "$1"
     done
@@ -151,6 +147,18 @@ by_find_package() # device, prefix
     else
         pass "$1-find_package-version"
     fi
+}
+
+kernels_by_find_package() # device
+{
+    scaled "$1-find_package-kernels" "$work/$1-cmake/build/kernels/scaled" "$1" '2 4 6 8'
+    # What a header of a kernel says is changed.
+    sed -i 's/FACTOR/(FACTOR + 1)/' "$work/$1-cmake/kernels/scale.cu"
+    echo '#error "compiled anew"' >>"$work/$1-cmake/kernels/scale.h"
+    expect "$1-find_package-kernels-again" 2 'compiled anew' cmake --build "$work/$1-cmake/build" --target scaled
+    sed -i '$d' "$work/$1-cmake/kernels/scale.h"
+    cmake --build "$work/$1-cmake/build" >"$work/log" 2>&1 || fail "$1-find_package-kernels-changed" "does not build"
+    scaled "$1-find_package-kernels-changed" "$work/$1-cmake/build/kernels/scaled" "$1" '3 6 9 12'
 }
 
 # The installed examples, outside of their folder. Without nvcc's time for every kernel: on a GPU, one of them.
@@ -195,7 +203,7 @@ manual_pages() # prefix
 gpu=$("$BUILD/find_gpu" 2>/dev/null) || gpu=
 mapfile -t built < <(printf '%s\n' examples/*.c examples/*.cpp examples/graphs/*.c examples/adopt/*.c examples/llama/llama.c examples/hostcuda/missing_join.c | sed 's/\.c[p]*$//')
 devices=$DEVICE
-[ "$DEVICE" = cuda ] || ! tools/find_cuda cuda "${CUDA_HOME:-}" >/dev/null || devices="host cuda"
+[ "$DEVICE" = cuda ] || ! deep || ! tools/find_cuda cuda "${CUDA_HOME:-}" >/dev/null || devices="host cuda"
 for device in $devices; do
     prefix=$work/$device
     if ! run_make DEVICE="$device" install PREFIX="$prefix" >"$work/log" 2>&1; then
@@ -213,14 +221,14 @@ for device in $devices; do
     [ -z "$missing" ] && pass "$device-install" || fail "$device-install" "missing:$missing"
     expect "$device-command" 0 "^breakgraph [0-9.]+ \\($device\\)" "$prefix/bin/breakgraph" version
     by_pkg_config "$device" "$prefix"
-    ranks_by_pkg_config "$device" "$prefix"
+    ! deep || ranks_by_pkg_config "$device" "$prefix"
     by_find_package "$device" "$prefix"
-    examples "$device" "$prefix"
+    ! deep || examples "$device" "$prefix"
 done
 manual_pages "$work/$DEVICE"
 
-# DESTDIR stands before the paths, and in none of the files.
-run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/opt/bg LIBDIR=/opt/bg/lib64 >"$work/log" 2>&1
+# DESTDIR stands before the paths, and in none of the files. Everybody can read them, whatever may be read of the installer's own.
+(umask 077 && run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/opt/bg LIBDIR=/opt/bg/lib64 >"$work/log" 2>&1)
 if [ ! -e "$work/stage/opt/bg/lib64/libbreakgraph.so" ]; then
     fail destdir "no library in DESTDIR/LIBDIR"
 elif [ ! -e "$work/stage/opt/bg/share/bash-completion/completions/breakgraph" ]; then
@@ -231,9 +239,7 @@ else
     pass destdir
 fi
 
-# Everybody can read what is installed, whatever may be read of the installer's own files.
-(umask 077 && run_make DEVICE="$DEVICE" install DESTDIR="$work/closed" PREFIX=/opt/bg >"$work/log" 2>&1)
-if find "$work/closed/opt" ! -type l ! -perm -004 | tee "$work/log" | grep -q . || [ ! -e "$work/closed/opt/bg/bin/breakgraph" ]; then
+if find "$work/stage/opt" ! -type l ! -perm -004 | tee "$work/log" | grep -q . || [ ! -e "$work/stage/opt/bg/bin/breakgraph" ]; then
     fail umask "files that others cannot read"
 else
     pass umask
@@ -251,6 +257,7 @@ if [ "$DEVICE" = host ]; then
     expect prefix-multiarch 0 "✓ --attach .*/usr/lib/$(uname -m)-linux-gnu/breakgraph, the driver is .*/libhostcuda.so.[0-9.]+" \
         "$work/stage/usr/bin/breakgraph" doctor
 fi
+deep || exit $bad
 run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=some/where >"$work/log" 2>&1
 expect prefix-relative 0 "^prefix=$PWD/some/where$" cat "$work/stage$PWD/some/where/lib/pkgconfig/breakgraph.pc"
 run_make DEVICE="$DEVICE" install DESTDIR="$work/destination" PREFIX= >"$work/log" 2>&1

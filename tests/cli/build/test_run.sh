@@ -49,14 +49,14 @@ program half <<'SH_'
 echo '[ RUN      ] test_a'
 SH_
 program holds.sh <<'SH_'
-sleep 20 &
+sleep 600 &
 echo "$!" >"$0.pid"
 echo ok a
 SH_
 expect run-killed 1 '^failed: killed: killed by signal 11 \(SEGV\)$' tests/run "$work/killed"
 expect run-timeout 1 '^failed: hangs.sh: stopped after 1 s$' tests/run --timeout 1 "$work/hangs.sh"
 expect run-half 1 '^failed: half:test_a: ended without a result$' tests/run "$work/half"
-expect run-holds-output 0 '^1 passed, 0 failed$' timeout 10 tests/run "$work/holds.sh"
+expect run-holds-output 0 '^1 passed, 0 failed$' timeout 120 tests/run "$work/holds.sh"
 kill "$(cat "$work/holds.sh.pid")"
 program seeded <<'SH_'
 echo '[ RUN      ] test_a'
@@ -79,8 +79,8 @@ expect run-orphan 1 '^failed: orphan.sh: what ran it has gone$' tests/run "$work
 for name in a.sh b.sh; do
     program $name <<'SH_'
 cd "${0%/*}" && touch "now.${0##*/}" "came.${0##*/}"
-for ((tries = 0; tries < 200; tries++)); do [ ! -e came.a.sh ] || [ ! -e came.b.sh ] || break; sleep 0.05; done
-[ $tries -lt 200 ] && echo ok met || echo "not ok met: the other one has not come"
+for ((tries = 0; tries < 2400; tries++)); do [ ! -e came.a.sh ] || [ ! -e came.b.sh ] || break; sleep 0.05; done
+[ $tries -lt 2400 ] && echo ok met || echo "not ok met: the other one has not come"
 sleep 0.2
 rm "now.${0##*/}"
 SH_
@@ -109,15 +109,15 @@ for name in wait_one wait_two; do
 cd "${0%/*}" && touch "came.${0##*/}"
 [ ! -e waits ] || echo "not ok apart: another one waits"
 touch waits
-for ((tries = 0; tries < 200; tries++)); do [ ! -e came.a.sh ] || [ ! -e came.b.sh ] || break; sleep 0.05; done
-[ $tries -lt 200 ] && echo ok beside || echo "not ok beside: the others have not come"
+for ((tries = 0; tries < 2400; tries++)); do [ ! -e came.a.sh ] || [ ! -e came.b.sh ] || break; sleep 0.05; done
+[ $tries -lt 2400 ] && echo ok beside || echo "not ok beside: the others have not come"
 rm waits
 SH_
 done
 program c.sh <<'SH_'
 cd "${0%/*}"
-for ((tries = 0; tries < 200; tries++)); do [ ! -e came.wait_one.sh ] || break; sleep 0.05; done
-[ $tries -lt 200 ] && echo ok beside || echo "not ok beside: what waits has not come"
+for ((tries = 0; tries < 2400; tries++)); do [ ! -e came.wait_one.sh ] || break; sleep 0.05; done
+[ $tries -lt 2400 ] && echo ok beside || echo "not ok beside: what waits has not come"
 SH_
 rm -f "$work"/came.*
 printf '%s.sh waits - 1 1\n' wait_one wait_two one two three >"$work/tiers"
@@ -159,13 +159,14 @@ wait
 SH_
 cp "$work/stays.sh" "$work/remains.sh"
 left() { for pid in $(cat "$work"/{stays,remains}.sh.{pid,child}); do ! grep -q '^State:.[^ZX]' "/proc/$pid/status" 2>/dev/null || echo "$pid"; done; }
+begun() { [ "$(ls "$work"/{stays,remains}.sh.{pid,child} 2>/dev/null | wc -l)" -eq 4 ]; }
 interrupt() # signal, exit status
 {
-    local pid tries
+    local pid
     rm -f "$work"/{stays,remains}.sh.{pid,child}
     env --default-signal=INT tests/run --jobs 2 "$work/stays.sh" "$work/remains.sh" "$work/one.sh" >"$work/log" 2>&1 &
     pid=$!
-    for ((tries = 0; tries < 200; tries++)); do [ "$(ls "$work"/{stays,remains}.sh.{pid,child} 2>/dev/null | wc -l)" -lt 4 ] || break; sleep 0.05; done
+    await begun
     kill -"$1" $pid
     wait $pid
     is "run-$1" $? "$2"

@@ -6,6 +6,7 @@ soak=$OUT/tests/soak/soak_replay
 passes=$OUT/tests/soak/soak_passes
 ranks=$OUT/tests/soak/soak_ranks
 few=20000
+in_depth='ranks-apart|ranks-lost-on-host' # one waits, one runs for seconds
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
     for name in replays lost-on-host lost-on-device wrong-result too-few unknown-plant \
@@ -39,7 +40,8 @@ else
     expect ranks-apart 1 'rank 0 of 2: .*BG_ERROR_RANKS' env BG_RANKS_TIMEOUT=5 "$ranks" --ranks 2 --replays 0 --seeds 1 --plant operation
     # Work that another thread runs touches fenced memory, too.
     if [ "$DEVICE" = host ]; then
-        expect ranks-fenced 0 'seeds 1 to 20: .* as they must be' env HOSTCUDA_MEMORY=poison,fence "$ranks" --ranks 2 --replays 0 --seeds 20
+        seeds=$(sized 5 20)
+        expect ranks-fenced 0 "seeds 1 to $seeds: .* as they must be" env HOSTCUDA_MEMORY=poison,fence "$ranks" --ranks 2 --replays 0 --seeds "$seeds"
     else
         skip ranks-fenced "HOSTCUDA_MEMORY belongs to the host device"
     fi

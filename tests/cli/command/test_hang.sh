@@ -13,7 +13,8 @@ if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -isystem "${fo
     exit 1
 fi
 command=$PWD/$OUT/breakgraph
-start() { COLUMNS=10000 "$command" "$1" --timeout=3 "${@:3}" -- "$work/hang" "$2"; }
+in_depth='hang-(captured|eager)' # each waits for the time limit
+start() { COLUMNS=10000 "$command" "$1" --timeout="${limit:-3}" "${@:3}" -- "$work/hang" "$2"; }
 since='there was no progress for the last [1-9]'
 
 expect hang-captured 8 "^fault \\[hang\\] first#0 at tests/cli/command/hang.c:[0-9]+: launch 3 of segment 0 of graph does not get beyond this host function: 1 of its 2 nodes ended, none waits for it; $since" \
@@ -26,7 +27,7 @@ expect hang-step 8 '^fault \[hang\] last#0 at tests/cli/command/hang.c:[0-9]+: g
     start step later
 
 # What ends is not told, and computes the same: write-backs too.
-expect hang-slow 0 '^check replay: 0 findings$' start check slow --what=replay
+limit=60 expect hang-slow 0 '^check replay: 0 findings$' start check slow --what=replay
 "$work/hang" slow >"$work/alone"
 says hang-same env BG_REPORT="$work" BG_HANG=1 "$work/hang" slow <"$work/alone"
 expect hang-value 3 'BG_HANG is "2"; allowed are 0, 1' env BG_HANG=2 "$work/hang" slow

@@ -5,6 +5,8 @@
 command=$OUT/breakgraph
 quickstart=$OUT/examples/quickstart
 here=$PWD
+# What waits for time limits, and for what must not come.
+in_depth='terminal-interrupts-once|seeds-hangs?'
 
 # said NAME LINE: the last command printed that line, and it was the last one.
 said() { [ "$(tail -n 1 "$work/log")" = "$2" ] && pass "$1" || fail "$1" "the last line is not: $2"; }
@@ -25,22 +27,31 @@ expect off-is-bare 0 '^$' sh -c "'$command' run --debug=off --shadow=0 --check=o
 cat >"$work/traps.sh" <<'SH'
 trap 'echo SIG$1; exit 9' "$1"
 echo ready
-for ((i = 0; i < 100; i++)); do sleep 0.1; done
+while :; do sleep 0.1; done
 SH
 passes() # SIGNAL: it reaches the program, which decides
 {
-    local pid tries
+    local pid
     : >"$work/log"
     env --default-signal=INT,QUIT,HUP "$command" run --shadow -- bash "$work/traps.sh" "$1" >"$work/log" 2>&1 </dev/null &
     pid=$!
-    for ((tries = 0; tries < 100; tries++)); do ! grep -q ready "$work/log" || break; sleep 0.05; done
+    await holds "$work/log" ready
     kill -"$1" $pid
     wait $pid
     status=$?
     [ $status -eq 9 ] && [ "$(grep -c "^SIG$1\$" "$work/log")" = 1 ] && pass "passes-$1" || fail "passes-$1" "exit status $status, expected 9"
 }
 for signal in INT TERM HUP USR1; do passes $signal; done
-expect ended-by-signal 0 '^status 143$' bash -c "'$command' run --shadow -- sleep 20 & sleep 0.5; kill -TERM \$!; wait \$!; echo status \$?"
+ended_by_signal()
+{
+    "$command" run --shadow -- sh -c ": >'$work/begun'; exec sleep 600" &
+    local pid=$!
+    await test -e "$work/begun"
+    kill -TERM $pid
+    wait $pid
+    echo "status $?"
+}
+expect ended-by-signal 0 '^status 143$' ended_by_signal
 if command -v script >/dev/null; then
     # The command stands still meanwhile: a second signal, if it passed that of the terminal on, would come after the first.
     cat >"$work/counts.sh" <<'SH'
@@ -49,15 +60,17 @@ trap 'n=$((n + 1))' INT
 read -r _ _ _ parent _ <"/proc/$PPID/stat"
 kill -STOP "$parent"
 : >"$1"
-for ((i = 0; i < 12; i++)); do sleep 0.1; done
+until [ $n -gt 0 ]; do sleep 0.1; done
+for ((i = 0; i < 5; i++)); do sleep 0.1; done
 kill -CONT "$parent"
 for ((i = 0; i < 5; i++)); do sleep 0.1; done
 echo "counted $n"
+: >"$1.done"
 exit 5
 SH
     # script starts the command by $SHELL; dash would end itself by the Ctrl-C
-    expect terminal-interrupts-once 0 'counted 1' sh -c "(while [ ! -e '$work/ready' ]; do sleep 0.05; done; printf '\\003'; sleep 2.5) | SHELL=$(command -v bash) script -qec \"'$command' run --shadow -- bash '$work/counts.sh' '$work/ready'; echo status \\\$?\" /dev/null"
-    grep -q '^status 5' "$work/log" && pass terminal-status || fail terminal-status "another exit status than 5"
+    expect terminal-interrupts-once 0 'counted 1' sh -c "(while [ ! -e '$work/ready' ]; do sleep 0.05; done; printf '\\003'; while [ ! -e '$work/ready.done' ]; do sleep 0.05; done) | SHELL=$(command -v bash) script -qec \"'$command' run --shadow -- bash '$work/counts.sh' '$work/ready'; echo status \\\$?\" /dev/null"
+    ! deep || { grep -q '^status 5' "$work/log" && pass terminal-status; } || fail terminal-status "another exit status than 5"
     expect terminal-input 0 '^read abc' sh -c "echo abc | script -qec \"'$command' run --shadow -- sh -c 'tty >/dev/null && read x && echo read \\\$x'\" /dev/null"
 else
     for name in interrupts-once status input; do skip "terminal-$name" "script (util-linux) is not installed"; done
@@ -77,15 +90,15 @@ if [ "$DEVICE" = host ]; then
     expect seeds-equal-bad 5 'with exit status 5$' "$command" run --seeds=3 -- sh -c 'exit 5'
     expect seeds-output-only 12 '^bad: .*SEED=1 ' "$command" run --seeds=2 -- sh -c 'echo $HOSTCUDA_SEED'
     expect seeds-varies 0 '^0-2 +3  0 +varies +-$' "$command" run --seeds=3 -- sh -c 'date +%N'
-    expect seeds-hangs 12 '^1 +1  hangs ' "$command" run --seeds=2 --timeout=0.5 -- sh -c '[ $HOSTCUDA_SEED = 0 ] || sleep 20'
+    expect seeds-hangs 12 '^1 +1  hangs ' "$command" run --seeds=2 --timeout=5 -- sh -c '[ $HOSTCUDA_SEED = 0 ] || sleep 600'
     expect seeds-killed 12 '^1 +1  139 ' "$command" run --seeds=2 -- sh -c '[ $HOSTCUDA_SEED = 0 ] || kill -SEGV $$'
     expect seeds-missing 3 "'/nowhere' cannot be started" "$command" run --seeds=2 -- /nowhere
     expect seeds-quickstart 0 'all give the same result, with exit status 0' "$command" run --seeds=4 --shadow=calls --strict -- "$quickstart"
     said seeds-quickstart-next "next, if the result is wrong: breakgraph run --debug=forward -- $quickstart"
     expect seeds-crash 139 'with exit status 139$' "$command" run --seeds=2 -- sh -c "$quickstart; kill -SEGV \$\$"
     said seeds-crash-next "next: breakgraph step -- sh -c '$quickstart; kill -SEGV \$\$'"
-    expect seeds-hang 8 'with exit status 8$' "$command" run --seeds=2 --timeout=0.5 -- sh -c "$quickstart; sleep 20"
-    said seeds-hang-next "next: breakgraph step --timeout=0.5 -- sh -c '$quickstart; sleep 20'"
+    expect seeds-hang 8 'with exit status 8$' "$command" run --seeds=2 --timeout=5 -- sh -c "$quickstart; sleep 600"
+    ! deep || said seeds-hang-next "next: breakgraph step --timeout=5 -- sh -c '$quickstart; sleep 600'"
     expect seeds-strict-not-linked 4 'does not use libbreakgraph' "$command" run --seeds=2 --shadow --strict -- true
     expect seeds-strict-not-compared 14 'because of --strict' "$command" run --seeds=2 --shadow --strict -- sh -c \
         'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-1.json"'

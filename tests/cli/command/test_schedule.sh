@@ -10,6 +10,7 @@ if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
 fi
 
 # record NAME ARGUMENT...: runs the program with BG_REPORT; $counted is what it prints, $work/NAME its reports.
+in_depth='used-(decode-only|max-padding|too-large|above)'
 record()
 {
     local name=$1
@@ -25,6 +26,7 @@ number() { grep -Eo "$1" "$work/log" | grep -Eo '[0-9]+' | sed -n "${2:-1}p"; }
 used()
 {
     local name=$1 cover=$2 before line predicted graphs
+    ! is_left_out "$name" || return 0
     shift 2
     (
         # shellcheck disable=SC2163

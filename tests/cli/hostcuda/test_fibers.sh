@@ -1,6 +1,6 @@
 #!/bin/bash
 # The host device's fibers: the context switch by hand and the portable one, each plain, under ASan and under valgrind.
-# needs: tests/unit/hostcuda/kernel/test_hostcuda_kernels
+# needs-all: tests/unit/hostcuda/kernel/test_hostcuda_kernels
 . "$(dirname "$0")/../lib.sh"
 
 if [ "$DEVICE" != host ]; then
@@ -58,6 +58,7 @@ else
 fi
 
 # Kernels on the portable switch: the runtime's own tests, with the two files that know a fiber's layout compiled anew.
+deep || exit $bad
 kernels=$OUT/tests/unit/hostcuda/kernel/test_hostcuda_kernels
 if [ ! -e "$kernels.o" ]; then
     skip kernels-portable "the tests are not built"

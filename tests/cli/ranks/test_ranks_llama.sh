@@ -8,6 +8,8 @@ if [ ! -e "$OUT/libbreakgraph_nccl.a" ]; then
     skip ranks "there is no NCCL"
     exit 0
 fi
+# Many starts, and ranks that wait.
+in_depth='bisect|late|.*-4-eager-sums|step-4|shadow-4'
 possible=4
 [ "$DEVICE" = host ] || possible=$({ timeout 60 "$command" doctor || true; } 2>/dev/null | grep -c '^✓ device [0-9]')
 if [ "$possible" -lt 2 ]; then
@@ -15,14 +17,15 @@ if [ "$possible" -lt 2 ]; then
     exit 0
 fi
 
-timeout 100 "$llama" --tokens 12 >"$work/one" 2>"$work/log" && pass one-rank || fail one-rank "exit status $?"
+timeout 300 "$llama" --tokens 12 >"$work/one" 2>"$work/log" && pass one-rank || fail one-rank "exit status $?"
 
 # tokens NAME RANKS ENVIRONMENT ARGUMENT...: the text of one rank, and nothing from the others.
 tokens()
 {
     local name=$1 ranks=$2 variables=$3
+    ! is_left_out "$name" || return 0
     shift 3
-    if ! env $variables timeout 100 "$command" run --ranks="$ranks" --no-prefix -- "$llama" --tokens 12 "$@" >"$work/text" 2>"$work/log"; then
+    if ! env $variables timeout 300 "$command" run --ranks="$ranks" --no-prefix -- "$llama" --tokens 12 "$@" >"$work/text" 2>"$work/log"; then
         fail "$name" "it fails"
     elif ! cmp -s "$work/one" "$work/text"; then
         fail "$name" "the text is $(cat "$work/text"), that of one rank $(cat "$work/one")"
@@ -43,7 +46,8 @@ for ranks in 2 4; do
     tokens ops-$ranks $ranks BG_DEBUG=ops
     tokens step-$ranks $ranks BG_DEBUG=step
     tokens shadow-$ranks $ranks BG_SHADOW=calls
-    grep -q 'finding' "$work/log" && fail shadow-clean-$ranks "there are findings" || pass shadow-clean-$ranks
+    if is_left_out "shadow-$ranks"; then :
+    elif grep -q 'finding' "$work/log"; then fail shadow-clean-$ranks "there are findings"; else pass shadow-clean-$ranks; fi
     # Each rank holds no more than its part and what all hold: embedding and output, norms.
     bytes=$("$command" run --ranks="$ranks" -- "$llama" --tokens 1 2>&1 | sed -n 's/.*rank [0-9]* of [0-9]*: \([0-9]*\) bytes.*/\1/p' | sort -n | tail -1)
     largest=$((9437184 / ranks + 1057792)) # of the small model: its layers' matrices are split, embedding, output and norms are not
@@ -56,7 +60,7 @@ for ranks in 2 4; do
 done
 
 # Rank 1 alone does something else, in a shell of its own.
-odd() { timeout 100 env BG_RANKS_TIMEOUT=20 "$command" run --ranks=2 -- sh -c "[ \$RANK = 0 ] || { $1; }; exec '$llama' --tokens 200"; }
+odd() { timeout 300 env BG_RANKS_TIMEOUT=100 "$command" run --ranks=2 -- sh -c "[ \$RANK = 0 ] || { $1; }; exec '$llama' --tokens 200"; }
 expect other-breaks 1 'rank 0: .*attention#0.*rank 1: .*rope#0' odd 'export BG_EAGER_OPS=rope'
 [ "$(grep -c 'rank 0: .*rank 1: ' "$work/log")" -ge 2 ] && pass other-breaks-on-every-rank || fail other-breaks-on-every-rank "one rank alone says so"
 expect late 0 'mode breakable' odd 'sleep 1'
@@ -65,12 +69,12 @@ expect fails-at-start 5 'rank 1 .*status 5' odd 'exit 5'
 expect killed-at-start 137 'rank 1 .*SIGKILL' odd 'kill -9 $$'
 
 # All ranks have the fault, and every start has the same calls eager.
-"$faulty" --plant-faults counter:3 --tokens 1 2>&1 >/dev/null | grep -oE '^planted: [a-z_]+#[0-9]+' | cut -d' ' -f2 >"$work/planted"
-expect bisect 1 '^culprit ' timeout 300 "$command" bisect --ranks=2 --state="$work/state" --shadow -- "$faulty" --plant-faults counter:3 --tokens 3
-sed -n 's/^culprit \([a-z_]*#[0-9]*\) .*/\1/p' "$work/log" | cmp -s - "$work/planted" && [ -s "$work/planted" ] && pass bisect-exact ||
+! deep || "$faulty" --plant-faults counter:3 --tokens 1 2>&1 >/dev/null | grep -oE '^planted: [a-z_]+#[0-9]+' | cut -d' ' -f2 >"$work/planted"
+expect bisect 1 '^culprit ' "$command" bisect --ranks=2 --state="$work/state" --shadow -- "$faulty" --plant-faults counter:3 --tokens 3
+! deep || { sed -n 's/^culprit \([a-z_]*#[0-9]*\) .*/\1/p' "$work/log" | cmp -s - "$work/planted" && [ -s "$work/planted" ] && pass bisect-exact; } ||
     fail bisect-exact "planted: $(cat "$work/planted")"
-expect check 0 '0 findings' timeout 100 "$command" check --ranks=2 -- "$llama" --tokens 3
-expect step 0 '0 findings' timeout 100 "$command" step --ranks=2 -- "$llama" --tokens 3
-expect report 0 '0 findings' timeout 100 "$command" report --ranks=2 --text --trace="$work/trace.json" --html="$work/page.html" -- "$llama" --tokens 3
+expect check 0 '0 findings' timeout 300 "$command" check --ranks=2 -- "$llama" --tokens 3
+expect step 0 '0 findings' timeout 300 "$command" step --ranks=2 -- "$llama" --tokens 3
+expect report 0 '0 findings' timeout 300 "$command" report --ranks=2 --text --trace="$work/trace.json" --html="$work/page.html" -- "$llama" --tokens 3
 [ -s "$work/page.html" ] && [ -s "$work/trace.rank-0.json" ] && [ -s "$work/trace.rank-1.json" ] && pass report-files || fail report-files "some are missing"
 exit $bad

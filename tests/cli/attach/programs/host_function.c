@@ -31,7 +31,7 @@ void misuse(void)
     CASE("wait") note_error(cudaEventSynchronize(event));
     CASE("launch") note_error(cudaGraphLaunch(exec, NULL));
     CASE("crash") abort();
-    CASE("long") sleep(20);
+    CASE("long") sleep(600);
     CASE("short") usleep(1000);
 }
 
@@ -51,7 +51,9 @@ static void other_work(void *data)
 static void *end_soon(void *unused)
 {
     (void)unused;
-    usleep(1300000);
+    while (__atomic_load_n(&runs, __ATOMIC_SEQ_CST) < 2)
+        (void)usleep(1000);
+    (void)usleep(1300000);
     _exit(3);
 }
 
