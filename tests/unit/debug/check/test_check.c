@@ -151,17 +151,15 @@ FIXTURE_TEST(test_shrunk_behind)
     size_t page = pages.granularity;
     EXPECT_OK(bg__pages_grow(&pages, BG__LOW, page));
     EXPECT_OK(bg__pages_grow(&pages, BG__LOW, 3 * page));
-    bg_graph *graph = capture_of_bytes(f, pages.base + 16, 3 * page - 16);
+    OWN_GRAPH(graph, capture_of_bytes(f, pages.base + 16, 3 * page - 16));
     EXPECT_CLEAN(graph, OTHERS);
     unmap_last(&pages);
     EXPECT_FOUND(graph, ADDRESSES, "shrunk", "touch#0", scale_line, "x of touch|was unmapped in part after the capture",
                  pages.base + page);
-    bg_graph_destroy(graph);
     EXPECT_OK(bg__pages_grow(&pages, BG__LOW, 2 * page));
-    graph = capture_of_bytes(f, pages.base, 2 * page + 1);
-    EXPECT_FOUND(graph, ADDRESSES, "out-of-range", "touch#0", scale_line, "x of touch|extends 1 byte beyond",
+    OWN_GRAPH(second, capture_of_bytes(f, pages.base, 2 * page + 1));
+    EXPECT_FOUND(second, ADDRESSES, "out-of-range", "touch#0", scale_line, "x of touch|extends 1 byte beyond",
                  pages.base + page);
-    bg_graph_destroy(graph);
     bg__pages_clear(&pages);
 }
 
@@ -176,17 +174,15 @@ FIXTURE_TEST(test_overlap)
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = whole, .factor = 2));   /* in place */
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = apart, .factor = 2));   /* side by side */
     EXPECT_OK(BG_CALL(touch, f->stream, .x = whole, .w = half, .state = apart)); /* read alone */
-    bg_graph *graph = end_capture(capture);
+    OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CLEAN(graph, OTHERS);
-    bg_graph_destroy(graph);
     capture = check_begin(f, NULL);
     int line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(scale, f->stream, .x = whole, .y = half, .factor = 2));
-    graph = end_capture(capture);
-    EXPECT_FOUND(graph, OVERLAP, "overlap", "scale#0", line, "x of scale#0 and y of scale#0 share 128 bytes",
+    OWN_GRAPH(overlapping, end_capture(capture));
+    EXPECT_FOUND(overlapping, OVERLAP, "overlap", "scale#0", line, "x of scale#0 and y of scale#0 share 128 bytes",
                  half.data);
-    EXPECT_CLEAN(graph, ADDRESSES);
-    bg_graph_destroy(graph);
+    EXPECT_CLEAN(overlapping, ADDRESSES);
 }
 
 FIXTURE_TEST(test_outputs_overlap)

@@ -41,20 +41,17 @@ FIXTURE_TEST(test_registered_bounds)
 {
     char *arena = allocate((size_t)16 * BYTES);
     EXPECT_OK(bg_ledger_alloc(arena, BYTES - 8, "kv")); /* the allocation goes on, the block does not */
-    bg_graph *graph = check_capture(f, arena);
+    OWN_GRAPH(graph, check_capture(f, arena));
     EXPECT_FOUND(graph, ADDRESSES, "out-of-range", "scale#0", scale_line,
                  "extends 8 bytes beyond its allocation|in block \"kv\" of 248 bytes", arena);
-    bg_graph_destroy(graph);
     EXPECT_OK(bg_ledger_free(arena));
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
     EXPECT_OK(bg_ledger_free(arena));
-    graph = check_capture(f, arena); /* freed when it was captured */
-    EXPECT_FOUND(graph, ADDRESSES | OVERLAP, "freed", "scale#0", scale_line, "block \"kv\"|before the capture", arena);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(late, check_capture(f, arena)); /* freed when it was captured */
+    EXPECT_FOUND(late, ADDRESSES | OVERLAP, "freed", "scale#0", scale_line, "block \"kv\"|before the capture", arena);
     EXPECT_CUDA(cudaFree(arena));
-    graph = check_capture(f, f->x.data);
-    EXPECT_CLEAN(graph, BG_CHECK_ALL);
-    bg_graph_destroy(graph);
+    OWN_GRAPH(other, check_capture(f, f->x.data));
+    EXPECT_CLEAN(other, BG_CHECK_ALL);
 }
 
 /* The memory under a block that is not freed. */

@@ -355,7 +355,8 @@ PICTURE_TEST(test_bad_arguments)
 /* While the same thread captures on another stream. */
 PICTURE_TEST(test_beside_a_capture)
 {
-    bg_graph *graph = capture_picture(f, broken_pass), *second;
+    OWN_GRAPH(graph, capture_picture(f, broken_pass));
+    OWNED_GRAPH(second);
     bg_capture *open;
     bg_report *report;
     EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
@@ -366,6 +367,4 @@ PICTURE_TEST(test_beside_a_capture)
     EXPECT_OK(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
     EXPECT_OK(bg_capture_end(open, &second));
     assert_int_equal(info_of(second).nodes, 1);
-    bg_graph_destroy(second);
-    bg_graph_destroy(graph);
 }
