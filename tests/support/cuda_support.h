@@ -64,13 +64,13 @@ void driver_entry(const char *name, unsigned version, unsigned long long flags, 
 CUdeviceptr address_of(const void *pointer);
 
 /* Objects that go with their scope, made where they are declared: new_graph(), end_capture(stream), new_exec(graph). */
-#define GRAPH_OF(name, made)   OWNED_AS(cudaGraph_t, name, destroy_owned_cuda_graph, made)
+#define GRAPH_OF(name, made)   OWN(cudaGraph_t, name, destroy_owned_cuda_graph, made)
 #define NEW_GRAPH(name)        GRAPH_OF(name, new_graph())
 #define CAPTURED(name, stream) GRAPH_OF(name, end_capture(stream))
-#define EXEC_OF(name, graph)   OWNED_AS(cudaGraphExec_t, name, destroy_owned_exec, new_exec(graph))
+#define EXEC_OF(name, graph)   OWN(cudaGraphExec_t, name, destroy_owned_exec, new_exec(graph))
 /* Device memory of `count` elements, filled with 0. */
 #define DEVICE_MEMORY(type, name, count)                                                                               \
-    OWNED_AS(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
+    OWN(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
 
 #define BEGIN_CAPTURE(stream) OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal))
 #define end_capture(stream)   ended_capture(stream, __FILE__, __LINE__)

@@ -12,8 +12,11 @@
 /* Device memory: OWNED_MEMORY(float, x) declares float *x. */
 #define OWNED_MEMORY(type, name) OWNED(type *, name, free_owned_memory)
 
-#define OWNED(type, name, destroy)           OWNED_AS(type, name, destroy, NULL)
-#define OWNED_AS(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
+/* Made where it is declared: OWN_MEMORY(char, block, allocate(BYTES)). */
+#define OWN_MEMORY(type, name, value) OWN(type *, name, free_owned_memory, value)
+
+#define OWNED(type, name, destroy)      OWN(type, name, destroy, NULL)
+#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
 void destroy_owned_stream(cudaStream_t *stream);
 void destroy_owned_event(cudaEvent_t *event);
 void destroy_owned_cuda_graph(cudaGraph_t *graph);

@@ -100,9 +100,10 @@ void expect_replays_at(bg_graph *graph, cudaStream_t stream, const bg_tensor *x,
     expect_counts_at(graph, segments, breaks, steps, __FILE__, __LINE__)
 void expect_counts_at(const bg_graph *graph, int segments, int breaks, int steps, const char *file, int line);
 
-/* OWNED_GRAPH, of a graph that is there. */
-#define OWN_GRAPH(name, value)          OWN(bg_graph *, name, destroy_owned_graph, value)
-#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
+/* The same, of what is there. */
+#define OWN_GRAPH(name, value)  OWN(bg_graph *, name, destroy_owned_graph, value)
+#define OWN_REPORT(name, value) OWN(bg_report *, name, destroy_owned_report, value)
+#define OWN_POOL(name, value)   OWN(bg_pool *, name, destroy_owned_pool, value)
 
 /* What a capture of the pass makes, which succeeds; CAPTURED_GRAPH declares it as OWNED_GRAPH does. */
 #define CAPTURED_BY(forward, user, stream, options) captured_graph(forward, user, stream, options, __FILE__, __LINE__)

@@ -23,7 +23,7 @@ static void free_box(struct cudaPitchedPtr *box)
     OK(cudaFree(box->ptr));
 }
 
-#define BOX(name, value) OWNED_AS(struct cudaPitchedPtr, name, free_box, make_box(value))
+#define BOX(name, value) OWN(struct cudaPitchedPtr, name, free_box, make_box(value))
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
