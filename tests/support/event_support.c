@@ -30,6 +30,6 @@ int event_teardown(void **state)
 
 bg_status wait_by(cudaEvent_t event, cudaStream_t waiter, cudaStream_t other)
 {
-    NEXT(bg_event_record(event, other));
+    TRY_BG(bg_event_record(event, other));
     return bg_stream_wait_event(waiter, event);
 }

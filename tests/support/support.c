@@ -219,6 +219,11 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
     return graph;
 }
 
+void set_variable(const char *name, const char *value)
+{
+    assert_int_equal(value != NULL ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
 void begin_fault(const char *request)
 {
     assert_int_equal(hostcuda_fail(request), 0);

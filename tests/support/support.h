@@ -123,7 +123,7 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
 #define FIXTURE_PASS(name) PASS(name, fixture *f)
 
 /* In a pass or a body: returns what failed. */
-#define NEXT(expression)                                                                                               \
+#define TRY_BG(expression)                                                                                             \
     do {                                                                                                               \
         bg_status status_ = (expression);                                                                              \
         if (status_ != BG_OK)                                                                                          \
@@ -131,6 +131,9 @@ bg_graph *captured_graph(bg_forward forward, void *user, cudaStream_t stream, co
     } while (0)
 
 /* On the host device: from here on a call of CUDA fails, as hostcuda_fail says of requests; it has, once. */
+/* A variable of the environment; NULL: it is not set. */
+void set_variable(const char *name, const char *value);
+
 void begin_fault(const char *request);
 void end_fault(void);
 

@@ -32,7 +32,7 @@ static bg_status get_block(pool_sized *s, int number, bg_tensor *block)
 {
     void *memory = s->spare + number * s->count;
     if (s->pool != NULL)
-        TRY(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
+        TRY_BG(bg_pool_alloc(s->pool, (size_t)s->count * sizeof(float), &memory));
     *block = bg_tensor_1d(memory, BG_F32, s->count);
     return BG_OK;
 }
@@ -50,21 +50,21 @@ bg_status pool_pass(void *user, cudaStream_t stream)
     pool_scale_args bridged = {.y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 5};
     pool_doubled_args at_break = {0};
 
-    TRY(get_block(s, 0, &a));
+    TRY_BG(get_block(s, 0, &a));
     s->first = a.data;
-    TRY(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
+    TRY_BG(BG_CALL(pool_scale, stream, .x = s->x, .y = a, .factor = s->factor)); /* a = f x */
     bridged.x = a;
-    TRY(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
+    TRY_BG(BG_CALL_ARGS(pool_scale, stream, &bridged)); /* 5 f x */
     at_break.x = bridged.y;
-    TRY(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
-    TRY(get_block(s, 1, &b));
-    TRY(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
+    TRY_BG(BG_CALL_ARGS(pool_doubled, stream, &at_break)); /* 10 f x */
+    TRY_BG(get_block(s, 1, &b));
+    TRY_BG(BG_CALL(pool_add, stream, .a = at_break.y, .b = a, .y = b)); /* 11 f x */
     put_block(s, &a);
     if (s->at_break != NULL)
-        TRY(s->at_break(&b, stream));
-    TRY(get_block(s, 2, &c));
-    TRY(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
-    TRY(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
+        TRY_BG(s->at_break(&b, stream));
+    TRY_BG(get_block(s, 2, &c));
+    TRY_BG(BG_CALL(pool_scale, stream, .x = b, .y = c, .factor = 1));
+    TRY_BG(BG_CALL(pool_add, stream, .a = b, .b = c, .y = s->out));
     put_block(s, &b);
     put_block(s, &c);
     return BG_OK;
@@ -80,7 +80,7 @@ bg_tensor pool_keep(bg_pool *pool, int64_t count)
 bg_graph *pool_capture(pool_sized *s, const char *name, cudaStream_t stream)
 {
     bg_graph *graph;
-    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, CAPTURE_OPTIONS(.name = name, .pool = s->pool)));
+    EXPECT_OK(bg_capture_forward(&graph, pool_pass, s, stream, OPTIONS(.name = name, .pool = s->pool)));
     if (s->pool != NULL)
         EXPECT_OK(bg__pool_check(s->pool));
     return graph;

@@ -15,9 +15,9 @@ bg_status runner_model_forward(void *user, const bg_forward_context *context, cu
 {
     runner_model *m = user;
     if (m->counted != NULL)
-        TRY(BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1));
-    TRY(BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens));
-    TRY(BG_CALL(runner_seen, stream, .m = m));
+        TRY_BG(BG_CALL(runner_double, stream, .x = *m->counted, .y = *m->counted, .rows = 1));
+    TRY_BG(BG_CALL(runner_double, stream, .x = m->x, .y = m->y, .rows = context->padded_tokens));
+    TRY_BG(BG_CALL(runner_seen, stream, .m = m));
     return m->also != NULL ? m->also(m, context, stream) : BG_OK;
 }
 

@@ -48,11 +48,6 @@ void *run_thread(void *(*run)(void *), void *user)
     return join_thread(start_thread(run, user));
 }
 
-void set_variable(const char *name, const char *value)
-{
-    assert_int_equal(value != NULL ? setenv(name, value, 1) : unsetenv(name), 0);
-}
-
 static FILE *file_of_errors;
 static int standard_error;
 

@@ -14,13 +14,6 @@
 
 /* The members that are named, the others at their defaults: the one that comes last holds. */
 #pragma GCC diagnostic ignored "-Woverride-init"
-#define CAPTURE_OPTIONS(...)                                                                                           \
-    (&(bg_capture_options){.struct_size = sizeof(bg_capture_options),                                                  \
-                           .mode = cudaStreamCaptureModeThreadLocal,                                                   \
-                           .launch_segments = true,                                                                    \
-                           .expect_breaks = -1,                                                                        \
-                           .level = BG_LEVEL_FROM_ENV,                                                                 \
-                           __VA_ARGS__})
 #define RUNNER_CONFIG(...)                                                                                             \
     (&(bg_runner_config){.struct_size = sizeof(bg_runner_config),                                                      \
                          .mode = BG_MODE_PIECEWISE,                                                                    \
@@ -33,21 +26,7 @@
                          __VA_ARGS__})
 #define POOL_OPTIONS(...) (&(bg_pool_options){.struct_size = sizeof(bg_pool_options), __VA_ARGS__})
 
-/* The call fails with that status and says the text. */
-#define EXPECT_FAILURE(expression, status, text)                                                                       \
-    do {                                                                                                               \
-        EXPECT_STATUS(expression, status);                                                                             \
-        EXPECT_ERROR(text);                                                                                            \
-    } while (0)
 #define EXPECT_INVALID(expression) EXPECT_STATUS(expression, BG_ERROR_INVALID_ARGUMENT)
-
-/* In a pass: returns what failed. */
-#define TRY(expression)                                                                                                \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 /* Device memory, when the fixture's stream is done; the first of its floats. */
 void read_device(const fixture *f, void *host, const void *device, size_t bytes);
@@ -60,9 +39,6 @@ void expect_floats(const fixture *f, const void *device, size_t count, float val
 pthread_t start_thread(void *(*run)(void *), void *user);
 void *join_thread(pthread_t thread);
 void *run_thread(void *(*run)(void *), void *user);
-
-/* A variable of the environment; NULL: it is not set. */
-void set_variable(const char *name, const char *value);
 
 /* From the one call to the other, what this process writes to standard error is held. The text is valid until the next
  * one. */

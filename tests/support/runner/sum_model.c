@@ -21,7 +21,7 @@ BG_EAGER_OP(add_variant, BG_INOUT(x), BG_VALUE(int, rows))
     current->in_body = *context;
     current->nested_was_busy = run_bare(current->runner, mixed_batch(1)) == BG_ERROR_BUSY;
     for (int i = 0; i <= context->batch.variant; i++)
-        TRY(from_cuda(bgk_add(args->x.data, args->x.data, ones, (size_t)args->rows * WIDTH, stream)));
+        TRY_BG(from_cuda(bgk_add(args->x.data, args->x.data, ones, (size_t)args->rows * WIDTH, stream)));
     return BG_OK;
 }
 

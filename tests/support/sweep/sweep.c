@@ -59,15 +59,15 @@ BG_EAGER_OP(sweep_eager, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_EAGER_OP(sweep_halves, BG_IN(x), BG_OUTS(parts, 2))
 {
-    NEXT(bg_scratch(args, N * sizeof(float), &args->parts[1].data));
-    NEXT(own(bgk_scale(args->parts[1].data, args->x.data, 2, N, stream)));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &args->parts[1].data));
+    TRY_BG(own(bgk_scale(args->parts[1].data, args->x.data, 2, N, stream)));
     return own(bgk_scale(args->parts[0].data, args->parts[1].data, 3, N, stream));
 }
 
 BG_EAGER_OP(sweep_outer, BG_IN(x), BG_OUT(y))
 {
     sweep_scale_args inner = {.x = args->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
-    NEXT(BG_CALL_ARGS(sweep_scale, stream, &inner));
+    TRY_BG(BG_CALL_ARGS(sweep_scale, stream, &inner));
     return BG_CALL(sweep_scale, stream, .x = inner.y, .y = args->y, .factor = 2);
 }
 
@@ -76,7 +76,7 @@ static bg_pool *pool; /* NULL, but in scenarios with one */
 BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
 {
     const float one = 1, zero = 0;
-    NEXT(bg_cublas_bind(scene->cublas, stream, pool));
+    TRY_BG(bg_cublas_bind(scene->cublas, stream, pool));
     cublasStatus_t result = cublasSgemm(scene->cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N,
                                         args->x.data, 1, &zero, args->y.data, N);
     if (result == CUBLAS_STATUS_SUCCESS)
@@ -91,15 +91,15 @@ static bool by_nodes; /* those that cross a break are recorded, and waited for, 
 /* Waits for a segment's event on a stream outside, and leaves its work there: events[1] tells when it is done. */
 BG_EAGER_OP(sweep_outside, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    NEXT(bg_stream_wait_stream(scene->other, stream));
-    NEXT(bg_stream_wait_event(scene->other, events[0]));
-    NEXT(own(bgk_scale(args->y.data, args->x.data, args->factor, N, scene->other)));
+    TRY_BG(bg_stream_wait_stream(scene->other, stream));
+    TRY_BG(bg_stream_wait_event(scene->other, events[0]));
+    TRY_BG(own(bgk_scale(args->y.data, args->x.data, args->factor, N, scene->other)));
     return bg_event_record(events[1], scene->other);
 }
 
 /* ---- passes: x is 1 --------------------------------------------------------------------------------------------- */
 
-#define CALL(op, ...) NEXT(BG_CALL(op, stream, __VA_ARGS__))
+#define CALL(op, ...) TRY_BG(BG_CALL(op, stream, __VA_ARGS__))
 
 SCENE_PASS(plain_pass)
 {
@@ -111,19 +111,19 @@ SCENE_PASS(broken_pass)
 {
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
     CALL(sweep_eager, .x = s->y, .y = s->z, .factor = 3);
-    NEXT(bg_break(stream));
+    TRY_BG(bg_break(stream));
     CALL(sweep_scale, .x = s->z, .y = s->y, .factor = 5);
-    NEXT(bg_break(stream));
+    TRY_BG(bg_break(stream));
     return BG_CALL(sweep_scale, stream, .x = s->y, .y = s->z, .factor = 1);
 }
 
 SCENE_PASS(forked_pass)
 {
-    NEXT(bg_stream_wait_stream(s->other, stream));
-    NEXT(own(bgk_scale(s->y.data, s->x.data, 2, N, s->other)));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(own(bgk_scale(s->y.data, s->x.data, 2, N, s->other)));
     CALL(sweep_eager, .x = s->x, .y = s->z, .factor = 7); /* joins at the break */
-    NEXT(own(bgk_scale(s->elsewhere, s->y.data, 2, N, s->other)));
-    NEXT(bg_stream_wait_stream(stream, s->other));
+    TRY_BG(own(bgk_scale(s->elsewhere, s->y.data, 2, N, s->other)));
+    TRY_BG(bg_stream_wait_stream(stream, s->other));
     return own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream));
 }
 
@@ -180,8 +180,8 @@ SCENE_PASS(double_z)
 SCENE_PASS(region_pass)
 {
     bg_tensor between = bg_tensor_1d(NULL, BG_F32, N);
-    NEXT(call_region("sweep_region", true, 3, s->x, &between, stream));
-    NEXT(call_region("sweep_region_captured", false, 5, between, &s->z, stream));
+    TRY_BG(call_region("sweep_region", true, 3, s->x, &between, stream));
+    TRY_BG(call_region("sweep_region_captured", false, 5, between, &s->z, stream));
     return bg_eager(stream, "sweep_function", double_z, s);
 }
 
@@ -189,19 +189,19 @@ SCENE_PASS(region_pass)
 SCENE_PASS(event_pass)
 {
     cudaStream_t fork = cudaStreamPerThread;
-    NEXT(bg_event_record(events[2], stream));
-    NEXT(bg_stream_wait_event(fork, events[2]));
-    NEXT(own(bgk_scale(s->elsewhere, s->x.data, 2, N, fork)));
+    TRY_BG(bg_event_record(events[2], stream));
+    TRY_BG(bg_stream_wait_event(fork, events[2]));
+    TRY_BG(own(bgk_scale(s->elsewhere, s->x.data, 2, N, fork)));
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
-    NEXT(bg_event_record_at(events[0], stream, by_nodes ? cudaEventRecordExternal : 0, BG_SITE));
-    NEXT(bg_event_record(events[2], stream));
+    TRY_BG(bg_event_record_at(events[0], stream, by_nodes ? cudaEventRecordExternal : 0, BG_SITE));
+    TRY_BG(bg_event_record(events[2], stream));
     CALL(sweep_outside, .x = s->y, .y = s->z, .factor = 3);
-    NEXT(bg_stream_wait_event(fork, events[2]));
-    NEXT(own(bgk_scale(s->elsewhere, s->elsewhere, 2, N, fork)));
-    NEXT(bg_event_record(events[2], fork));
-    NEXT(bg_stream_wait_event(stream, events[2]));
-    NEXT(bg_stream_wait_event_at(stream, events[1], by_nodes ? cudaEventWaitExternal : 0, BG_SITE));
-    NEXT(own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream)));
+    TRY_BG(bg_stream_wait_event(fork, events[2]));
+    TRY_BG(own(bgk_scale(s->elsewhere, s->elsewhere, 2, N, fork)));
+    TRY_BG(bg_event_record(events[2], fork));
+    TRY_BG(bg_stream_wait_event(stream, events[2]));
+    TRY_BG(bg_stream_wait_event_at(stream, events[1], by_nodes ? cudaEventWaitExternal : 0, BG_SITE));
+    TRY_BG(own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream)));
     return bg_event_record(events[0], stream);
 }
 
@@ -218,7 +218,7 @@ SCENE_PASS(heedless_pass)
 
 SCENE_PASS(unjoined_pass)
 {
-    NEXT(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
     return own(bgk_scale(s->z.data, s->x.data, 4, N, s->other));
 }
 
@@ -228,17 +228,17 @@ SCENE_PASS(bridged_pass)
     sweep_eager_args known = {.x = s->y, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
     sweep_eager_args open = {.factor = 5};
     CALL(sweep_eager, .x = s->x, .y = s->y, .factor = 2);
-    NEXT(BG_CALL_ARGS(sweep_eager, stream, &known));
+    TRY_BG(BG_CALL_ARGS(sweep_eager, stream, &known));
     CALL(sweep_scale, .x = known.y, .y = s->z, .factor = 1);
     open.x = known.y;
-    NEXT(BG_CALL_ARGS(sweep_eager, stream, &open));
+    TRY_BG(BG_CALL_ARGS(sweep_eager, stream, &open));
     return BG_CALL(sweep_scale, stream, .x = open.y, .y = s->z, .factor = 1);
 }
 
 SCENE_PASS(parts_pass)
 {
     sweep_halves_args a = {.x = s->x, .parts = {s->y, bg_tensor_1d(NULL, BG_F32, N)}};
-    NEXT(BG_CALL_ARGS(sweep_halves, stream, &a));
+    TRY_BG(BG_CALL_ARGS(sweep_halves, stream, &a));
     return own(bgk_add(s->z.data, a.parts[0].data, a.parts[1].data, N, stream));
 }
 
@@ -251,7 +251,7 @@ SCENE_PASS(nested_pass)
 SCENE_PASS(product_pass)
 {
     CALL(sweep_product, .x = s->x, .y = s->y);
-    NEXT(bg_break(stream));
+    TRY_BG(bg_break(stream));
     return BG_CALL(sweep_product, stream, .x = s->y, .y = s->z);
 }
 
@@ -259,8 +259,8 @@ SCENE_PASS(product_pass)
 SCENE_PASS(counting_pass)
 {
     CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 1);
-    NEXT(own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream)));
-    NEXT(bg_break(stream));
+    TRY_BG(own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream)));
+    TRY_BG(bg_break(stream));
     return own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream));
 }
 
@@ -269,10 +269,10 @@ static void *node_memory;
 SCENE_PASS(memory_pass)
 {
     node_memory = NULL;
-    NEXT(own(cudaMallocAsync(&node_memory, N * sizeof(float), stream)));
-    NEXT(own(bgk_scale(node_memory, s->x.data, 6, N, stream)));
-    NEXT(bg_break(stream));
-    NEXT(own(bgk_scale(s->z.data, node_memory, 1, N, stream)));
+    TRY_BG(own(cudaMallocAsync(&node_memory, N * sizeof(float), stream)));
+    TRY_BG(own(bgk_scale(node_memory, s->x.data, 6, N, stream)));
+    TRY_BG(bg_break(stream));
+    TRY_BG(own(bgk_scale(s->z.data, node_memory, 1, N, stream)));
     return own(cudaFreeAsync(node_memory, stream));
 }
 
@@ -499,10 +499,10 @@ static void foreign(void)
 SCENE_PASS(pooled_pass)
 {
     bg_tensor block = s->y;
-    NEXT(bg_pool_alloc(pool, bg_tensor_bytes(&block), &block.data));
+    TRY_BG(bg_pool_alloc(pool, bg_tensor_bytes(&block), &block.data));
     CALL(sweep_scale, .x = s->x, .y = block, .factor = 5);
-    NEXT(bg_stream_wait_stream(s->other, stream));
-    NEXT(bg_stream_wait_stream(stream, s->other));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(bg_stream_wait_stream(stream, s->other));
     CALL(sweep_scale, .x = block, .y = s->z, .factor = 6);
     bg_pool_release(pool, block.data);
     return BG_OK;

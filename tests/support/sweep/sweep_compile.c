@@ -17,9 +17,9 @@ BG_OP(sweep_times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_OP(sweep_times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
 {
     void *scratch;
-    NEXT(bg_scratch(args, N * sizeof(float), &scratch));
-    NEXT(own_but_in_proofs(bgk_scale(scratch, args->x.data, args->first, N, stream)));
-    NEXT(own_but_in_proofs(bgk_scale(args->y.data, scratch, 1, N, stream)));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &scratch));
+    TRY_BG(own_but_in_proofs(bgk_scale(scratch, args->x.data, args->first, N, stream)));
+    TRY_BG(own_but_in_proofs(bgk_scale(args->y.data, scratch, 1, N, stream)));
     return own_but_in_proofs(bgk_scale(args->z.data, scratch, args->second, N, stream));
 }
 
@@ -33,7 +33,7 @@ BG_RULE(sweep_times_twice, sweep_times, sweep_times)
 
 SCENE_PASS(pass)
 {
-    NEXT(BG_CALL(sweep_times, stream, .x = s->x, .y = s->y, .factor = 2));
+    TRY_BG(BG_CALL(sweep_times, stream, .x = s->x, .y = s->y, .factor = 2));
     return BG_CALL(sweep_times, stream, .x = s->y, .y = s->z, .factor = 3);
 }
 

@@ -23,19 +23,19 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
 {
     const tensors *t = user;
     size_t count = (size_t)context->padded_tokens * WIDTH;
-    NEXT(BG_CALL(sweep_double, stream, .x = t->x, .y = t->hidden, .rows = context->padded_tokens));
-    NEXT(BG_CALL(sweep_triple, stream, .x = t->hidden, .rows = context->padded_tokens));
-    NEXT(sweep_own(bgk_add(t->y.data, t->hidden.data, t->bias.data, count, stream)));
+    TRY_BG(BG_CALL(sweep_double, stream, .x = t->x, .y = t->hidden, .rows = context->padded_tokens));
+    TRY_BG(BG_CALL(sweep_triple, stream, .x = t->hidden, .rows = context->padded_tokens));
+    TRY_BG(sweep_own(bgk_add(t->y.data, t->hidden.data, t->bias.data, count, stream)));
     return sweep_own(bgk_add(t->copy.data, t->hidden.data, t->bias.data, count, stream));
 }
 
 static bg_status declare(bg_runner *runner, tensors *t)
 {
     const int64_t rows[] = {0, WIDTH}, all[] = {2 * BUCKET, WIDTH};
-    NEXT(bg_runner_add_input(runner, "x", BG_F32, 2, rows, BG_PAD_REPEAT_LAST, 0, &t->x));
-    NEXT(bg_runner_add_input(runner, "bias", BG_F32, 2, rows, BG_PAD_SENTINEL, -1, &t->bias));
-    NEXT(bg_runner_add_output(runner, "y", BG_F32, 2, rows, &t->y));
-    NEXT(bg_runner_add_output(runner, "copy", BG_F32, 2, rows, &t->copy));
+    TRY_BG(bg_runner_add_input(runner, "x", BG_F32, 2, rows, BG_PAD_REPEAT_LAST, 0, &t->x));
+    TRY_BG(bg_runner_add_input(runner, "bias", BG_F32, 2, rows, BG_PAD_SENTINEL, -1, &t->bias));
+    TRY_BG(bg_runner_add_output(runner, "y", BG_F32, 2, rows, &t->y));
+    TRY_BG(bg_runner_add_output(runner, "copy", BG_F32, 2, rows, &t->copy));
     return bg_runner_add_buffer(runner, "hidden", BG_F32, 2, all, &t->hidden);
 }
 

@@ -5,7 +5,7 @@
 bg_status multiply(cublasHandle_t handle, float factor, const bg_tensor *x, const bg_tensor *y, cudaStream_t stream)
 {
     const float zero = 0;
-    TRY(bg_cublas_bind(handle, stream, NULL));
+    TRY_BG(bg_cublas_bind(handle, stream, NULL));
     return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &factor, x->data, 8, x->data, 8, &zero, y->data, 8) ==
                    CUBLAS_STATUS_SUCCESS
                ? BG_OK
@@ -50,7 +50,7 @@ bg_graph *capture_under(const char *variable, const char *value, bg_forward pass
     bg_graph *graph;
     set_variable(variable, value);
     graph = capture_of(pass, user, stream, options);
-    unset_variable(variable);
+    set_variable(variable, NULL);
     return graph;
 }
 
@@ -66,14 +66,4 @@ bg_graph *end_capture(bg_capture *capture)
     bg_graph *graph = NULL;
     EXPECT_OK(bg_capture_end(capture, &graph));
     return graph;
-}
-
-void set_variable(const char *name, const char *value)
-{
-    assert_int_equal(setenv(name, value, 1), 0);
-}
-
-void unset_variable(const char *name)
-{
-    assert_int_equal(unsetenv(name), 0);
 }

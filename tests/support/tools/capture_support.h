@@ -10,28 +10,11 @@
 #define CALL_AT(line, op, stream, ...)       ((line) = __LINE__, BG_CALL(op, stream, __VA_ARGS__))
 #define CALL_ARGS_AT(line, op, stream, args) ((line) = __LINE__, BG_CALL_ARGS(op, stream, args))
 
-/* Options of a capture, and of a comparison: those that are named, the others as their INIT has them. An unlaunched
- * capture launches no segment. */
-#define CAPTURE_WITH(...)    CAPTURE_OPTIONS(true, __VA_ARGS__)
-#define UNLAUNCHED_WITH(...) CAPTURE_OPTIONS(false, __VA_ARGS__)
-#define UNLAUNCHED           UNLAUNCHED_WITH(.name = NULL)
-#define CAPTURE_OPTIONS(launch, ...)                                                                                   \
-    (&(const bg_capture_options){.struct_size = sizeof(bg_capture_options),                                            \
-                                 .mode = cudaStreamCaptureModeThreadLocal,                                             \
-                                 .launch_segments = (launch),                                                          \
-                                 .expect_breaks = -1,                                                                  \
-                                 .level = BG_LEVEL_FROM_ENV,                                                           \
-                                 __VA_ARGS__})
+/* Options of a capture that launches no segment; and of a comparison: those that are named, the others as INIT has
+ * them. */
+#define UNLAUNCHED UNLAUNCHED_OPTIONS(.name = NULL)
 #define COMPARE_WITH(...)                                                                                              \
     (&(const bg_compare_options){.struct_size = sizeof(bg_compare_options), .repeats = 1, __VA_ARGS__})
-
-/* For passes and bodies: returns the status of a call that fails. */
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status status_ = (call);                                                                                    \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
 
 /* y = factor x x, of 8 x 8 elements. */
 bg_status multiply(cublasHandle_t handle, float factor, const bg_tensor *x, const bg_tensor *y, cudaStream_t stream);
@@ -50,7 +33,5 @@ bg_graph *capture_under(const char *variable, const char *value, bg_forward pass
                         const bg_capture_options *options);
 bg_capture *begin_capture(cudaStream_t stream, const bg_capture_options *options);
 bg_graph *end_capture(bg_capture *capture);
-void set_variable(const char *name, const char *value);
-void unset_variable(const char *name);
 
 #endif

@@ -26,7 +26,7 @@ bg_tensor check_vector(void *data)
 
 bg_capture *check_begin(fixture *f, bg_pool *pool)
 {
-    return begin_capture(f->stream, CAPTURE_WITH(.pool = pool, .name = "decode"));
+    return begin_capture(f->stream, OPTIONS(.pool = pool, .name = "decode"));
 }
 
 int scale_line, shift_line;

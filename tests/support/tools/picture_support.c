@@ -33,9 +33,9 @@ static void count_call(void *user)
 BG_DEFINE_OP(mixed)
 {
     float *y = args->y.data;
-    TRY(from_cuda(cudaMemsetAsync(y, 0x3f, N / 2 * sizeof *y, stream)));
-    TRY(from_cuda(cudaMemcpyAsync(y + N / 2, args->x.data, N / 2 * sizeof *y, cudaMemcpyDeviceToDevice, stream)));
-    TRY(from_cuda(cudaLaunchHostFunc(stream, count_call, &picture_host_calls)));
+    TRY_BG(from_cuda(cudaMemsetAsync(y, 0x3f, N / 2 * sizeof *y, stream)));
+    TRY_BG(from_cuda(cudaMemcpyAsync(y + N / 2, args->x.data, N / 2 * sizeof *y, cudaMemcpyDeviceToDevice, stream)));
+    TRY_BG(from_cuda(cudaLaunchHostFunc(stream, count_call, &picture_host_calls)));
     return from_cuda(cudaEventRecordWithFlags(picture_event, stream, cudaEventRecordExternal));
 }
 
@@ -47,14 +47,14 @@ BG_DEFINE_OP(nested)
     cudaGraph_t graph;
     size_t count;
     (void)args;
-    TRY(from_cuda(cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, NULL, &count)));
-    TRY(from_cuda(cudaGraphAddChildGraphNode(&node, graph, before, count, child)));
+    TRY_BG(from_cuda(cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, NULL, &count)));
+    TRY_BG(from_cuda(cudaGraphAddChildGraphNode(&node, graph, before, count, child)));
     return from_cuda(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies));
 }
 
 BG_OP(allocate, BG_IN(x))
 {
-    TRY(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
+    TRY_BG(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
     return from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
 }
 

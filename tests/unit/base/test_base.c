@@ -193,7 +193,7 @@ BG_OP(square_matmul, BG_IN(a), BG_IN(b), BG_OUT(c))
 {
     const float one = 1, zero = 0;
     const int n = 8;
-    NEXT(bg_cublas_bind(handle, stream, NULL));
+    TRY_BG(bg_cublas_bind(handle, stream, NULL));
     return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, args->a.data, n, args->b.data, n, &zero,
                        args->c.data, n) == CUBLAS_STATUS_SUCCESS
                ? BG_OK

@@ -131,12 +131,12 @@ static bg_status one_round(fixture *f, float x)
 {
     OWNED_GRAPH(graph);
     float host[N] = {0};
-    NEXT(from_cuda(bgk_fill(f->x.data, x, N, f->stream)));
-    NEXT(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    TRY_BG(from_cuda(bgk_fill(f->x.data, x, N, f->stream)));
+    TRY_BG(bg_capture_forward(&graph, pass, f, f->stream, NULL));
     for (int i = 0; i < 5; i++)
-        NEXT(bg_replay(graph, f->stream));
-    NEXT(from_cuda(cudaMemcpyAsync(host, f->y.data, sizeof host, cudaMemcpyDeviceToHost, f->stream)));
-    NEXT(from_cuda(cudaStreamSynchronize(f->stream)));
+        TRY_BG(bg_replay(graph, f->stream));
+    TRY_BG(from_cuda(cudaMemcpyAsync(host, f->y.data, sizeof host, cudaMemcpyDeviceToHost, f->stream)));
+    TRY_BG(from_cuda(cudaStreamSynchronize(f->stream)));
     return host[N - 1] == 30 * x ? BG_OK : BG_ERROR_MISMATCH;
 }
 

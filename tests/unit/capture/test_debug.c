@@ -6,7 +6,7 @@
 BG_EAGER_OP(fresh, BG_IN(x), BG_OUT(y))
 {
     void *memory;
-    NEXT(bg_scratch(args, N * sizeof(float), &memory));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &memory));
     args->y = bg_tensor_1d(memory, BG_F32, N);
     return from_cuda(bgk_scale(memory, args->x.data, 5, N, stream));
 }

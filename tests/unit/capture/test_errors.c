@@ -180,7 +180,7 @@ BG_EAGER_OP(ends_its_capture)
 
 BG_OP(ends_its_capture_captured, BG_IN(x), BG_OUT(y))
 {
-    NEXT(end_capture());
+    TRY_BG(end_capture());
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 

@@ -51,7 +51,7 @@ FAILING_TEST(test_recorded_outside_during_the_capture, BG_ERROR_ISOLATION, "reco
 
 FAILING_TEST(test_bare_record_before_a_break, BG_ERROR_CUDA, "record it with bg_event_record")
 {
-    NEXT(from_cuda(cudaEventRecord(e, stream)));
+    TRY_BG(from_cuda(cudaEventRecord(e, stream)));
     bg_break(stream);
     return waits_for_e(t, stream);
 }
@@ -126,10 +126,10 @@ static cudaError_t unseen_work(fixture *t, cudaStream_t stream)
 
 EVENT_PASS(forks_unseen)
 {
-    NEXT(from_cuda(cudaEventRecord(e, stream)));
+    TRY_BG(from_cuda(cudaEventRecord(e, stream)));
     BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
-    NEXT(from_cuda(cudaStreamWaitEvent(t->other, e, 0)));
-    NEXT(from_cuda(unseen_work(t, t->other)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(t->other, e, 0)));
+    TRY_BG(from_cuda(unseen_work(t, t->other)));
     return bg_break(stream);
 }
 

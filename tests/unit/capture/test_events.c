@@ -8,16 +8,16 @@
 /* Does its work on a stream of its own, after the event e, and joins that to stream. */
 BG_EAGER_OP(scale_after_e, BG_INOUT(x), BG_VALUE(float, factor))
 {
-    NEXT(bg_stream_wait_event(side, e));
-    NEXT(from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, side)));
+    TRY_BG(bg_stream_wait_event(side, e));
+    TRY_BG(from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, side)));
     return wait_by(g, stream, side);
 }
 
 /* Leaves its work on a stream of its own; f tells when it is done. */
 BG_EAGER_OP(scale_until_f, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    NEXT(bg_stream_wait_stream(side, stream));
-    NEXT(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side)));
+    TRY_BG(bg_stream_wait_stream(side, stream));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side)));
     return bg_event_record(f, side);
 }
 
@@ -358,7 +358,7 @@ static cublasHandle_t cublas;
 BG_OP(square, BG_IN(x), BG_OUT(y))
 {
     const float one = 1, zero = 0;
-    NEXT(bg_cublas_bind(cublas, stream, NULL));
+    TRY_BG(bg_cublas_bind(cublas, stream, NULL));
     cublasStatus_t status = cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N, args->x.data,
                                         1, &zero, args->y.data, N);
     return status == CUBLAS_STATUS_SUCCESS ? BG_OK : BG_ERROR_CUBLAS;
@@ -394,15 +394,15 @@ EVENT_TEST(test_cublas_on_forked_streams)
 /* Begins as soon as e is reached, and leaves its work on a stream of its own; f tells when it is done. */
 BG_EAGER_OP(begin_after_e, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    NEXT(bg_stream_wait_event(side, e));
-    NEXT(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side)));
+    TRY_BG(bg_stream_wait_event(side, e));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side)));
     return bg_event_record(f, side);
 }
 
 /* An op that records inside its body, which runs at a break in the debug mode ops. */
 BG_OP(scale_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    NEXT(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
     return bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
 }
 
@@ -525,8 +525,8 @@ static unsigned ping_flags;
 
 BG_EAGER_OP(ping, BG_IN(x), BG_OUT(y))
 {
-    NEXT(bg_stream_wait_event(side, e));
-    NEXT(from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, side)));
+    TRY_BG(bg_stream_wait_event(side, e));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, side)));
     return bg_event_record_at(e, side, ping_flags, BG_SITE);
 }
 

@@ -57,9 +57,9 @@ static bg_status open_worker(worker *w)
     const int64_t count = (int64_t)SIDE * SIDE;
     const size_t bytes = 2 * (size_t)(count + N) * sizeof(float);
     float *memory = NULL;
-    NEXT(from_cuda(cudaMalloc((void **)&memory, bytes)));
-    NEXT(from_cuda(cudaMemset(memory, 0, bytes)));
-    NEXT(from_cuda(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking)));
+    TRY_BG(from_cuda(cudaMalloc((void **)&memory, bytes)));
+    TRY_BG(from_cuda(cudaMemset(memory, 0, bytes)));
+    TRY_BG(from_cuda(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking)));
     if (cublasCreate(&w->blas) != CUBLAS_STATUS_SUCCESS || cublasSetStream(w->blas, w->stream) != CUBLAS_STATUS_SUCCESS)
         return BG_ERROR_CUDA;
     w->x = bg_tensor_1d(memory, BG_F32, N);
@@ -72,10 +72,10 @@ static bg_status open_worker(worker *w)
 static bg_status one_round(worker *w)
 {
     OWNED_GRAPH(graph);
-    NEXT(pass(w, w->stream)); /* plain calls */
-    NEXT(bg_capture_forward(&graph, pass, w, w->stream, NULL));
+    TRY_BG(pass(w, w->stream)); /* plain calls */
+    TRY_BG(bg_capture_forward(&graph, pass, w, w->stream, NULL));
     for (int i = 0; i < 3; i++)
-        NEXT(bg_replay(graph, w->stream));
+        TRY_BG(bg_replay(graph, w->stream));
     return from_cuda(cudaStreamSynchronize(w->stream));
 }
 

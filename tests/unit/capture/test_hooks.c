@@ -17,14 +17,14 @@ FIXTURE_PASS(in_c)
 {
     cudaEvent_t fork = NULL, join = NULL; /* destroyed by the hook's name, too */
     bg_status status;
-    NEXT(from_cuda(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming)));
-    NEXT(from_cuda(cudaEventCreateWithFlags(&join, cudaEventDisableTiming)));
-    NEXT(from_cuda(cudaEventRecord(fork, stream)));
-    NEXT(from_cuda(cudaStreamWaitEvent(f->other, fork, 0)));
-    NEXT(from_cuda(bgk_scale(f->y.data, f->x.data, 2, N, f->other)));
-    NEXT(from_cuda(cudaEventRecordWithFlags(join, f->other, 0)));
+    TRY_BG(from_cuda(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming)));
+    TRY_BG(from_cuda(cudaEventCreateWithFlags(&join, cudaEventDisableTiming)));
+    TRY_BG(from_cuda(cudaEventRecord(fork, stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(f->other, fork, 0)));
+    TRY_BG(from_cuda(bgk_scale(f->y.data, f->x.data, 2, N, f->other)));
+    TRY_BG(from_cuda(cudaEventRecordWithFlags(join, f->other, 0)));
     break_here(f, stream);
-    NEXT(from_cuda(cudaStreamWaitEvent(stream, join, 0)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(stream, join, 0)));
     status = from_cuda(bgk_scale(f->z.data, f->y.data, 3, N, stream));
     EXPECT_CUDA(cudaEventDestroy(fork));
     EXPECT_CUDA(cudaEventDestroy(join));

@@ -14,7 +14,7 @@ BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_EAGER_OP(doubled, BG_IN(x), BG_OUT(y))
 {
     void *memory;
-    NEXT(bg_scratch(args, bg_tensor_bytes(&args->x), &memory));
+    TRY_BG(bg_scratch(args, bg_tensor_bytes(&args->x), &memory));
     args->y = bg_tensor_1d(memory, BG_F32, args->x.dim[0]);
     return from_cuda(bgk_scale(memory, args->x.data, 2, (size_t)args->x.dim[0], stream));
 }
@@ -37,9 +37,9 @@ PASS(bridged, const sized *s)
 {
     bg_tensor x = bg_tensor_1d(s->f->x.data, BG_F32, s->count), y = bg_tensor_1d(s->f->y.data, BG_F32, s->count);
     scale_args before = {.x = x, .y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 3};
-    NEXT(BG_CALL_ARGS(scale, stream, &before));
+    TRY_BG(BG_CALL_ARGS(scale, stream, &before));
     doubled_args at_break = {.x = before.y};
-    NEXT(BG_CALL_ARGS(doubled, stream, &at_break));
+    TRY_BG(BG_CALL_ARGS(doubled, stream, &at_break));
     return BG_CALL(scale, stream, .x = at_break.y, .y = y, .factor = 1);
 }
 
@@ -175,7 +175,7 @@ BG_OP(add, BG_INOUT(x), BG_IN(y))
 
 FIXTURE_PASS(triple_and_add)
 {
-    NEXT(BG_CALL(triple, stream, .x = f->y));
+    TRY_BG(BG_CALL(triple, stream, .x = f->y));
     return BG_CALL(add, stream, .x = f->y, .y = f->x);
 }
 
@@ -311,7 +311,7 @@ BG_EAGER_OP(crowd, BG_OUT(a), BG_OUT(b))
 FIXTURE_PASS(crowd_and_scale)
 {
     bg_tensor b = bg_tensor_1d(f->z.data, BG_F32, N / 4);
-    NEXT(BG_CALL(crowd, stream, .a = f->x, .b = b));
+    TRY_BG(BG_CALL(crowd, stream, .a = f->x, .b = b));
     return BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
 }
 

@@ -5,7 +5,7 @@ static float *temporary; /* of the pass that is captured; a graph's allocation k
 
 BG_OP(allocate, BG_IN(x))
 {
-    NEXT(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
+    TRY_BG(from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream)));
     return from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
 }
 
@@ -24,11 +24,11 @@ BG_OP(release)
 BG_EAGER_OP(change, BG_INOUT(x))
 {
     float host[N];
-    NEXT(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
-    NEXT(from_cuda(cudaStreamSynchronize(stream)));
+    TRY_BG(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
+    TRY_BG(from_cuda(cudaStreamSynchronize(stream)));
     for (int i = 0; i < N; i++)
         host[i] += 1;
-    NEXT(from_cuda(cudaMemcpyAsync(args->x.data, host, sizeof host, cudaMemcpyHostToDevice, stream)));
+    TRY_BG(from_cuda(cudaMemcpyAsync(args->x.data, host, sizeof host, cudaMemcpyHostToDevice, stream)));
     return from_cuda(cudaStreamSynchronize(stream)); /* host goes */
 }
 

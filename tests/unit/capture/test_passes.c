@@ -29,7 +29,7 @@ BG_OP(dawdle, BG_IN(x), BG_OUT(y))
 {
     size_t count = (size_t)args->x.dim[0];
     for (int i = 0; i < LONG; i++)
-        NEXT(from_cuda(bgk_fill(args->y.data, -1, count, stream)));
+        TRY_BG(from_cuda(bgk_fill(args->y.data, -1, count, stream)));
     return from_cuda(bgk_scale(args->y.data, args->x.data, 1, count, stream));
 }
 
@@ -319,7 +319,7 @@ static bg_status tripled(subject *s, cudaStream_t stream, const bg_tensor *x, bg
 {
     scale_args args = {.x = *x, .y = {.dtype = BG_F32, .rank = 1, .dim = {COUNT}}, .factor = 3};
     (void)s;
-    NEXT(BG_CALL_ARGS(scale, stream, &args));
+    TRY_BG(BG_CALL_ARGS(scale, stream, &args));
     *y = args.y;
     return BG_OK;
 }
@@ -328,8 +328,8 @@ static bg_status tripled(subject *s, cudaStream_t stream, const bg_tensor *x, bg
 static bg_status calls_a_helper_twice(subject *s, cudaStream_t stream)
 {
     bg_tensor once, twice;
-    NEXT(tripled(s, stream, &s->x, &once));
-    NEXT(tripled(s, stream, &once, &twice));
+    TRY_BG(tripled(s, stream, &s->x, &once));
+    TRY_BG(tripled(s, stream, &once, &twice));
     return BG_CALL(sum, stream, .a = once, .b = twice, .y = s->y);
 }
 
@@ -343,31 +343,31 @@ FIXTURE_TEST(test_bridge_buffers_of_one_line)
 /* y = 2 z, z = x by another stream that nothing waits for but the break. */
 PASS_TEST(test_joins_at_eager_ops, 2)
 {
-    NEXT(bg_stream_wait_stream(s->other, stream));
-    NEXT(from_cuda(cudaMemsetAsync(s->z.data, 0, COUNT * sizeof(float), s->other)));
-    NEXT(BG_CALL(dawdle, s->other, .x = s->x, .y = s->z));
-    NEXT(BG_CALL(scale_eagerly, stream, .x = s->z, .y = s->y, .factor = 2));
-    NEXT(from_cuda(bgk_fill(s->z.data, -3, COUNT, stream)));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(from_cuda(cudaMemsetAsync(s->z.data, 0, COUNT * sizeof(float), s->other)));
+    TRY_BG(BG_CALL(dawdle, s->other, .x = s->x, .y = s->z));
+    TRY_BG(BG_CALL(scale_eagerly, stream, .x = s->z, .y = s->y, .factor = 2));
+    TRY_BG(from_cuda(bgk_fill(s->z.data, -3, COUNT, stream)));
     return BG_OK;
 }
 
 /* The same by a bare break; and what the other stream goes on with comes after it. */
 PASS_TEST(test_joins_at_bare_breaks, 5)
 {
-    NEXT(bg_stream_wait_stream(s->other, stream));
-    NEXT(BG_CALL(dawdle, s->other, .x = s->x, .y = s->z));
-    NEXT(bg_break(stream));
-    NEXT(BG_CALL(dawdle, stream, .x = s->z, .y = s->y));
-    NEXT(bg_break(s->other));
-    NEXT(BG_CALL(scale, s->other, .x = s->y, .y = s->z, .factor = 5));
-    NEXT(bg_stream_wait_stream(stream, s->other));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(BG_CALL(dawdle, s->other, .x = s->x, .y = s->z));
+    TRY_BG(bg_break(stream));
+    TRY_BG(BG_CALL(dawdle, stream, .x = s->z, .y = s->y));
+    TRY_BG(bg_break(s->other));
+    TRY_BG(BG_CALL(scale, s->other, .x = s->y, .y = s->z, .factor = 5));
+    TRY_BG(bg_stream_wait_stream(stream, s->other));
     return BG_CALL(scale, stream, .x = s->z, .y = s->y, .factor = 1);
 }
 
 /* options.join_at_end; the runner's captures want their streams joined, its eager runs join them. */
 static bg_status joined_at_the_end(subject *s, cudaStream_t stream)
 {
-    NEXT(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
     return BG_CALL(dawdle, s->other, .x = s->x, .y = s->y);
 }
 
@@ -384,13 +384,13 @@ FIXTURE_TEST(test_joins_at_the_end)
 PASS_TEST(test_streams_that_fork_from_a_break, 6)
 {
     cudaEvent_t event;
-    NEXT(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
-    NEXT(bg_event_record(event, stream));
-    NEXT(BG_CALL(dawdle, stream, .x = s->x, .y = s->z));
-    NEXT(BG_CALL(scale_eagerly, stream, .x = s->z, .y = s->z, .factor = 2));
-    NEXT(bg_stream_wait_event(s->other, event));
-    NEXT(BG_CALL(scale, s->other, .x = s->z, .y = s->y, .factor = 3));
-    NEXT(bg_stream_wait_stream(stream, s->other));
+    TRY_BG(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    TRY_BG(bg_event_record(event, stream));
+    TRY_BG(BG_CALL(dawdle, stream, .x = s->x, .y = s->z));
+    TRY_BG(BG_CALL(scale_eagerly, stream, .x = s->z, .y = s->z, .factor = 2));
+    TRY_BG(bg_stream_wait_event(s->other, event));
+    TRY_BG(BG_CALL(scale, s->other, .x = s->z, .y = s->y, .factor = 3));
+    TRY_BG(bg_stream_wait_stream(stream, s->other));
     return bg_event_destroy(event);
 }
 
@@ -400,14 +400,14 @@ PASS_TEST(test_streams_that_fork_from_a_break, 6)
 static bg_status releases_what_is_read(subject *s, cudaStream_t stream)
 {
     bg_tensor a = s->x, b = s->x;
-    NEXT(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &a.data));
-    NEXT(BG_CALL(scale, stream, .x = s->x, .y = a, .factor = 1));
-    NEXT(bg_stream_wait_stream(s->other, stream));
-    NEXT(BG_CALL(dawdle, s->other, .x = a, .y = s->z));
+    TRY_BG(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &a.data));
+    TRY_BG(BG_CALL(scale, stream, .x = s->x, .y = a, .factor = 1));
+    TRY_BG(bg_stream_wait_stream(s->other, stream));
+    TRY_BG(BG_CALL(dawdle, s->other, .x = a, .y = s->z));
     bg_pool_release(s->pool, a.data);
-    NEXT(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &b.data));
-    NEXT(BG_CALL(scale, stream, .x = s->x, .y = b, .factor = 2));
-    NEXT(bg_stream_wait_stream(stream, s->other));
+    TRY_BG(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &b.data));
+    TRY_BG(BG_CALL(scale, stream, .x = s->x, .y = b, .factor = 2));
+    TRY_BG(bg_stream_wait_stream(stream, s->other));
     return BG_CALL(sum, stream, .a = s->z, .b = b, .y = s->y);
 }
 
@@ -429,9 +429,9 @@ FIXTURE_TEST(test_blocks_that_a_fork_uses)
 static bg_status keeps_what_it_takes(subject *s, cudaStream_t stream)
 {
     bg_tensor a = s->x, bridge;
-    NEXT(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &a.data));
-    NEXT(BG_CALL(scale, stream, .x = s->x, .y = a, .factor = 2));
-    NEXT(tripled(s, stream, &a, &bridge));
+    TRY_BG(bg_pool_alloc(s->pool, bg_tensor_bytes(&s->x), &a.data));
+    TRY_BG(BG_CALL(scale, stream, .x = s->x, .y = a, .factor = 2));
+    TRY_BG(tripled(s, stream, &a, &bridge));
     return BG_CALL(scale_eagerly, stream, .x = bridge, .y = s->y, .factor = 1);
 }
 
@@ -471,7 +471,7 @@ FIXTURE_TEST(test_memory_is_given_back)
 
 static bg_status spoils_the_state(subject *s, cudaStream_t stream)
 {
-    NEXT(BG_CALL(scale, stream, .x = s->x, .y = s->y, .factor = 9));
+    TRY_BG(BG_CALL(scale, stream, .x = s->x, .y = s->y, .factor = 9));
     return BG_CALL(may_fail, stream, .x = s->x);
 }
 

@@ -36,10 +36,10 @@ static void close_subject(subject *s)
 PASS(inner, subject *s)
 {
     if (s->in != NULL)
-        NEXT(bg_stream_wait_event(stream, s->in));
+        TRY_BG(bg_stream_wait_event(stream, s->in));
     for (int i = 0; i < SLOW; i++)
-        NEXT(from_cuda(bgk_fill(s->f->z.data, -1, N, stream)));
-    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 5));
+        TRY_BG(from_cuda(bgk_fill(s->f->z.data, -1, N, stream)));
+    TRY_BG(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 5));
     return s->out != NULL ? bg_event_record(s->out, stream) : BG_OK;
 }
 
@@ -59,12 +59,12 @@ BG_EAGER_OP(runs_a_pass, BG_INOUT(z))
 /* y = 15 x: 3 z, z by the pass in the body. */
 PASS(around, subject *s)
 {
-    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->y, .factor = 2));
     if (s->in != NULL)
-        NEXT(bg_event_record(s->in, stream));
-    NEXT(BG_CALL(runs_a_pass, stream, .z = s->f->z));
+        TRY_BG(bg_event_record(s->in, stream));
+    TRY_BG(BG_CALL(runs_a_pass, stream, .z = s->f->z));
     if (s->out != NULL)
-        NEXT(bg_stream_wait_event(stream, s->out));
+        TRY_BG(bg_stream_wait_event(stream, s->out));
     return BG_CALL(scale, stream, .x = s->f->z, .y = s->f->y, .factor = 3);
 }
 
@@ -124,12 +124,12 @@ PASS(captures, subject *s)
 {
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
     bg_capture *capture;
-    NEXT(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 7));
-    NEXT(bg_capture_begin(&capture, s->f->other, NULL));
-    NEXT(BG_CALL_ARGS(scale, s->f->other, &bridged));
-    NEXT(bg_break(s->f->other));
-    NEXT(BG_CALL(scale, s->f->other, .x = bridged.y, .y = s->f->y, .factor = 3));
-    NEXT(bg_capture_end(capture, &s->graph));
+    TRY_BG(BG_CALL(scale, stream, .x = s->f->x, .y = s->f->z, .factor = 7));
+    TRY_BG(bg_capture_begin(&capture, s->f->other, NULL));
+    TRY_BG(BG_CALL_ARGS(scale, s->f->other, &bridged));
+    TRY_BG(bg_break(s->f->other));
+    TRY_BG(BG_CALL(scale, s->f->other, .x = bridged.y, .y = s->f->y, .factor = 3));
+    TRY_BG(bg_capture_end(capture, &s->graph));
     return BG_CALL(scale, stream, .x = s->f->z, .y = s->f->z, .factor = 2);
 }
 
@@ -169,8 +169,8 @@ FIXTURE_TEST(test_a_lazy_runner_in_a_pass)
 
 PASS(leaves_a_capture, subject *s)
 {
-    NEXT(bg_stream_wait_stream(s->f->other, stream));
-    NEXT(from_cuda(cudaStreamBeginCapture(s->f->other, cudaStreamCaptureModeRelaxed)));
+    TRY_BG(bg_stream_wait_stream(s->f->other, stream));
+    TRY_BG(from_cuda(cudaStreamBeginCapture(s->f->other, cudaStreamCaptureModeRelaxed)));
     return s->nested == BG_OK ? BG_OK : bg_break(stream);
 }
 
@@ -236,9 +236,9 @@ static bg_status reads_a_bridge(void *user, const bg_forward_context *context, c
     const subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};
     (void)context;
-    NEXT(BG_CALL_ARGS(scale, stream, &bridged));
+    TRY_BG(BG_CALL_ARGS(scale, stream, &bridged));
     for (int i = 0; i < SLOW; i++)
-        NEXT(from_cuda(bgk_scale(bridged.y.data, bridged.y.data, 1, N, stream)));
+        TRY_BG(from_cuda(bgk_scale(bridged.y.data, bridged.y.data, 1, N, stream)));
     return BG_CALL(scale, stream, .x = bridged.y, .y = s->f->y, .factor = 3);
 }
 

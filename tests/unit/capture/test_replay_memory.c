@@ -67,23 +67,23 @@ static bg_status call_all(bg_tensor x, cudaStream_t stream)
 {
     rm_open_args open = {.x = x};
     rm_bulky_args large = {.x = x};
-    NEXT(BG_CALL_ARGS(rm_open, stream, &open));
-    NEXT(BG_CALL_ARGS(rm_bulky, stream, &large));
+    TRY_BG(BG_CALL_ARGS(rm_open, stream, &open));
+    TRY_BG(BG_CALL_ARGS(rm_bulky, stream, &large));
     return open.y.data != NULL && large.y.data != NULL ? BG_OK : BG_ERROR_MISMATCH;
 }
 
 BG_EAGER_OP(rm_outer, BG_IN(x), BG_OUT(y))
 {
     void *scratch;
-    NEXT(bg_scratch(args, 1000, &scratch));
+    TRY_BG(bg_scratch(args, 1000, &scratch));
     return call_all(args->x, stream);
 }
 
 FIXTURE_PASS(pass)
 {
     rm_outer_args bridged = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N)};
-    NEXT(BG_CALL_ARGS(rm_outer, stream, &bridged));
-    NEXT(BG_CALL(rm_outer, stream, .x = bridged.y, .y = f->y));
+    TRY_BG(BG_CALL_ARGS(rm_outer, stream, &bridged));
+    TRY_BG(BG_CALL(rm_outer, stream, .x = bridged.y, .y = f->y));
     return call_all(f->x, stream);
 }
 

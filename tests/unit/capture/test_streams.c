@@ -176,11 +176,11 @@ FIXTURE_TEST(test_wait_for_work_outside)
 static bg_status bare_fork(fixture *f, cudaStream_t stream, bool with_op)
 {
     OWNED_EVENT(event);
-    NEXT(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
-    NEXT(from_cuda(cudaEventRecord(event, stream)));
-    NEXT(from_cuda(cudaStreamWaitEvent(f->other, event, 0)));
-    NEXT(with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
-                 : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other)));
+    TRY_BG(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    TRY_BG(from_cuda(cudaEventRecord(event, stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(f->other, event, 0)));
+    TRY_BG(with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
+                   : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other)));
     return bg_break(stream);
 }
 
@@ -220,10 +220,10 @@ FIXTURE_TEST(test_an_op_on_a_stream_outside)
 static cudaEvent_t library_event;
 static bg_status library(cudaStream_t own, const bg_tensor *x, cudaStream_t stream)
 {
-    NEXT(from_cuda(cudaEventRecord(library_event, stream)));
-    NEXT(from_cuda(cudaStreamWaitEvent(own, library_event, 0)));
-    NEXT(from_cuda(bgk_scale(x->data, x->data, 2, N, own)));
-    NEXT(from_cuda(cudaEventRecord(library_event, own)));
+    TRY_BG(from_cuda(cudaEventRecord(library_event, stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(own, library_event, 0)));
+    TRY_BG(from_cuda(bgk_scale(x->data, x->data, 2, N, own)));
+    TRY_BG(from_cuda(cudaEventRecord(library_event, own)));
     return from_cuda(cudaStreamWaitEvent(stream, library_event, 0));
 }
 
@@ -240,12 +240,12 @@ BG_EAGER_OP(library_eager, BG_INOUT(x))
 
 FIXTURE_PASS(libraries)
 {
-    NEXT(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1));
     for (int i = 0; i < 3; i++) {
-        NEXT(BG_CALL(library_op, stream, .x = f->y));
-        NEXT(BG_CALL(library_eager, stream, .x = f->y));
-        NEXT(library(library_stream, &f->y, stream));
-        NEXT(bg_break(stream));
+        TRY_BG(BG_CALL(library_op, stream, .x = f->y));
+        TRY_BG(BG_CALL(library_eager, stream, .x = f->y));
+        TRY_BG(library(library_stream, &f->y, stream));
+        TRY_BG(bg_break(stream));
     }
     return BG_OK;
 }

@@ -75,7 +75,7 @@ FIXTURE_TEST(test_launching)
 FIXTURE_PASS(with_unknown)
 {
     unknown_args args = {.x = f->x};
-    NEXT(BG_CALL_ARGS(unknown, stream, &args));
+    TRY_BG(BG_CALL_ARGS(unknown, stream, &args));
     return BG_CALL(scale, stream, .x = args.y, .y = f->z, .factor = 2);
 }
 

@@ -181,7 +181,7 @@ BG_EAGER_OP(many, BG_OUTS(y, MANY))
     for (int i = 0; i < MANY; i++) {
         if ((many_leave.in_place >> i & 1) == 0)
             args->y[i].data = many_leave.elsewhere + (ptrdiff_t)i * N;
-        NEXT(from_cuda(bgk_fill(args->y[i].data, many_leave.value + (float)i, N, stream)));
+        TRY_BG(from_cuda(bgk_fill(args->y[i].data, many_leave.value + (float)i, N, stream)));
     }
     return BG_OK;
 }

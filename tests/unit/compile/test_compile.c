@@ -55,7 +55,7 @@ BG_OP(wrong_epsilon, PLUS_NORM)
 /* Wrong: the rule swaps two operands. */
 BG_OP(swapped, PLUS_NORM)
 {
-    TRY(from_cuda(
+    TRY_BG(from_cuda(
         bgk_add(args->x.data, args->x.data, args->y.data, bg_tensor_bytes(&args->x) / sizeof(float), stream)));
     return from_cuda(bgk_rms_norm(args->n.data, args->y.data, args->weight.data, (int)args->x.dim[0],
                                   (int)args->x.dim[1], args->epsilon, stream));
@@ -64,7 +64,7 @@ BG_OP(swapped, PLUS_NORM)
 /* Wrong where n is y: n is written first. */
 BG_OP(in_place, PLUS_NORM)
 {
-    TRY(from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream)));
+    TRY_BG(from_cuda(bgk_fill(args->n.data, 7, bg_tensor_bytes(&args->n) / sizeof(float), stream)));
     return RUN_PLUS_NORM(ROWS, args->epsilon);
 }
 
@@ -257,12 +257,12 @@ static captured capture(model *m, const char *ops, const char *prove, const bg_c
 
 static captured capture_once(model *m, const char *ops)
 {
-    return capture(m, ops, "once", CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE));
+    return capture(m, ops, "once", OPTIONS(.level = BG_LEVEL_ONCE));
 }
 
 static result plain_result(model *m)
 {
-    captured c = capture(m, "", "once", CAPTURE_OPTIONS(.level = BG_LEVEL_NONE));
+    captured c = capture(m, "", "once", OPTIONS(.level = BG_LEVEL_NONE));
     assert_int_equal(c.info.pieces, 0);
     assert_true(same_bits(&c.at_capture, &c.replayed));
     return c.replayed;
@@ -275,7 +275,7 @@ FIXTURE_TEST(test_levels)
     OPENED_MODEL(m, f, 4);
     result plain = plain_result(&m);
 
-    captured seen = capture(&m, "right", "once", CAPTURE_OPTIONS(.level = BG_LEVEL_AS_IS));
+    captured seen = capture(&m, "right", "once", OPTIONS(.level = BG_LEVEL_AS_IS));
     assert_int_equal(seen.fusion.state, BG_FUSION_FITS);
     assert_int_equal(info_of(seen.graph).nodes, 2);
     captured used = capture_once(&m, "right");
@@ -291,7 +291,7 @@ FIXTURE_TEST(test_levels)
     assert_true(same_bits(&plain, &seen.replayed) && same_bits(&plain, &used.at_capture) &&
                 same_bits(&plain, &used.replayed));
     assert_int_equal(capture_once(&m, "right").info.proofs, 0);
-    assert_int_equal(capture(&m, "right", "always", CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)).info.proofs, 1);
+    assert_int_equal(capture(&m, "right", "always", OPTIONS(.level = BG_LEVEL_ONCE)).info.proofs, 1);
 }
 
 FIXTURE_TEST(test_shapes)
@@ -311,8 +311,7 @@ FIXTURE_TEST(test_shapes)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         open_model(&m, f, cases[i].rows);
-        c = capture(&m, "shaped", "once",
-                    CAPTURE_OPTIONS(.level = (int)cases[i].level, .compile_sizes = cases[i].sizes));
+        c = capture(&m, "shaped", "once", OPTIONS(.level = (int)cases[i].level, .compile_sizes = cases[i].sizes));
         if (c.fusion.state != cases[i].state)
             fail_msg("case %zu: the state is %d, not %d", i, (int)c.fusion.state, (int)cases[i].state);
     }
@@ -330,7 +329,7 @@ FIXTURE_TEST(test_selection)
 /* Nothing is launched: there is no data. */
 FIXTURE_TEST(test_unlaunched)
 {
-    const bg_capture_options *options = CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE, .launch_segments = false);
+    const bg_capture_options *options = OPTIONS(.level = BG_LEVEL_ONCE, .launch_segments = false);
     OPENED_MODEL(m, f, 3);
     result plain = plain_result(&m);
     captured c = capture(&m, "right", "always", options);
@@ -445,17 +444,17 @@ FIXTURE_TEST(test_arguments)
     OWNED_GRAPH(graph);
     OPENED_MODEL(m, f, 4);
 
-    EXPECT_INVALID(bg_capture_forward(&graph, forward, &m, m.f.stream, CAPTURE_OPTIONS(.level = 4)));
+    EXPECT_INVALID(bg_capture_forward(&graph, forward, &m, m.f.stream, OPTIONS(.level = 4)));
     EXPECT_ERROR("options.level is 4");
     for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++)
-        EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream,
-                                          CAPTURE_OPTIONS(.level = BG_LEVEL_PIECEWISE, .compile_sizes = bad_sizes[i])),
-                       BG_ERROR_INVALID_ARGUMENT, "options.compile_sizes");
+        EXPECT_FAILS(bg_capture_forward(&graph, forward, &m, m.f.stream,
+                                        OPTIONS(.level = BG_LEVEL_PIECEWISE, .compile_sizes = bad_sizes[i])),
+                     BG_ERROR_INVALID_ARGUMENT, "options.compile_sizes");
     EXPECT_INVALID(bg_rule_set_attributes(NULL, NULL));
-    EXPECT_FAILURE(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND, "right");
+    EXPECT_FAILS(bg_rule_set_attributes("rigth", NULL), BG_ERROR_NOT_FOUND, "right");
     EXPECT_INVALID(bg_rule_set_attributes("right", RULE(.tolerance = "rel=much")));
     set_variable("BG_COMPILE", "4");
-    EXPECT_FAILURE(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT, "BG_COMPILE");
+    EXPECT_FAILS(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL), BG_ERROR_INVALID_ARGUMENT, "BG_COMPILE");
     set_variable("BG_COMPILE", "once");
     EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.f.stream, NULL));
     set_variable("BG_COMPILE", NULL);

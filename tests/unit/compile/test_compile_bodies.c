@@ -21,7 +21,7 @@ BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     float factor = args->factor + (now.grows ? now.grown++ : 0);
     for (int i = 0; i < 4; i++)
-        TRY(from_cuda(bgk_scale(args->y.data, args->x.data, factor, N, stream)));
+        TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, factor, N, stream)));
     return now.seen != NULL ? from_cuda(bgk_add(now.seen, now.seen, now.x, N, stream)) : BG_OK;
 }
 
@@ -33,7 +33,7 @@ static void CUDART_CB count_call(void *user)
 
 BG_OP(times_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
     return from_cuda(cudaLaunchHostFunc(stream, count_call, NULL));
 }
 
@@ -44,7 +44,7 @@ BG_OP(times_and_tell, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 static bg_status run_both(const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first, float second,
                           cudaStream_t stream)
 {
-    TRY(from_cuda(bgk_scale(y->data, x->data, first, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(y->data, x->data, first, N, stream)));
     return from_cuda(bgk_scale(z->data, y->data, second, N, stream));
 }
 
@@ -62,15 +62,15 @@ BG_OP(by_three, TWICE)
 static bg_status run_through(float *memory, const bg_tensor *x, const bg_tensor *y, const bg_tensor *z, float first,
                              float second, cudaStream_t stream)
 {
-    TRY(from_cuda(bgk_scale(memory, x->data, first, N, stream)));
-    TRY(from_cuda(bgk_scale(y->data, memory, 1, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(memory, x->data, first, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(y->data, memory, 1, N, stream)));
     return from_cuda(bgk_scale(z->data, memory, second, N, stream));
 }
 
 BG_OP(with_scratch, TWICE)
 {
     void *memory;
-    TRY(bg_scratch(args, N * sizeof(float), &memory));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &memory));
     return run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
 }
 
@@ -78,7 +78,7 @@ BG_OP(with_pool, TWICE)
 {
     void *memory;
     bg_status status;
-    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
+    TRY_BG(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
     status = run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream);
     bg_pool_release(now.pool, memory);
     return status;
@@ -86,13 +86,13 @@ BG_OP(with_pool, TWICE)
 
 BG_OP(with_calls, TWICE)
 {
-    TRY(BG_CALL(times, stream, .x = args->x, .y = args->y, .factor = args->first));
+    TRY_BG(BG_CALL(times, stream, .x = args->x, .y = args->y, .factor = args->first));
     return BG_CALL(times, stream, .x = args->y, .y = args->z, .factor = args->second);
 }
 
 BG_OP(with_wait, TWICE)
 {
-    TRY(run_both(&args->x, &args->y, &args->z, args->first, args->second, stream));
+    TRY_BG(run_both(&args->x, &args->y, &args->z, args->first, args->second, stream));
     return from_cuda(cudaStreamSynchronize(stream));
 }
 
@@ -104,11 +104,11 @@ BG_EAGER_OP(eager, TWICE)
 BG_OP(times_through, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     void *memory;
-    TRY(bg_scratch(args, N * sizeof(float), &memory));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &memory));
     now.scratch = memory;
-    TRY(from_cuda(bgk_scale(memory, args->x.data, args->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(memory, args->x.data, args->factor, N, stream)));
     for (int i = 0; i < 2; i++)
-        TRY(from_cuda(bgk_scale(args->y.data, memory, 1, N, stream)));
+        TRY_BG(from_cuda(bgk_scale(args->y.data, memory, 1, N, stream)));
     return BG_OK;
 }
 
@@ -142,14 +142,14 @@ TWICE_RULE(eager, times)
 static bg_status forward(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    TRY(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
     return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
 static bg_status forward_and_tell(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    TRY(BG_CALL(times_and_tell, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(times_and_tell, stream, .x = f->x, .y = f->y, .factor = 2));
     return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
@@ -157,8 +157,8 @@ static bg_status forward_and_tell(void *user, cudaStream_t stream)
 static bg_status forward_values(void *user, cudaStream_t stream)
 {
     fixture *f = user;
-    TRY(forward(user, stream));
-    TRY(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(forward(user, stream));
+    TRY_BG(BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2));
     return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
 }
 
@@ -167,10 +167,10 @@ static bg_status forward_pool(void *user, cudaStream_t stream)
 {
     fixture *f = user;
     void *memory;
-    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
-    TRY(from_cuda(bgk_scale(memory, f->x.data, 10, N, stream)));
-    TRY(forward(user, stream));
-    TRY(from_cuda(bgk_scale(f->y.data, memory, 1, N, stream)));
+    TRY_BG(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
+    TRY_BG(from_cuda(bgk_scale(memory, f->x.data, 10, N, stream)));
+    TRY_BG(forward(user, stream));
+    TRY_BG(from_cuda(bgk_scale(f->y.data, memory, 1, N, stream)));
     bg_pool_release(now.pool, memory);
     return BG_OK;
 }
@@ -180,10 +180,10 @@ static bg_status forward_released(void *user, cudaStream_t stream)
 {
     fixture *f = user;
     void *memory;
-    TRY(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
+    TRY_BG(bg_pool_alloc(now.pool, N * sizeof(float), &memory));
     now.block = memory;
-    TRY(from_cuda(bgk_scale(memory, f->x.data, 1, N, stream)));
-    TRY(BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2));
+    TRY_BG(from_cuda(bgk_scale(memory, f->x.data, 1, N, stream)));
+    TRY_BG(BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2));
     bg_pool_release(now.pool, memory);
     return BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
 }
@@ -199,8 +199,7 @@ static bg_graph *capture(fixture *f, bg_forward pass, const char *op)
 
     now.op = op;
     fill_x(f, 1);
-    EXPECT_OK(
-        bg_capture_forward(&graph, pass, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE, .pool = now.pool)));
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE, .pool = now.pool)));
     return graph;
 }
 
@@ -332,8 +331,7 @@ FIXTURE_TEST(test_bodies_unproven)
     set_variable("BG_COMPILE_PROVE", "off");
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         now.op = ops[i];
-        assert_int_not_equal(bg_capture_forward(&graph, forward, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)),
-                             BG_OK);
+        assert_int_not_equal(bg_capture_forward(&graph, forward, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE)), BG_OK);
         EXPECT_ERROR(ops[i]);
     }
     set_variable("BG_COMPILE_PROVE", NULL);

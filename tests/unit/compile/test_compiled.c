@@ -8,7 +8,7 @@ BG_OP(times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_OP(times_twice, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(float, first), BG_VALUE(float, second))
 {
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
     return from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, stream));
 }
 
@@ -109,9 +109,9 @@ FIXTURE_TEST(test_failures)
     OWNED_COMPILED(compiled);
     EXPECT_INVALID(bg_compile(NULL, forward, f, NULL));
     EXPECT_INVALID(bg_compile(&compiled, NULL, f, NULL));
-    EXPECT_INVALID(bg_compile(&compiled, forward, f, CAPTURE_OPTIONS(.level = -2)));
+    EXPECT_INVALID(bg_compile(&compiled, forward, f, OPTIONS(.level = -2)));
     EXPECT_INVALID(bg_compiled_run(NULL, f->stream));
-    EXPECT_OK(bg_compile(&compiled, forward, f, CAPTURE_OPTIONS(.level = BG_LEVEL_NONE, .launch_segments = false)));
+    EXPECT_OK(bg_compile(&compiled, forward, f, OPTIONS(.level = BG_LEVEL_NONE, .launch_segments = false)));
     BG_COMPILED(true)
     {
         fails = true;
@@ -148,7 +148,7 @@ static bg_status look(void *user, bg_piece *piece)
 static bg_graph *capture(fixture *f, bg_status expected)
 {
     bg_graph *graph = NULL;
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, CAPTURE_OPTIONS(.level = BG_LEVEL_ONCE)), expected);
+    EXPECT_STATUS(bg_capture_forward(&graph, forward, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE)), expected);
     return graph;
 }
 
@@ -194,7 +194,7 @@ FIXTURE_TEST(test_no_ops)
 {
     for (int level = BG_LEVEL_NONE; level <= BG_LEVEL_ONCE; level++) {
         OWNED_GRAPH(graph);
-        EXPECT_OK(bg_capture_forward(&graph, forward_with_no_op, f, f->stream, CAPTURE_OPTIONS(.level = level)));
+        EXPECT_OK(bg_capture_forward(&graph, forward_with_no_op, f, f->stream, OPTIONS(.level = level)));
         assert_int_equal(info_of(graph).nodes, level == BG_LEVEL_ONCE ? 2 : 3);
         put(&f->x, 3);
         EXPECT_OK(bg_replay(graph, f->stream));

@@ -82,19 +82,19 @@ TEST(test_refused)
 {
     ALLOCATED(memory, 4096);
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, "kv"));
-    EXPECT_FAILURE(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT,
-                   "overlap block \"kv\" of 1024 bytes");
-    EXPECT_FAILURE(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT, "overlap block \"kv\"");
-    EXPECT_FAILURE(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT, "call bg_ledger_free first");
+    EXPECT_FAILS(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT,
+                 "overlap block \"kv\" of 1024 bytes");
+    EXPECT_FAILS(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT, "overlap block \"kv\"");
+    EXPECT_FAILS(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT, "call bg_ledger_free first");
     EXPECT_INVALID(bg_ledger_alloc(NULL, 1, "x"));
     EXPECT_INVALID(bg_ledger_alloc(memory, 0, "x"));
     EXPECT_INVALID(bg_ledger_alloc(memory, SIZE_MAX, "x"));
     EXPECT_INVALID(bg_ledger_free(NULL));
-    EXPECT_FAILURE(bg_ledger_free(memory), BG_ERROR_NOT_FOUND, "was reported with bg_ledger_alloc");
-    EXPECT_FAILURE(bg_ledger_free(memory + 1025), BG_ERROR_INVALID_ARGUMENT, "is inside block \"kv\"");
+    EXPECT_FAILS(bg_ledger_free(memory), BG_ERROR_NOT_FOUND, "was reported with bg_ledger_alloc");
+    EXPECT_FAILS(bg_ledger_free(memory + 1025), BG_ERROR_INVALID_ARGUMENT, "is inside block \"kv\"");
     expect_block(memory + 1024, "kv", memory + 1024, 1024, false);
     EXPECT_OK(bg_ledger_free(memory + 1024));
-    EXPECT_FAILURE(bg_ledger_free(memory + 1024), BG_ERROR_INVALID_ARGUMENT, "block \"kv\" of 1024 bytes");
+    EXPECT_FAILS(bg_ledger_free(memory + 1024), BG_ERROR_INVALID_ARGUMENT, "block \"kv\" of 1024 bytes");
     EXPECT_ERROR("was already freed");
 }
 

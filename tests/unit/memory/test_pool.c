@@ -35,7 +35,7 @@ FIXTURE_TEST(test_blocks_hold_what_is_written)
     pool_begin(pool, "pages");
     (void)pool_take(pool, page - 512);
     first = (float *)pool_take(pool, bytes); /* extends the first page */
-    EXPECT_FAILURE(bg__pool_bucket_begin(pool, "inner"), BG_ERROR_BUSY, "pages");
+    EXPECT_FAILS(bg__pool_bucket_begin(pool, "inner"), BG_ERROR_BUSY, "pages");
     EXPECT_OK(bg__pool_keep(pool, page + 1, (void **)&second));
     EXPECT_OK(bg__pool_keep(pool, bytes, (void **)&second));
     EXPECT_CUDA(bgk_fill(first, 3, n, f->stream));

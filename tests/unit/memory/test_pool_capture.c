@@ -53,15 +53,14 @@ FIXTURE_TEST(test_failed_captures_give_all_back)
     before = pool_stats(h.pool);
     h.passes[1] = h.passes[0];
     h.passes[1].at_break = fail_at_break;
-    EXPECT_STATUS(bg_capture_forward(&graph, pool_pass, &h.passes[1], f->other, CAPTURE_OPTIONS(.pool = h.pool)),
-                  BG_ERROR_OP);
+    EXPECT_STATUS(bg_capture_forward(&graph, pool_pass, &h.passes[1], f->other, OPTIONS(.pool = h.pool)), BG_ERROR_OP);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
-    EXPECT_OK(bg_capture_begin(&aborted, f->other, CAPTURE_OPTIONS(.pool = h.pool)));
+    EXPECT_OK(bg_capture_begin(&aborted, f->other, OPTIONS(.pool = h.pool)));
     EXPECT_OK(bg_pool_alloc(h.pool, 1000, &ptr));
     assert_ptr_equal(ptr, h.passes[0].first);
     bg_capture_abort(aborted);
     assert_int_equal(pool_stats(h.pool).in_use, before.in_use);
-    EXPECT_INVALID(bg_capture_begin(&aborted, cudaStreamLegacy, CAPTURE_OPTIONS(.pool = h.pool)));
+    EXPECT_INVALID(bg_capture_begin(&aborted, cudaStreamLegacy, OPTIONS(.pool = h.pool)));
     EXPECT_OK(bg__pool_bucket_begin(h.pool, "open"));
     EXPECT_OK(bg__pool_bucket_end(h.pool, NULL)); /* none was left open */
     EXPECT_OK(bg__pool_check(h.pool));
@@ -81,9 +80,8 @@ FIXTURE_TEST(test_the_limit_in_a_capture)
     put(&f->x, 1);
     graph = pool_capture(&s, "small", f->stream);
     pool_more_scratch = (size_t)8 << 20;
-    EXPECT_FAILURE(
-        bg_capture_forward(&large, pool_pass, &s, f->stream, CAPTURE_OPTIONS(.pool = pool, .name = "tokens-4096")),
-        BG_ERROR_OUT_OF_MEMORY, "doubled#0");
+    EXPECT_FAILS(bg_capture_forward(&large, pool_pass, &s, f->stream, OPTIONS(.pool = pool, .name = "tokens-4096")),
+                 BG_ERROR_OUT_OF_MEMORY, "doubled#0");
     EXPECT_ERROR("bucket tokens-4096");
     EXPECT_ERROR("limit_bytes");
     pool_more_scratch = 0;
@@ -126,7 +124,7 @@ FIXTURE_TEST(test_growth_in_each_mode)
         pool = pool_make(POOL_RESERVE, 0);
         put(&f->x, 3);
         put(&kept, 4);
-        EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_OPTIONS(.pool = pool, .mode = modes[i])));
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.pool = pool, .mode = modes[i])));
         mapped = pool_stats(pool).mapped;
         EXPECT_OK(bg_pool_alloc(pool, (size_t)5 << 20, &block.data));
         assert_true(pool_stats(pool).mapped > mapped);
@@ -148,7 +146,7 @@ FIXTURE_TEST(test_workspaces_outlive_their_capture)
     bg_capture *capture;
     void *block, *workspaces[2], *again;
 
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_OPTIONS(.pool = pool)));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.pool = pool)));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &block));
     for (int i = 0; i < 2; i++)
         EXPECT_OK(bg_workspace_in(&workspaces[i], pool, KIB, &workspaces[i]));
@@ -197,7 +195,7 @@ FIXTURE_TEST(test_debug_modes)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         pool_sized *s = pool_graphs_next(&h, LARGEST / 2, (float)(i + 2));
         EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, s, f->stream,
-                                     CAPTURE_OPTIONS(.pool = h.pool, .debug = modes[i])));
+                                     OPTIONS(.pool = h.pool, .debug = modes[i])));
         pool_graphs_expect(&h, (int)i + 1);
     }
     for (int i = 0; i < 8; i++)
@@ -215,7 +213,7 @@ FIXTURE_TEST(test_without_launching)
     s = pool_graphs_next(&h, LARGEST, 3);
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
     EXPECT_OK(bg_capture_forward(&h.graphs[h.count++], pool_pass, s, f->stream,
-                                 CAPTURE_OPTIONS(.pool = h.pool, .launch_segments = false, .worker_threads = 2)));
+                                 OPTIONS(.pool = h.pool, .launch_segments = false, .worker_threads = 2)));
     EXPECT_OK(bg_replay(h.graphs[1], f->stream));
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
     pool_graphs_expect(&h, 0);

@@ -68,7 +68,7 @@ FIXTURE_TEST(test_the_limit)
     assert_int_equal(pool_stats(pool).mapped, 2 * page);
     (void)pool_take(pool, page); /* the pool is as it was */
     pool_end(pool);
-    EXPECT_FAILURE(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
+    EXPECT_FAILS(bg_pool_alloc(pool, page, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     pool_release(pool, kept);
     assert_ptr_equal(pool_take(pool, page), kept);
 }
@@ -77,7 +77,7 @@ FIXTURE_TEST(test_the_reserve)
 {
     void *ptr = f;
     MADE_POOL(pool);
-    EXPECT_FAILURE(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY, "options.reserve_bytes");
+    EXPECT_FAILS(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY, "options.reserve_bytes");
     EXPECT_ERROR("the limit is none");
     for (size_t less = 0; less < 300; less += 50)
         EXPECT_STATUS(bg_pool_alloc(pool, SIZE_MAX - less, &ptr), BG_ERROR_OUT_OF_MEMORY);
@@ -98,11 +98,11 @@ FIXTURE_TEST(test_arguments)
     MADE_POOL(pool);
 
     EXPECT_INVALID(bg_pool_create(NULL, NULL));
-    EXPECT_FAILURE(bg_pool_create(&none, POOL_OPTIONS(.struct_size = 1)), BG_ERROR_INVALID_ARGUMENT,
-                   "BG_POOL_OPTIONS_INIT");
+    EXPECT_FAILS(bg_pool_create(&none, POOL_OPTIONS(.struct_size = 1)), BG_ERROR_INVALID_ARGUMENT,
+                 "BG_POOL_OPTIONS_INIT");
     assert_null(none);
-    EXPECT_FAILURE(bg_pool_create(&none, POOL_OPTIONS(.reserve_bytes = SIZE_MAX)), BG_ERROR_INVALID_ARGUMENT,
-                   "reserve_bytes");
+    EXPECT_FAILS(bg_pool_create(&none, POOL_OPTIONS(.reserve_bytes = SIZE_MAX)), BG_ERROR_INVALID_ARGUMENT,
+                 "reserve_bytes");
     EXPECT_INVALID(bg_pool_alloc(NULL, 1, &ptr));
     EXPECT_INVALID(bg_pool_alloc(pool, 1, NULL));
     EXPECT_INVALID(bg_pool_get_stats(NULL, &stats));
@@ -157,10 +157,10 @@ FIXTURE_TEST(test_another_device)
     need_two_devices();
     pool = pool_make(RESERVE, 0);
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_FAILURE(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT, "cudaSetDevice(0)");
+    EXPECT_FAILS(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT, "cudaSetDevice(0)");
     EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    EXPECT_FAILURE(bg_capture_begin(&capture, stream, CAPTURE_OPTIONS(.pool = pool)), BG_ERROR_INVALID_ARGUMENT,
-                   "the pool belongs to device 0");
+    EXPECT_FAILS(bg_capture_begin(&capture, stream, OPTIONS(.pool = pool)), BG_ERROR_INVALID_ARGUMENT,
+                 "the pool belongs to device 0");
     EXPECT_CUDA(cudaStreamDestroy(stream));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
@@ -205,13 +205,13 @@ FAULT_TEST(test_what_a_device_lacks_at_create)
                                               "cuMemAddressReserve@1=CUDA_ERROR_NOT_SUPPORTED"};
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
         fail_calls(unsupported[i]);
-        EXPECT_FAILURE(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED,
-                       "bg_pool_create: device 0 does not support virtual memory management");
+        EXPECT_FAILS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED,
+                     "bg_pool_create: device 0 does not support virtual memory management");
         assert_null(pool);
         fail_calls(NULL);
     }
-    EXPECT_FAILURE(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = (size_t)1 << 60)), BG_ERROR_OUT_OF_MEMORY,
-                   "1152921504606846976 bytes of virtual addresses");
+    EXPECT_FAILS(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = (size_t)1 << 60)), BG_ERROR_OUT_OF_MEMORY,
+                 "1152921504606846976 bytes of virtual addresses");
     EXPECT_ERROR("lower options.reserve_bytes");
     assert_null(pool);
 }
@@ -242,8 +242,8 @@ FAULT_TEST(test_fewer_addresses)
 
     /* One that asked has what it asked for, or nothing. */
     fail_calls(fault);
-    EXPECT_FAILURE(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = whole)), BG_ERROR_OUT_OF_MEMORY,
-                   "lower options.reserve_bytes");
+    EXPECT_FAILS(bg_pool_create(&pool, POOL_OPTIONS(.reserve_bytes = whole)), BG_ERROR_OUT_OF_MEMORY,
+                 "lower options.reserve_bytes");
     fail_calls(NULL);
 }
 
@@ -292,7 +292,7 @@ FIXTURE_TEST(test_device_memory_runs_out)
     void *ptr = f, *small;
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &small));
-    EXPECT_FAILURE(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
+    EXPECT_FAILS(bg_pool_alloc(pool, left, &ptr), BG_ERROR_OUT_OF_MEMORY, "outside the buckets");
     EXPECT_OK(bg__pool_check(pool));
     EXPECT_OK(bg_pool_alloc(pool, KIB, &ptr));
     bg_pool_destroy(pool);

@@ -29,7 +29,7 @@ static void end_forked(const forked *p)
 static bg_graph *capture(forked *p, bg_forward pass)
 {
     bg_graph *graph;
-    EXPECT_OK(bg_capture_forward(&graph, pass, p, p->f->stream, CAPTURE_OPTIONS(.pool = p->pool)));
+    EXPECT_OK(bg_capture_forward(&graph, pass, p, p->f->stream, OPTIONS(.pool = p->pool)));
     return graph;
 }
 
@@ -53,18 +53,18 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
 {
     forked *p = user;
     bg_tensor a = p->x, b = p->x;
-    TRY(bg_stream_wait_stream(p->f->other, stream));
-    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    TRY(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    TRY(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
+    TRY_BG(bg_stream_wait_stream(p->f->other, stream));
+    TRY_BG(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
+    TRY_BG(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
+    TRY_BG(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
     bg_pool_release(p->pool, a.data);
-    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    TRY(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    TRY(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    TRY(bg_stream_wait_stream(stream, p->f->other));
+    TRY_BG(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY_BG(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
+    TRY_BG(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
+    TRY_BG(bg_stream_wait_stream(stream, p->f->other));
     p->reused[0] = a.data == b.data ? a.data : NULL;
-    TRY(bg_break(stream));
-    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY_BG(bg_break(stream));
+    TRY_BG(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
     p->reused[1] = a.data == b.data ? a.data : NULL;
     return BG_OK;
 }
@@ -85,18 +85,18 @@ static bg_status forked_from_earlier(void *user, cudaStream_t stream)
 {
     forked *p = user;
     bg_tensor a = p->x, b = p->x;
-    TRY(bg_event_record(p->early, stream));
+    TRY_BG(bg_event_record(p->early, stream));
     if (p->breaks)
-        TRY(bg_break(stream)); /* the fork then leaves from here */
-    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    TRY(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    TRY(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
+        TRY_BG(bg_break(stream)); /* the fork then leaves from here */
+    TRY_BG(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
+    TRY_BG(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
+    TRY_BG(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
     bg_pool_release(p->pool, a.data);
-    TRY(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    TRY(bg_stream_wait_event(p->f->other, p->early));
-    TRY(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    TRY(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    TRY(bg_stream_wait_stream(stream, p->f->other));
+    TRY_BG(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    TRY_BG(bg_stream_wait_event(p->f->other, p->early));
+    TRY_BG(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
+    TRY_BG(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
+    TRY_BG(bg_stream_wait_stream(stream, p->f->other));
     p->reused[0] = a.data == b.data ? a.data : NULL;
     return BG_OK;
 }
@@ -106,16 +106,16 @@ static bg_status timed(void *user, cudaStream_t stream)
 {
     forked *p = user;
     void *a, *b;
-    TRY(bg_event_record(p->early, stream));
+    TRY_BG(bg_event_record(p->early, stream));
     for (int i = 0; i < 3; i++) {
-        TRY(bg_pool_alloc(p->pool, KIB, &a));
+        TRY_BG(bg_pool_alloc(p->pool, KIB, &a));
         p->at_break[i] = a;
         bg_pool_release(p->pool, a);
-        TRY(bg_pool_alloc(p->pool, KIB, &b));
+        TRY_BG(bg_pool_alloc(p->pool, KIB, &b));
         p->reused[i] = a == b ? a : NULL;
         if (i == 1)
-            TRY(bg_event_destroy(p->early));
-        TRY(bg_break(stream));
+            TRY_BG(bg_event_destroy(p->early));
+        TRY_BG(bg_break(stream));
     }
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 1);
 }
@@ -153,17 +153,17 @@ static bg_status forked_around_a_body(void *user, cudaStream_t stream)
 {
     forked *p = user;
     void *a, *b, *c;
-    TRY(bg_stream_wait_stream(p->f->other, stream));
-    TRY(bg_pool_alloc(p->pool, KIB, &a));
+    TRY_BG(bg_stream_wait_stream(p->f->other, stream));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &a));
     bg_pool_release(p->pool, a);
-    TRY(bg_pool_alloc(p->pool, KIB, &b));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &b));
     assert_true(b != a);
-    TRY(BG_CALL(borrows, stream));
+    TRY_BG(BG_CALL(borrows, stream));
     assert_ptr_equal(borrowed, a);
-    TRY(bg_pool_alloc(p->pool, KIB, &b));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &b));
     assert_ptr_equal(b, a);
     bg_pool_release(p->pool, b);
-    TRY(bg_pool_alloc(p->pool, KIB, &c));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &c));
     assert_true(c != b);
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 2);
 }
@@ -171,16 +171,16 @@ static bg_status forked_around_a_body(void *user, cudaStream_t stream)
 static bg_status alone(void *user, cudaStream_t stream)
 {
     forked *p = user;
-    TRY(bg_pool_alloc(p->pool, KIB, &p->reused[0]));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &p->reused[0]));
     bg_pool_release(p->pool, p->reused[0]);
-    TRY(bg_pool_alloc(p->pool, KIB, &p->reused[1]));
+    TRY_BG(bg_pool_alloc(p->pool, KIB, &p->reused[1]));
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 2);
 }
 
 static bg_status forked_alone(void *user, cudaStream_t stream)
 {
     forked *p = user;
-    TRY(bg_stream_wait_stream(p->f->other, stream));
+    TRY_BG(bg_stream_wait_stream(p->f->other, stream));
     return alone(user, stream);
 }
 

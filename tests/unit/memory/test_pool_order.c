@@ -150,7 +150,7 @@ static void *capture_elsewhere(void *user)
 
     status = from_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (status == BG_OK) {
-        status = bg_capture_begin(&second, stream, CAPTURE_OPTIONS(.pool = h->pool));
+        status = bg_capture_begin(&second, stream, OPTIONS(.pool = h->pool));
         bg_capture_abort(second);
     }
     return &status;
@@ -163,7 +163,7 @@ FIXTURE_TEST(test_one_capture_at_a_time)
     OWNED_POOL_GRAPHS(h);
 
     pool_graphs_add(&h, N, 1, f->stream);
-    EXPECT_OK(bg_capture_begin(&first, f->stream, CAPTURE_OPTIONS(.pool = h.pool)));
+    EXPECT_OK(bg_capture_begin(&first, f->stream, OPTIONS(.pool = h.pool)));
     assert_int_equal(*(bg_status *)run_thread(capture_elsewhere, &h), BG_ERROR_BUSY);
     EXPECT_STATUS(bg_replay(h.graphs[0], f->other), BG_ERROR_BUSY);
     EXPECT_STATUS(bg__pool_bucket_end(h.pool, NULL), BG_ERROR_BUSY);
@@ -183,8 +183,8 @@ FIXTURE_TEST(test_capture_where_the_last_stream_captures)
     pool_graphs_add(&h, N, 1, f->stream);
     EXPECT_OK(bg_replay(h.graphs[0], f->other));
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
-    EXPECT_FAILURE(bg_capture_begin(&capture, f->stream, CAPTURE_OPTIONS(.pool = h.pool)), BG_ERROR_BUSY,
-                   "last replayed on a stream that is now capturing");
+    EXPECT_FAILS(bg_capture_begin(&capture, f->stream, OPTIONS(.pool = h.pool)), BG_ERROR_BUSY,
+                 "last replayed on a stream that is now capturing");
     EXPECT_STATUS(bg_replay(h.graphs[0], f->stream), BG_ERROR_BUSY);
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
     EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));

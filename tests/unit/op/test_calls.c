@@ -51,8 +51,8 @@ typedef struct accepted {
 BG_EAGER_OP(count_above, BG_IN(x), BG_VALUE(float, limit), BG_RESULT(accepted, found), BG_RESULT(int, runs))
 {
     float host[N];
-    NEXT(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
-    NEXT(from_cuda(cudaStreamSynchronize(stream)));
+    TRY_BG(from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream)));
+    TRY_BG(from_cuda(cudaStreamSynchronize(stream)));
     args->found = (accepted){0, host[0]};
     for (int i = 0; i < N; i++)
         args->found.count += host[i] > args->limit;
@@ -123,11 +123,11 @@ BG_EAGER_OP(in_structs, BG_IN(x), BG_FIELDS(both, all), BG_RESULT(float, sum))
 {
     halves *first = &args->all.first;
     void *own;
-    NEXT(bg_scratch(args, 2 * N * sizeof(float), &own));
+    TRY_BG(bg_scratch(args, 2 * N * sizeof(float), &own));
     first->twice.data = own;
     first->thrice.data = (float *)own + N;
-    NEXT(from_cuda(bgk_scale(first->twice.data, args->x.data, 2 * first->factor, N, stream)));
-    NEXT(from_cuda(bgk_scale(first->thrice.data, args->x.data, 3 * first->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(first->twice.data, args->x.data, 2 * first->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(first->thrice.data, args->x.data, 3 * first->factor, N, stream)));
     if (wrong_shape)
         first->thrice.dim[0] = N + 1;
     args->sum = 5 * first->factor;
@@ -140,8 +140,8 @@ FIXTURE_PASS(pass_in_structs)
 {
     structs = (in_structs_args){.x = f->x, .all.first.factor = 7, .all.x = f->y};
     structs.all.first.twice = structs.all.first.thrice = bg_tensor_1d(NULL, BG_F32, N); /* which get bridge buffers */
-    NEXT(BG_CALL_ARGS(in_structs, stream, &structs));
-    NEXT(from_cuda(bgk_add(f->z.data, structs.all.first.twice.data, structs.all.first.thrice.data, N, stream)));
+    TRY_BG(BG_CALL_ARGS(in_structs, stream, &structs));
+    TRY_BG(from_cuda(bgk_add(f->z.data, structs.all.first.twice.data, structs.all.first.thrice.data, N, stream)));
     return from_cuda(bgk_add(f->z.data, f->z.data, f->y.data, N, stream));
 }
 

@@ -135,7 +135,7 @@ PASS(scale_twice, scaled *s)
 
 PASS(nesting_pass, scaled *s)
 {
-    NEXT(bg_eager(stream, "eager_outer", scale_twice, s));
+    TRY_BG(bg_eager(stream, "eager_outer", scale_twice, s));
     return BG_CALL(eager_twice, stream, .x = s->f->y, .y = s->f->z);
 }
 
@@ -432,9 +432,9 @@ PASS(reading_pass, bool *fails)
 {
     int one = 1;
     scaled failing = {.status = BG_ERROR_OP};
-    NEXT(bg_region_call(REGION(.name = "eager_reads", .body = launch_read, .user = &one, .keep = keep_number,
-                               .destroy = destroy_number),
-                        stream, BG_SITE));
+    TRY_BG(bg_region_call(REGION(.name = "eager_reads", .body = launch_read, .user = &one, .keep = keep_number,
+                                 .destroy = destroy_number),
+                          stream, BG_SITE));
     return *fails ? bg_eager(stream, "eager_fails", scale_y, &failing) : BG_OK;
 }
 

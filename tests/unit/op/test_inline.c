@@ -17,7 +17,7 @@ BG_EAGER_OP(inl_eager, BG_INOUT(x))
 /* Calls both. */
 BG_EAGER_OP(inl_outer, BG_IN(x), BG_OUT(y))
 {
-    NEXT(BG_CALL(inl_plain, stream, .x = args->x, .y = args->y));
+    TRY_BG(BG_CALL(inl_plain, stream, .x = args->x, .y = args->y));
     return BG_CALL(inl_eager, stream, .x = args->y);
 }
 

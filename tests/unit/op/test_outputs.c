@@ -173,8 +173,8 @@ FIXTURE_PASS(bridged)
 {
     produce_args known = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 2};
     produce_args open = {.x = f->x, .factor = 3};
-    NEXT(BG_CALL_ARGS(produce, stream, &known));
-    NEXT(BG_CALL_ARGS(produce, stream, &open));
+    TRY_BG(BG_CALL_ARGS(produce, stream, &known));
+    TRY_BG(BG_CALL_ARGS(produce, stream, &open));
     assert_non_null(known.y.data);
     assert_non_null(open.y.data);
     assert_ptr_not_equal(known.y.data, open.y.data);
@@ -238,7 +238,7 @@ BG_EAGER_OP(open_output, BG_OUT(y))
 FIXTURE_PASS(open_pass)
 {
     open_output_args a = {.y = {0}};
-    NEXT(BG_CALL_ARGS(open_output, stream, &a));
+    TRY_BG(BG_CALL_ARGS(open_output, stream, &a));
     return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
 }
 
@@ -264,7 +264,7 @@ OUTPUTS_TEST(test_without_launching_a_body_runs_only_for_its_shape)
 FIXTURE_PASS(bridged_captured)
 {
     produce_captured_args a = {.x = f->x, .factor = 2};
-    NEXT(BG_CALL_ARGS(produce_captured, stream, &a));
+    TRY_BG(BG_CALL_ARGS(produce_captured, stream, &a));
     return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
 }
 
@@ -282,11 +282,11 @@ OUTPUTS_TEST(test_bridge_of_a_captured_op)
 
 BG_EAGER_OP(split, BG_IN(x), BG_OUT(first), BG_OUTS(parts, 3), BG_INOUT(count))
 {
-    NEXT(from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream)));
     for (int i = 0; i < 3; i++) {
         if (manner == ELSEWHERE && i == 1)
             args->parts[i].data = elsewhere;
-        NEXT(from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream)));
+        TRY_BG(from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream)));
     }
     if (manner == WRONG_SHAPE)
         args->parts[2].dim[0] = 3;
@@ -300,7 +300,7 @@ FIXTURE_PASS(split_pass)
     split_args a = {.x = f->x, .first = bg_tensor_1d(NULL, BG_F32, N), .count = f->y};
     for (int i = 0; i < 3; i++)
         a.parts[i] = bg_tensor_1d(NULL, BG_F32, N);
-    NEXT(BG_CALL_ARGS(split, stream, &a));
+    TRY_BG(BG_CALL_ARGS(split, stream, &a));
     memcpy(parts, a.parts, sizeof parts);
     first_part = a.first;
     return BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
@@ -330,8 +330,8 @@ static void *blocks[2];
 static size_t scratch_bytes;
 BG_EAGER_OP(with_scratch, BG_IN(x), BG_OUT(y))
 {
-    NEXT(bg_scratch(args, scratch_bytes, &blocks[0]));
-    NEXT(bg_scratch(args, 4 * N, &blocks[1]));
+    TRY_BG(bg_scratch(args, scratch_bytes, &blocks[0]));
+    TRY_BG(bg_scratch(args, 4 * N, &blocks[1]));
     args->y.data = blocks[1];
     return from_cuda(bgk_scale(blocks[1], args->x.data, 2, N, stream));
 }

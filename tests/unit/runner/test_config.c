@@ -14,7 +14,7 @@ static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
 static void expect_invalid(const bg_runner_config *config, const char *key)
 {
     bg_runner_config copy = fallback;
-    EXPECT_FAILURE(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT, "runner configuration: ");
+    EXPECT_FAILS(bg__config_check(config), BG_ERROR_INVALID_ARGUMENT, "runner configuration: ");
     EXPECT_ERROR(key);
     EXPECT_INVALID(bg__config_load(config, &copy));
     EXPECT_SAME_CONFIG(&copy, &fallback);
@@ -152,9 +152,9 @@ TEST(test_older)
         copy;
     EXPECT_OK(bg__config_load(&config, &copy));
     EXPECT_CONFIG(&copy, RUNNER_CONFIG(.max_tokens = 64, .variants = 1));
-    EXPECT_FAILURE(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
+    EXPECT_FAILS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT, "struct_size");
     config.struct_size--;
-    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
+    EXPECT_FAILS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
     config.struct_size = (size_t)-1;
     EXPECT_INVALID(bg__config_check(&config));
     EXPECT_INVALID(bg_runner_config_set(&config, "warmups", "2"));
@@ -275,7 +275,7 @@ TEST(test_lazy)
         assert_int_equal(config.lazy, rows[i].lazy);
     }
     config.lazy = BG_LAZY_BACKGROUND + 1;
-    EXPECT_FAILURE(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "lazy is 3, which is not a bg_lazy");
+    EXPECT_FAILS(bg__config_check(&config), BG_ERROR_INVALID_ARGUMENT, "lazy is 3, which is not a bg_lazy");
 }
 
 TEST(test_refused)
@@ -333,15 +333,14 @@ TEST(test_refused)
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
     before = config;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        EXPECT_FAILURE(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT,
-                       rows[i].key);
+        EXPECT_FAILS(bg_runner_config_set(&config, rows[i].key, rows[i].value), BG_ERROR_INVALID_ARGUMENT, rows[i].key);
         EXPECT_ERROR(rows[i].text);
         EXPECT_SAME_CONFIG(&config, &before);
     }
-    EXPECT_FAILURE(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND,
-                   "no key \"max_token\" (did you mean max_tokens?)");
-    EXPECT_FAILURE(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND,
-                   "no key \"speed\"; the keys are: mode, schedule, max_tokens,");
+    EXPECT_FAILS(bg_runner_config_set(&config, "max_token", "1"), BG_ERROR_NOT_FOUND,
+                 "no key \"max_token\" (did you mean max_tokens?)");
+    EXPECT_FAILS(bg_runner_config_set(&config, "speed", "1"), BG_ERROR_NOT_FOUND,
+                 "no key \"speed\"; the keys are: mode, schedule, max_tokens,");
     EXPECT_ERROR("worker_threads, variants");
     EXPECT_STATUS(bg_runner_config_set(&config, "", "1"), BG_ERROR_NOT_FOUND);
     EXPECT_INVALID(bg_runner_config_set(&config, NULL, "1"));

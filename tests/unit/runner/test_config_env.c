@@ -52,19 +52,19 @@ TEST_F(test_environment_refused, without_variables, without_variables, void *sta
     before = config;
     set_variable("BG_RUNNER_SCHEDULE", "vllm");
     set_variable("BG_RUNNER_VARIANTS", "many");
-    EXPECT_FAILURE(bg_runner_config_from_env(&config), BG_ERROR_INVALID_ARGUMENT,
-                   "the environment variable BG_RUNNER_VARIANTS: variants is \"many\"");
+    EXPECT_FAILS(bg_runner_config_from_env(&config), BG_ERROR_INVALID_ARGUMENT,
+                 "the environment variable BG_RUNNER_VARIANTS: variants is \"many\"");
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "atom");
     set_variable("BG_RUNNER_VARIANTS", NULL);
     set_variable("BG_RUNNER_MAX_TOKEN", "");
-    EXPECT_FAILURE(
+    EXPECT_FAILS(
         bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND,
         "BG_RUNNER_MAX_TOKEN is unknown to breakgraph (did you mean BG_RUNNER_MAX_TOKENS?); correct or unset it");
     set_variable("BG_RUNNER_MAX_TOKEN", NULL);
     set_variable("BG_RUNNER_XYZ", "");
-    EXPECT_FAILURE(bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND,
-                   "BG_RUNNER_XYZ is unknown to breakgraph; unset it, or write BG_RUNNER_ and");
+    EXPECT_FAILS(bg_runner_config_from_env(&config), BG_ERROR_NOT_FOUND,
+                 "BG_RUNNER_XYZ is unknown to breakgraph; unset it, or write BG_RUNNER_ and");
     set_variable("BG_RUNNER_XYZ", NULL);
     EXPECT_SAME_CONFIG(&config, &before);
     bg_runner_config_clear(&config);

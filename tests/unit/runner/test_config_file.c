@@ -42,7 +42,7 @@ static void refuse_as(const char *json, bg_status status, const char *text)
     EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2,3"));
     before = config;
     write_bytes(json, strlen(json));
-    EXPECT_FAILURE(bg_runner_config_read(&config, path), status, path);
+    EXPECT_FAILS(bg_runner_config_read(&config, path), status, path);
     EXPECT_ERROR(text);
     EXPECT_SAME_CONFIG(&config, &before);
     assert_string_equal(config.schedule, "1,2,3");
@@ -103,7 +103,7 @@ TEST(test_syntax)
     refuse("7", "does not hold an object");
     refuse("{\"schedule\": \"powers\\u0000x\"}", "zero byte");
     write_bytes(zero, sizeof zero);
-    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "zero byte");
+    EXPECT_FAILS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "zero byte");
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
@@ -155,15 +155,15 @@ TEST(test_files)
     write_bytes(large, 1 << 20);
     EXPECT_OK(bg_runner_config_read(&config, path));
     write_bytes(large, sizeof large);
-    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "larger than 1048576 bytes");
-    EXPECT_FAILURE(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO,
-                   "/nowhere/runner.json cannot be read: No such file");
-    EXPECT_FAILURE(bg_runner_config_read(&config, "/"), BG_ERROR_IO,
-                   "/ cannot be read: it is a directory, not a file; name a regular file");
+    EXPECT_FAILS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "larger than 1048576 bytes");
+    EXPECT_FAILS(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO,
+                 "/nowhere/runner.json cannot be read: No such file");
+    EXPECT_FAILS(bg_runner_config_read(&config, "/"), BG_ERROR_IO,
+                 "/ cannot be read: it is a directory, not a file; name a regular file");
     EXPECT_INVALID(bg_runner_config_read(&config, NULL));
     EXPECT_INVALID(bg_runner_config_read(NULL, path));
     config.struct_size = 8;
-    EXPECT_FAILURE(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "struct_size is 8");
+    EXPECT_FAILS(bg_runner_config_read(&config, path), BG_ERROR_INVALID_ARGUMENT, "struct_size is 8");
 }
 
 /* ---- docs/runner-config.md ---- */

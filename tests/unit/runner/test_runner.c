@@ -74,8 +74,8 @@ FIXTURE_TEST(test_batches_above_max_tokens)
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof(float)));
     sum_model_open(f, &m, CONFIG());
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
-                   "bound to the caller's memory of 64 rows");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "bound to the caller's memory of 64 rows");
     EXPECT_INVALID(run_bare(m.runner, (bg_batch){.tokens = (1 << 24) + 1, .requests = 1, .max_query_len = ROWS}));
 }
 
@@ -128,7 +128,7 @@ FIXTURE_TEST(test_a_bucket_fails)
     assert_true(bucket_of(m.runner, 0).captured);
     expect_run(f, &m, mixed_batch(9), 1);
     m.fail_above = 1;
-    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_TIMEOUT, "no bucket could be captured");
+    EXPECT_FAILS(bg_runner_capture(m.runner), BG_ERROR_TIMEOUT, "no bucket could be captured");
     m.fail_above = 0;
     expect_eager(f, &m, mixed_batch(4), BG_REASON_CAPTURE_FAILED);
 }
@@ -144,10 +144,10 @@ FIXTURE_TEST(test_bound_inputs_and_views)
 
     EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof(float)));
     sum_model_open(f, &m, CONFIG(.schedule = "4"));
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "z", own, &m.x), BG_ERROR_NOT_FOUND,
-                   "bg_runner_bind_input: the runner has no input z; declare it");
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "X", own, &m.x), BG_ERROR_NOT_FOUND,
-                   "bg_runner_bind_input: the runner has no input X (did you mean x?); declare it");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "z", own, &m.x), BG_ERROR_NOT_FOUND,
+                 "bg_runner_bind_input: the runner has no input z; declare it");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "X", own, &m.x), BG_ERROR_NOT_FOUND,
+                 "bg_runner_bind_input: the runner has no input X (did you mean x?); declare it");
     EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
     assert_ptr_equal(m.x.data, own);
     EXPECT_OK(bg_runner_capture(m.runner));
@@ -217,13 +217,13 @@ FIXTURE_TEST(test_callbacks)
     expect_run(f, &m, mixed_batch(2), 1);
     assert_int_equal(m.in_body.padded_tokens, 16); /* as another rank needs */
     assert_int_equal(c.prepared[BG_PHASE_REPLAY], 1);
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(5)), BG_ERROR_INVALID_ARGUMENT, "returned 3 for 5 tokens");
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(6)), BG_ERROR_RANKS,
-                   "config.pad_across_ranks: the job failed: rank 1 has ended");
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(7)), BG_ERROR_RANKS,
-                   "config.pad_across_ranks failed: it returned -2 for 7 tokens, without a message");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(5)), BG_ERROR_INVALID_ARGUMENT, "returned 3 for 5 tokens");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(6)), BG_ERROR_RANKS,
+                 "config.pad_across_ranks: the job failed: rank 1 has ended");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(7)), BG_ERROR_RANKS,
+                 "config.pad_across_ranks failed: it returned -2 for 7 tokens, without a message");
     c.fails = 1;
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(2)), BG_ERROR_IO, "config.prepare: it returned BG_ERROR_IO");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(2)), BG_ERROR_IO, "config.prepare: it returned BG_ERROR_IO");
     c.fails = 0;
     expect_run(f, &m, mixed_batch(2), 1);
 }
@@ -252,14 +252,14 @@ FIXTURE_TEST(test_bad_batches)
     EXPECT_INVALID(bg_runner_run(m.runner, NULL, NULL, NULL, NULL));
     assert_false(bg_runner_can_run(m.runner, NULL, NULL));
     input = bg_tensor_2d(m.hidden.data, BG_F32, 4, WIDTH);
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_SHAPE,
-                   "input x has 4 rows, but the batch has 3 tokens");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_SHAPE,
+                 "input x has 4 rows, but the batch has 3 tokens");
     input = bg_tensor_2d(m.hidden.data, BG_I32, 3, WIDTH);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_DTYPE);
     input = bg_tensor_2d(m.hidden.data, BG_F32, 3, WIDTH + 1);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_SHAPE);
     output = bg_tensor_1d(m.hidden.data, BG_F32, 3);
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_SHAPE, "output y has rank 1");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_SHAPE, "output y has rank 1");
     expect_run(f, &m, batch, 1);
 }
 
@@ -277,8 +277,8 @@ FIXTURE_TEST(test_bad_declarations)
     EXPECT_ERROR("schedule");
     assert_null(runner);
     sum_model_open(f, &m, CONFIG(.schedule = "4"));
-    EXPECT_FAILURE(bg_runner_add_input(m.runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_ZERO, 0, &t),
-                   BG_ERROR_INVALID_ARGUMENT, "already has a buffer named x");
+    EXPECT_FAILS(bg_runner_add_input(m.runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_ZERO, 0, &t),
+                 BG_ERROR_INVALID_ARGUMENT, "already has a buffer named x");
     EXPECT_INVALID(bg_runner_add_output(m.runner, "hidden", BG_F32, 1, (int64_t[]){0}, &t));
     EXPECT_INVALID(bg_runner_add_input(m.runner, "a", BG_F32, 0, (int64_t[]){0}, BG_PAD_ZERO, 0, &t));
     EXPECT_INVALID(bg_runner_add_input(m.runner, "a", BG_F32, 2, (int64_t[]){0, 0}, BG_PAD_ZERO, 0, &t));
@@ -331,8 +331,8 @@ FIXTURE_TEST(test_environment)
     assert_int_equal(bg_runner_bucket_count(m.runner), 3);
     assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL);
     set_variable("BG_RUNNER_MOOD", "full");
-    EXPECT_FAILURE(bg_runner_create(&runner, CONFIG(), sum_model_forward, &m, f->stream), BG_ERROR_NOT_FOUND,
-                   "BG_RUNNER_MOOD");
+    EXPECT_FAILS(bg_runner_create(&runner, CONFIG(), sum_model_forward, &m, f->stream), BG_ERROR_NOT_FOUND,
+                 "BG_RUNNER_MOOD");
     unsetenv("BG_RUNNER_MOOD");
     unsetenv("BG_RUNNER_MODE");
     unsetenv("BG_RUNNER_SCHEDULE");

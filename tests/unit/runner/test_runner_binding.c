@@ -20,12 +20,11 @@ FIXTURE_TEST(test_inputs_inside_static_buffers)
     y = m.y.data;
     for (int row = 1; row <= 3; row++) { /* in the rows that are copied to, or padded */
         input = rows_at(x + (ptrdiff_t)row * WIDTH, 3);
-        EXPECT_FAILURE(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
-                       "input x overlaps");
+        EXPECT_FAILS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
+                     "input x overlaps");
     }
     output = rows_at(y + WIDTH, 3);
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_INVALID_ARGUMENT,
-                   "output y overlaps");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_INVALID_ARGUMENT, "output y overlaps");
 
     /* What does not touch the rows in use is fine: the last batch's output, and rows far away. */
     runner_model_run(f, &m, 3);
@@ -48,12 +47,12 @@ FIXTURE_TEST(test_inputs_in_the_buffers_of_others)
     EXPECT_OK(bg_runner_capture(m.runner));
     bg_tensor inputs[] = {rows_at(second.data, 3), rows_at(f->memory, 3)};
     bg_tensor outputs[] = {rows_at(copy.data, 3), rows_at(f->memory, 3)};
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, inputs, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
-                   "input x overlaps the rows of the static buffer of second");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, inputs, NULL, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "input x overlaps the rows of the static buffer of second");
     inputs[1].data = NULL; /* there already: only its padding is written */
     EXPECT_OK(bg_runner_run(m.runner, &batch, inputs, NULL, NULL));
-    EXPECT_FAILURE(bg_runner_run(m.runner, &batch, NULL, outputs, NULL), BG_ERROR_INVALID_ARGUMENT,
-                   "output y overlaps the rows of the static buffer of copy");
+    EXPECT_FAILS(bg_runner_run(m.runner, &batch, NULL, outputs, NULL), BG_ERROR_INVALID_ARGUMENT,
+                 "output y overlaps the rows of the static buffer of copy");
 }
 
 FIXTURE_TEST(test_bad_memory_to_bind)
@@ -63,10 +62,10 @@ FIXTURE_TEST(test_bad_memory_to_bind)
     OPENED_RUNNER_MODEL(m, f, CONFIG());
 
     before = m.x;
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT,
-                   "the device cannot access");
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT,
-                   "not aligned to 4 bytes");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                 "the device cannot access");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                 "not aligned to 4 bytes");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
@@ -81,11 +80,11 @@ FIXTURE_TEST(test_static_buffers_of_inputs_to_bind)
 
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
     before = m.x;
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
-                   "is in the static buffer of input x");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                 "is in the static buffer of input x");
     EXPECT_INVALID(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + WIDTH, &m.x));
-    EXPECT_FAILURE(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
-                   "is in the static buffer of input second");
+    EXPECT_FAILS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT,
+                 "is in the static buffer of input second");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_CUDA(bgk_fill(m.x.data, 4, (size_t)3 * WIDTH, f->stream)); /* it is still there */
@@ -107,8 +106,8 @@ FIXTURE_TEST(test_an_input_bound_to_an_output)
     for (int run = 0; run < 3; run++)
         EXPECT_OK(bg_runner_run(m.runner, &batch, run > 0 ? &view : NULL, &view, NULL));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(TOKENS_MAX + 1)), BG_ERROR_INVALID_ARGUMENT,
-                   "bound to the caller's memory");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(TOKENS_MAX + 1)), BG_ERROR_INVALID_ARGUMENT,
+                 "bound to the caller's memory");
     EXPECT_FLOATS(f, m.y.data, 4 * WIDTH, 8); /* padding repeats the row before it is doubled */
 }
 

@@ -251,7 +251,7 @@ FIXTURE_TEST(test_misuse)
     OPENED_SUM_MODEL(m, f, BACKGROUND(.prepare = call_idle, .callback_user = &m));
 
     EXPECT_INVALID(bg_runner_idle(NULL, 1));
-    EXPECT_FAILURE(bg_runner_idle(m.runner, -1), BG_ERROR_INVALID_ARGUMENT, "budget_us is -1; allowed are 0 and more");
+    EXPECT_FAILS(bg_runner_idle(m.runner, -1), BG_ERROR_INVALID_ARGUMENT, "budget_us is -1; allowed are 0 and more");
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_run(f, &m, mixed_batch(3), 1);
     assert_int_equal(idle_in_run, BG_ERROR_BUSY);

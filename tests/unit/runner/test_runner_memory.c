@@ -66,10 +66,10 @@ static bg_status hoard(void *user, const bg_forward_context *context, cudaStream
 
     (void)user;
     if (context->phase == BG_PHASE_CAPTURE && hoarded == NULL) {
-        TRY(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
-        TRY(from_cuda(cudaMemGetInfo(&free_bytes, &total)));
-        TRY(from_cuda(cudaMalloc(&hoarded, free_bytes / 5 * 2)));
-        TRY(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
+        TRY_BG(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
+        TRY_BG(from_cuda(cudaMemGetInfo(&free_bytes, &total)));
+        TRY_BG(from_cuda(cudaMalloc(&hoarded, free_bytes / 5 * 2)));
+        TRY_BG(from_cuda(cudaThreadExchangeStreamCaptureMode(&mode)));
     }
     return from_cuda(bgk_fill(between.data, 1, 1, stream));
 }
@@ -122,8 +122,8 @@ FIXTURE_TEST(test_memory_fraction)
                             CONFIG(.memory_fraction = (double)(64 << 20) / (double)total,
                                    .memory_limit = both ? 16 << 20 : 0)); /* the lower one holds */
         EXPECT_OK(bg_pool_alloc(bg_runner_pool(m.runner), 12 << 20, &block));
-        EXPECT_FAILURE(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block),
-                       BG_ERROR_OUT_OF_MEMORY, "limit");
+        EXPECT_FAILS(bg_pool_alloc(bg_runner_pool(m.runner), both ? 8 << 20 : 56 << 20, &block), BG_ERROR_OUT_OF_MEMORY,
+                     "limit");
     }
 }
 
@@ -217,8 +217,8 @@ FAULT_TEST(test_without_virtual_memory)
         assert_int_equal(bg_runner_mode(m.runner), BG_MODE_NONE);
         assert_int_equal(bg_runner_bucket_count(m.runner), 0);
         expect_eager_run(f, &m, 3, BG_REASON_UNSUPPORTED);
-        EXPECT_FAILURE(run_bare(m.runner, mixed_batch(TOKENS_MAX + 1)), BG_ERROR_OUT_OF_MEMORY,
-                       "rows: the device does not support virtual memory management, so it cannot grow");
+        EXPECT_FAILS(run_bare(m.runner, mixed_batch(TOKENS_MAX + 1)), BG_ERROR_OUT_OF_MEMORY,
+                     "rows: the device does not support virtual memory management, so it cannot grow");
         EXPECT_ERROR("raise config.max_tokens");
         expect_eager_run(f, &m, TOKENS_MAX, BG_REASON_UNSUPPORTED);
         assert_int_equal(counters_now().eager_unsupported, unsupported + 2);

@@ -55,10 +55,10 @@ static void expect_all_refused(const runner_model *m, bg_runner *fresh, bg_statu
 {
     const int64_t dim[] = {0, WIDTH};
     bg_tensor t;
-    EXPECT_FAILURE(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected, text);
-    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(3)), expected, text);
-    EXPECT_FAILURE(run_bare(m->runner, mixed_batch(20)), expected, text);
-    EXPECT_FAILURE(bg_runner_capture(m->runner), expected, text);
+    EXPECT_FAILS(bg_runner_add_input(fresh, "x", BG_F32, 2, dim, BG_PAD_ZERO, 0, &t), expected, text);
+    EXPECT_FAILS(run_bare(m->runner, mixed_batch(3)), expected, text);
+    EXPECT_FAILS(run_bare(m->runner, mixed_batch(20)), expected, text);
+    EXPECT_FAILS(bg_runner_capture(m->runner), expected, text);
 }
 
 static size_t nodes_of(cudaGraph_t graph)
@@ -167,8 +167,8 @@ FIXTURE_TEST(test_the_words_of_prepare)
     bool fails = true;
     OPENED_RUNNER_MODEL(m, f, CONFIG(.prepare = fail_with_words, .callback_user = &fails));
 
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_INVALID_ARGUMENT, words);
-    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, words);
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(20)), BG_ERROR_INVALID_ARGUMENT, words);
+    EXPECT_FAILS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, words);
     fails = false;
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
@@ -178,7 +178,7 @@ static bool call_back(void *user, const bg_batch *batch, const char **why)
 {
     runner_model *m = user;
     (void)why;
-    EXPECT_FAILURE(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY, "a callback of its own");
+    EXPECT_FAILS(bg_runner_run(m->runner, batch, NULL, NULL, NULL), BG_ERROR_BUSY, "a callback of its own");
     EXPECT_STATUS(bg_runner_capture(m->runner), BG_ERROR_BUSY);
     bg_runner_destroy(m->runner); /* says that it stays */
     return false;

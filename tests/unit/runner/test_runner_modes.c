@@ -230,8 +230,8 @@ FIXTURE_TEST(test_query_lengths_are_copied)
     memset(list, 'x', sizeof list - 1);
     EXPECT_OK(bg_runner_capture(m.runner));
     expect_graph(f, &m, decode_batch(1, 4), BG_MODE_FULL, 4, 4);
-    EXPECT_FAILURE(bg_runner_create(&runner, &config, sum_model_forward, &m, f->stream), BG_ERROR_INVALID_ARGUMENT,
-                   "runner configuration: max_query_len: element 1, \"xxx\"");
+    EXPECT_FAILS(bg_runner_create(&runner, &config, sum_model_forward, &m, f->stream), BG_ERROR_INVALID_ARGUMENT,
+                 "runner configuration: max_query_len: element 1, \"xxx\"");
     set_variable("BG_RUNNER_MAX_QUERY_LEN", "2"); /* in place of the list */
     sum_model_start(f, &m, CONFIG(.mode = BG_MODE_FULL_DECODE_ONLY, .query_lens = "1,4"));
     set_variable("BG_RUNNER_MAX_QUERY_LEN", NULL);

@@ -80,7 +80,7 @@ FIXTURE_TEST(test_sentinels)
         status =
             bg_runner_add_input(m.runner, "t", cases[i].dtype, 1, (int64_t[]){0}, BG_PAD_SENTINEL, cases[i].value, &t);
         if (cases[i].bytes == NULL) {
-            EXPECT_FAILURE(status, BG_ERROR_INVALID_ARGUMENT, "cannot be represented as");
+            EXPECT_FAILS(status, BG_ERROR_INVALID_ARGUMENT, "cannot be represented as");
             continue;
         }
         EXPECT_OK(status);

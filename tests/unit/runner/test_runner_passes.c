@@ -9,8 +9,8 @@ static bg_status leave_a_capture(runner_model *m, const bg_forward_context *cont
 {
     if (context->phase != BG_PHASE_PLAIN && context->phase != BG_PHASE_WARMUP)
         return BG_OK;
-    EXPECT_FAILURE(bg_capture_begin(&m->left, stream, CAPTURE_OPTIONS(.pool = bg_runner_pool(m->runner))),
-                   BG_ERROR_BUSY, "the pool is in use"); /* the pass has it */
+    EXPECT_FAILS(bg_capture_begin(&m->left, stream, OPTIONS(.pool = bg_runner_pool(m->runner))), BG_ERROR_BUSY,
+                 "the pool is in use"); /* the pass has it */
     return bg_capture_begin(&m->left, stream, NULL);
 }
 
@@ -20,7 +20,7 @@ FIXTURE_TEST(test_a_pass_leaves_a_capture_open)
 
     m.also = leave_a_capture;
     runner_model_open(f, &m, CONFIG());
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     bg_capture_abort(m.left);
@@ -44,7 +44,7 @@ FIXTURE_TEST(test_a_pass_leaves_its_stream_capturing)
 
     m.also = leave_a_bare_capture;
     runner_model_open(f, &m, CONFIG());
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(20)), BG_ERROR_BUSY, "began a capture and did not end it");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &graph));
     m.also = NULL;
     runner_model_run(f, &m, 20);

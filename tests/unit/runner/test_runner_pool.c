@@ -412,7 +412,7 @@ FIXTURE_TEST(test_a_pool_of_another_device)
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_OK(bg_pool_create(&pool, NULL));
     EXPECT_CUDA(cudaSetDevice(0));
-    EXPECT_FAILURE(bg_runner_create(&runner, RUNNER_CONFIG(.pool = pool), forward, NULL, f->stream),
-                   BG_ERROR_INVALID_ARGUMENT, "config.pool: the pool belongs to device 1, the current device is 0");
+    EXPECT_FAILS(bg_runner_create(&runner, RUNNER_CONFIG(.pool = pool), forward, NULL, f->stream),
+                 BG_ERROR_INVALID_ARGUMENT, "config.pool: the pool belongs to device 1, the current device is 0");
     assert_null(runner);
 }

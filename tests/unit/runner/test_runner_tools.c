@@ -125,7 +125,7 @@ static void run_batch(model *m, int tokens, float factor)
 /* ---- bg_runner_get_graph ---- */
 
 #define EXPECT_NO_GRAPH(m, index, text)                                                                                \
-    EXPECT_FAILURE(bg_runner_get_graph((m)->runner, index, &graph), BG_ERROR_NOT_FOUND, text)
+    EXPECT_FAILS(bg_runner_get_graph((m)->runner, index, &graph), BG_ERROR_NOT_FOUND, text)
 
 FIXTURE_TEST(test_no_graph)
 {

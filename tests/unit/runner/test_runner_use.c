@@ -156,7 +156,7 @@ FIXTURE_TEST(test_a_replay_fails)
     STARTED_RUNNER_MODEL(m, f, CONFIG());
 
     m.body_status = BG_ERROR_TIMEOUT;
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_TIMEOUT, "runner_seen#0");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(3)), BG_ERROR_TIMEOUT, "runner_seen#0");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK); /* the warm-up does */
@@ -257,7 +257,7 @@ FIXTURE_TEST(test_default_streams)
 
     legacy.stream = cudaStreamLegacy; /* which CUDA cannot capture */
     runner_model_open(&legacy, &m, CONFIG());
-    EXPECT_FAILURE(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, "the legacy stream");
+    EXPECT_FAILS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT, "the legacy stream");
     EXPECT_RUN_IN(&legacy, &m, 3, BG_MODE_NONE);
 }
 
@@ -268,8 +268,8 @@ FIXTURE_TEST(test_another_device)
     need_two_devices();
     runner_model_start(f, &m, CONFIG());
     EXPECT_CUDA(cudaSetDevice(1));
-    EXPECT_FAILURE(run_bare(m.runner, mixed_batch(3)), BG_ERROR_INVALID_ARGUMENT,
-                   "created on device 0, the current device is 1");
+    EXPECT_FAILS(run_bare(m.runner, mixed_batch(3)), BG_ERROR_INVALID_ARGUMENT,
+                 "created on device 0, the current device is 1");
     EXPECT_INVALID(bg_runner_capture(m.runner));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_RUN_IN(f, &m, 3, BG_MODE_PIECEWISE);
@@ -321,8 +321,8 @@ FIXTURE_TEST(test_structs_of_other_versions)
     newer.config.state_count = 7;
     runner_model_start(f, &m, &newer.config);
     newer.config.struct_size = 8;
-    EXPECT_FAILURE(bg_runner_create(&runner, &newer.config, runner_model_forward, &m, f->stream),
-                   BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
+    EXPECT_FAILS(bg_runner_create(&runner, &newer.config, runner_model_forward, &m, f->stream),
+                 BG_ERROR_INVALID_ARGUMENT, "BG_RUNNER_CONFIG_INIT");
 
     runner_model_run(f, &m, 3);
     later.info.struct_size = sizeof later;
@@ -336,7 +336,7 @@ FIXTURE_TEST(test_structs_of_other_versions)
     assert_int_equal(info.tokens, 4);
     assert_int_equal(info.replays, 99);
     info.struct_size = 0;
-    EXPECT_FAILURE(bg_runner_get_bucket(m.runner, 1, &info), BG_ERROR_INVALID_ARGUMENT, "BG_BUCKET_INFO_INIT");
+    EXPECT_FAILS(bg_runner_get_bucket(m.runner, 1, &info), BG_ERROR_INVALID_ARGUMENT, "BG_BUCKET_INFO_INIT");
     counters.struct_size = offsetof(bg_counters, recaptures);
     counters.recaptures = 99;
     bg_counters_get(&counters);

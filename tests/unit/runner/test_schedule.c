@@ -31,11 +31,11 @@ static void expect_count(const char *schedule, int max_tokens, int expected, int
 static void expect_refused(const char *schedule, int max_tokens, const char *key, const char *text)
 {
     int *sizes = (int *)1, count = 7;
-    EXPECT_FAILURE(bg__schedule_make(schedule, max_tokens, &sizes, &count), BG_ERROR_INVALID_ARGUMENT, key);
+    EXPECT_FAILS(bg__schedule_make(schedule, max_tokens, &sizes, &count), BG_ERROR_INVALID_ARGUMENT, key);
     EXPECT_ERROR(text);
     assert_null(sizes);
     assert_int_equal(count, 0);
-    EXPECT_FAILURE(bg__schedule_check(schedule, max_tokens), BG_ERROR_INVALID_ARGUMENT, text);
+    EXPECT_FAILS(bg__schedule_check(schedule, max_tokens), BG_ERROR_INVALID_ARGUMENT, text);
 }
 
 TEST(test_named)

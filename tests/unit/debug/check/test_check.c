@@ -96,7 +96,7 @@ FIXTURE_TEST(test_out_of_range)
 /* An allocation that is a node of the graph itself. */
 FIXTURE_TEST(test_memory_nodes)
 {
-    bg_capture *capture = begin_capture(f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
+    bg_capture *capture = begin_capture(f->stream, OPTIONS(.check = BG_REPLAY_CHECK_ON));
     void *memory;
     EXPECT_CUDA(cudaMallocAsync(&memory, BYTES, f->stream));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = check_vector(memory), .factor = 2));

@@ -28,7 +28,7 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     float factor = m->drifts ? (float)++m->passes : 2;
-    TRY(CALL_AT(m->line, scale, stream, .x = m->f->x, .y = m->f->y, .factor = factor, .left_out = m->leaves_out));
+    TRY_BG(CALL_AT(m->line, scale, stream, .x = m->f->x, .y = m->f->y, .factor = factor, .left_out = m->leaves_out));
     return BG_CALL(note, stream, .y = m->f->y, .count = &m->eager);
 }
 
@@ -40,8 +40,8 @@ static bg_status capture_pass(bg_graph **graph, model *m, const bg_capture_optio
 
     if (!in_parts)
         return bg_capture_forward(graph, forward, m, m->f->stream, options);
-    TRY(bg_capture_begin(&capture, m->f->stream, options));
-    TRY(forward(m, m->f->stream));
+    TRY_BG(bg_capture_begin(&capture, m->f->stream, options));
+    TRY_BG(forward(m, m->f->stream));
     return bg_capture_end(capture, graph);
 }
 
@@ -107,7 +107,7 @@ FIXTURE_TEST(test_nothing)
     EXPECT_IN(capture(&m, UNLAUNCHED), "BG_CHECK=poison is only for captures with options.launch_segments");
     assert_int_equal(m.eager, 1);                     /* the replay */
     assert_string_equal(capture(&m, UNLAUNCHED), ""); /* once is enough */
-    assert_string_equal(capture(&m, CAPTURE_WITH(.check = BG_REPLAY_CHECK_OFF)), "");
+    assert_string_equal(capture(&m, OPTIONS(.check = BG_REPLAY_CHECK_OFF)), "");
     assert_int_equal(m.eager, 4);
 }
 
@@ -123,8 +123,8 @@ FIXTURE_TEST(test_trace_is_left)
     set_variable("BG_TRACE", path);
     set_variable("BG_DOT", directory);
     const char *text = capture(&m, NULL); /* and replays */
-    unset_variable("BG_DOT");
-    unset_variable("BG_TRACE");
+    set_variable("BG_DOT", NULL);
+    set_variable("BG_TRACE", NULL);
     assert_string_equal(text, "");
     assert_int_equal(run_command("test `find %s -name '*.dot' | wc -l` = 1", directory), 0);
     assert_int_equal(access(path, F_OK), 0);
@@ -152,7 +152,7 @@ FIXTURE_TEST(test_poison_does_not_step)
     EXPECT_OK(bg_replay(graph, m.f->stream));
     assert_int_equal(info_of(graph).replays, 1);
     assert_int_equal(access(path, F_OK), 0);
-    unset_variable("BG_STEP_DUMP");
-    unset_variable("BG_DEBUG");
+    set_variable("BG_STEP_DUMP", NULL);
+    set_variable("BG_DEBUG", NULL);
     assert_int_equal(run_command("rm -r %s", directory), 0);
 }

@@ -27,13 +27,13 @@ static bg_status forward(void *user, cudaStream_t stream)
     model *m = user;
     fixture *f = m->f;
 
-    TRY(bg_stream_wait_stream(f->other, stream));
-    TRY(BG_CALL(scale, f->other, .x = m->x, .y = f->y, .factor = 2));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(BG_CALL(scale, f->other, .x = m->x, .y = f->y, .factor = 2));
     if (m->ordered)
-        TRY(bg_stream_wait_stream(stream, f->other));
-    TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
+        TRY_BG(bg_stream_wait_stream(stream, f->other));
+    TRY_BG(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
     if (m->hides)
-        TRY(BG_CALL(sneak, stream, .x = f->z));
+        TRY_BG(BG_CALL(sneak, stream, .x = f->z));
     return bg_stream_wait_stream(stream, f->other);
 }
 

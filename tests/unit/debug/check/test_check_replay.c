@@ -16,7 +16,7 @@ FIXTURE_TEST(test_replay)
     char *memory = allocate(BYTES), line[40];
     set_variable("BG_CHECK", "replay");
     OWN_GRAPH(graph, check_capture(f, memory));
-    unset_variable("BG_CHECK"); /* it was read at begin */
+    set_variable("BG_CHECK", NULL); /* it was read at begin */
     check_replay_times(f, graph, 3);
     EXPECT_CUDA(cudaFree(memory));
     put(&f->z, 42);
@@ -34,7 +34,7 @@ FIXTURE_TEST(test_replay_of_blocks)
 {
     OWN_MEMORY(char, arena, allocate((size_t)4 * BYTES));
     EXPECT_OK(bg_ledger_alloc(arena, BYTES, "kv"));
-    bg_capture *capture = begin_capture(f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON));
+    bg_capture *capture = begin_capture(f->stream, OPTIONS(.check = BG_REPLAY_CHECK_ON));
     EXPECT_OK(BG_CALL(shift, f->stream, .x = check_vector(arena), .y = f->y));
     OWN_GRAPH(graph, end_capture(capture));
     check_replay_times(f, graph, 2);
@@ -59,12 +59,12 @@ FIXTURE_TEST(test_replay_options)
     char *memory = allocate(BYTES);
     bg_capture *capture;
     set_variable("BG_CHECK", "replay"); /* options come before the environment */
-    EXPECT_OK(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_OFF)));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, OPTIONS(.check = BG_REPLAY_CHECK_OFF)));
     EXPECT_OK(BG_CALL(touch, f->stream, .x = check_vector(memory), .w = f->y, .state = f->z));
     OWN_GRAPH(graph, end_capture(capture));
     EXPECT_CUDA(cudaFree(memory));
     check_replay_times(f, graph, 1);
-    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, CAPTURE_WITH(.check = (bg_replay_check)7)),
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, OPTIONS(.check = (bg_replay_check)7)),
                   BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("options.check is 7");
     set_variable("BG_CHECK", "sometimes");

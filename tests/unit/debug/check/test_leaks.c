@@ -31,7 +31,7 @@ BG_OP(both, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
 {
     float *y = args->y.data;
     const float *x = args->x.data;
-    TRY(from_cuda(bgk_scale(y, x, 2, N / 2, stream)));
+    TRY_BG(from_cuda(bgk_scale(y, x, 2, N / 2, stream)));
     return from_cuda(bgk_scale(y + N / 2, x + N / 2, 2, N / 2, args->other));
 }
 
@@ -48,7 +48,7 @@ BG_OP(product, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, handle), BG_VALUE(c
 BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
 {
     if (args->y.data == NULL) { /* only the body knows the shape */
-        TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+        TRY_BG(bg_scratch(args, N * sizeof(float), &args->y.data));
         args->y = bg_tensor_1d(args->y.data, BG_F32, N);
     }
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
@@ -81,14 +81,14 @@ static bg_status special(model *m, cudaStream_t stream)
         return CALL_AT(m->line, on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
     case IN_PLACE: return CALL_AT(m->line, sum_on, stream, .x = f->x, .y = f->y, .other = other);
     case INNER:
-        TRY(BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = leaking));
+        TRY_BG(BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = leaking));
         m->line = inner_line;
         return BG_OK;
     case BOTH: return CALL_AT(m->line, both, stream, .x = f->x, .y = f->y, .other = leaking);
     case COUNT: return CALL_AT(m->line, count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
     case CUBLAS: return CALL_AT(m->line, product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
     case EAGER:
-        TRY(BG_CALL_ARGS(produce, stream, &produced));
+        TRY_BG(BG_CALL_ARGS(produce, stream, &produced));
         return BG_CALL(sum_on, stream, .x = produced.y, .y = f->y);
     default: return BG_OK;
     }
@@ -98,8 +98,8 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     const fixture *f = m->f;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
-    TRY(special(m, stream));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(special(m, stream));
     return BG_CALL(scale, stream, .x = f->y, .y = f->x, .factor = 3);
 }
 
@@ -269,7 +269,7 @@ FIXTURE_TEST(test_output_moves)
 /* What begins with a break has its work behind that, also where nothing but a write-back lies before it. */
 BG_OP(breaks_first, BG_IN(x), BG_OUT(y))
 {
-    TRY(bg_break(stream));
+    TRY_BG(bg_break(stream));
     return from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
 }
 
@@ -278,8 +278,8 @@ static bg_status break_in_op(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
     produce_args produced = {.x = f->x, .y = {.dtype = BG_F32}};
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1));
-    TRY(BG_CALL_ARGS(produce, stream, &produced));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1));
+    TRY_BG(BG_CALL_ARGS(produce, stream, &produced));
     return BG_CALL(breaks_first, stream, .x = produced.y, .y = f->y);
 }
 

@@ -163,7 +163,7 @@ static const char *check(fixture *f, model m, bg_padding slots, double slot, int
     FILE *errors = keep_errors();
     set_variable("BG_CHECK", "padding");
     open_runner(&m, slots, slot);
-    unset_variable("BG_CHECK");
+    set_variable("BG_CHECK", NULL);
     run_batch(&m, tokens);
     run_batch(&m, tokens);
     unwrap(kept_errors(errors, text, sizeof text));

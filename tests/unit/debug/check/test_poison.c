@@ -28,16 +28,16 @@ BG_OP(most, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 /* Reads so many floats, however long x is. */
 BG_OP(widen, BG_IN(x), BG_OUT(y), BG_VALUE(int, read))
 {
-    TRY(from_cuda(bgk_fill(args->y.data, 0, N, stream)));
+    TRY_BG(from_cuda(bgk_fill(args->y.data, 0, N, stream)));
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->read, stream));
 }
 
 BG_OP(accumulate, BG_IN(x), BG_OUT(y), BG_VALUE(bool, clear))
 {
     void *sums;
-    TRY(bg_scratch(args, BYTES, &sums));
+    TRY_BG(bg_scratch(args, BYTES, &sums));
     if (args->clear)
-        TRY(from_cuda(bgk_fill(sums, 0, N, stream)));
+        TRY_BG(from_cuda(bgk_fill(sums, 0, N, stream)));
     return from_cuda(bgk_add(args->y.data, args->x.data, sums, N, stream));
 }
 
@@ -52,7 +52,7 @@ BG_OP(secret, BG_IN(x), BG_OUT(y))
 static float *counter;
 BG_OP(count_up, BG_IN(x), BG_OUT(y))
 {
-    TRY(from_cuda(bgk_add(counter, counter, args->x.data, N, stream)));
+    TRY_BG(from_cuda(bgk_add(counter, counter, args->x.data, N, stream)));
     return from_cuda(bgk_scale(args->y.data, counter, 1, N, stream));
 }
 
@@ -63,7 +63,7 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 
 BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 {
-    TRY(bg_scratch(args, BYTES, &args->y.data));
+    TRY_BG(bg_scratch(args, BYTES, &args->y.data));
     return from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
 }
 
@@ -71,7 +71,7 @@ BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 
 static bg_capture *begin(const fixture *f, bg_pool *pool)
 {
-    return begin_capture(f->stream, CAPTURE_WITH(.pool = pool));
+    return begin_capture(f->stream, OPTIONS(.pool = pool));
 }
 
 /* Checks and destroys the graph; all tensors hold what they held before. */

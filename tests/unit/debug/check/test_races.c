@@ -17,9 +17,9 @@ BG_EAGER_OP(look, BG_INOUT(x))
 /* Its work is its children's, on two streams. */
 BG_OP(both, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(cudaStream_t, side))
 {
-    TRY(bg_stream_wait_stream(args->side, stream));
-    TRY(BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4));
-    TRY(BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3));
+    TRY_BG(bg_stream_wait_stream(args->side, stream));
+    TRY_BG(BG_CALL(scale, args->side, .x = args->x, .y = args->z, .factor = 4));
+    TRY_BG(BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 3));
     return bg_stream_wait_stream(stream, args->side);
 }
 
@@ -27,7 +27,7 @@ BG_OP(both, BG_IN(x), BG_OUT(y), BG_OUT(z), BG_VALUE(cudaStream_t, side))
 BG_OP(rest, BG_INOUT(y))
 {
     void *scratch;
-    TRY(from_cuda(cudaMallocAsync(&scratch, 256, stream)));
+    TRY_BG(from_cuda(cudaMallocAsync(&scratch, 256, stream)));
     return from_cuda(cudaFreeAsync(scratch, stream));
 }
 
@@ -78,52 +78,52 @@ static bg_status forward(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(bg_stream_wait_stream(m->side, stream));
+    TRY_BG(bg_stream_wait_stream(m->side, stream));
     switch (m->kind) {
-    case READ: TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2)); break;
-    case WRITE: TRY(BG_CALL(sum, m->side, .x = f->z, .y = f->y)); break;
-    case BOTH_WRITE: TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->z, .factor = 2)); break;
+    case READ: TRY_BG(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2)); break;
+    case WRITE: TRY_BG(BG_CALL(sum, m->side, .x = f->z, .y = f->y)); break;
+    case BOTH_WRITE: TRY_BG(BG_CALL(scale, m->side, .x = f->x, .y = f->z, .factor = 2)); break;
     case EVENT: /* the event is recorded too early, or where it should be */
         m->recorded = __LINE__ + 2;
         if (!m->ordered)
-            TRY(bg_event_record(m->event, m->side));
-        TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
+            TRY_BG(bg_event_record(m->event, m->side));
+        TRY_BG(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
         if (m->ordered)
-            TRY(bg_event_record(m->event, m->side));
+            TRY_BG(bg_event_record(m->event, m->side));
         m->waited = __LINE__ + 1;
-        TRY(bg_stream_wait_event(stream, m->event));
+        TRY_BG(bg_stream_wait_event(stream, m->event));
         break;
     case READERS: /* of one tensor, at the same time, are no race; who writes it later waits for one of them only */
-        TRY(bg_stream_wait_stream(m->third, stream));
-        TRY(BG_CALL(scale, m->side, .x = f->y, .y = f->x, .factor = 2));
-        TRY(BG_CALL(sum, m->third, .x = f->y, .y = f->z));
-        TRY(bg_stream_wait_stream(stream, m->side));
+        TRY_BG(bg_stream_wait_stream(m->third, stream));
+        TRY_BG(BG_CALL(scale, m->side, .x = f->y, .y = f->x, .factor = 2));
+        TRY_BG(BG_CALL(sum, m->third, .x = f->y, .y = f->z));
+        TRY_BG(bg_stream_wait_stream(stream, m->side));
         break;
     case BREAK:
-        TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
+        TRY_BG(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
         if (m->ordered)
-            TRY(BG_CALL(look, stream, .x = f->x)); /* a barrier */
+            TRY_BG(BG_CALL(look, stream, .x = f->x)); /* a barrier */
         break;
     case REST: /* has no place in the order; what comes after it is compared with what came before */
-        TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
-        TRY(BG_CALL(rest, stream, .y = f->y));
+        TRY_BG(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
+        TRY_BG(BG_CALL(rest, stream, .y = f->y));
         break;
     case OVERTAKEN:
-        TRY(BG_CALL(slow, m->side, .y = f->y));
-        TRY(CALL_AT(m->line, fast, stream, .y = f->y, .ahead = m->ordered));
+        TRY_BG(BG_CALL(slow, m->side, .y = f->y));
+        TRY_BG(CALL_AT(m->line, fast, stream, .y = f->y, .ahead = m->ordered));
         return bg_stream_wait_stream(stream, m->side);
-    case NESTED: TRY(BG_CALL(both, m->side, .x = f->x, .y = f->y, .z = f->z, .side = m->third)); break;
+    case NESTED: TRY_BG(BG_CALL(both, m->side, .x = f->x, .y = f->y, .z = f->z, .side = m->third)); break;
     }
     if (m->ordered)
-        TRY(bg_stream_wait_stream(stream, m->kind == READERS ? m->third : m->side));
+        TRY_BG(bg_stream_wait_stream(stream, m->kind == READERS ? m->third : m->side));
     if (m->kind == WRITE)
-        TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = 3));
+        TRY_BG(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = 3));
     else if (m->kind == BOTH_WRITE)
-        TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
+        TRY_BG(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 3));
     else
-        TRY(CALL_AT(m->line, sum, stream, .x = f->x, .y = f->y));
+        TRY_BG(CALL_AT(m->line, sum, stream, .x = f->x, .y = f->y));
     if (m->kind == READERS)
-        TRY(bg_stream_wait_stream(stream, m->third));
+        TRY_BG(bg_stream_wait_stream(stream, m->third));
     return bg_stream_wait_stream(stream, m->side);
 }
 

@@ -35,9 +35,9 @@ static bg_tensor block(const model *m, int number)
 static bg_status meet(model *m)
 {
     for (int i = 1; i < STREAMS; i++)
-        TRY(bg_stream_wait_stream(m->streams[0], m->streams[i]));
+        TRY_BG(bg_stream_wait_stream(m->streams[0], m->streams[i]));
     for (int i = 1; i < STREAMS; i++)
-        TRY(bg_stream_wait_stream(m->streams[i], m->streams[0]));
+        TRY_BG(bg_stream_wait_stream(m->streams[i], m->streams[0]));
     return BG_OK;
 }
 
@@ -58,18 +58,18 @@ static bg_status forward(void *user, cudaStream_t stream)
 
     m->streams[0] = stream;
     for (int i = 1; i < STREAMS; i++)
-        TRY(bg_stream_wait_stream(m->streams[i], stream));
+        TRY_BG(bg_stream_wait_stream(m->streams[i], stream));
     for (int i = 0; i < CALLS - 2; i++) {
-        TRY(call_one(m, i));
+        TRY_BG(call_one(m, i));
         if (i % MEETING == MEETING - 1)
-            TRY(meet(m));
+            TRY_BG(meet(m));
     }
-    TRY(BG_CALL(fill, m->streams[2], .y = block(m, CALLS)));
+    TRY_BG(BG_CALL(fill, m->streams[2], .y = block(m, CALLS)));
     if (m->ordered)
-        TRY(bg_stream_wait_stream(m->streams[3], m->streams[2]));
-    TRY(CALL_AT(m->line, fill, m->streams[3], .y = block(m, CALLS)));
+        TRY_BG(bg_stream_wait_stream(m->streams[3], m->streams[2]));
+    TRY_BG(CALL_AT(m->line, fill, m->streams[3], .y = block(m, CALLS)));
     for (int i = 1; i < STREAMS; i++)
-        TRY(bg_stream_wait_stream(stream, m->streams[i]));
+        TRY_BG(bg_stream_wait_stream(stream, m->streams[i]));
     return BG_OK;
 }
 

@@ -34,17 +34,17 @@ static struct hidden {
 } hidden;
 BG_OP(secret, BG_INOUT(x))
 {
-    TRY(from_cuda(bgk_scale(args->x.data, args->x.data, hidden.value, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->x.data, args->x.data, hidden.value, N, stream)));
     for (int i = 0; i <= hidden.often; i++)
-        TRY(from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream)));
+        TRY_BG(from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream)));
     return BG_OK;
 }
 
 BG_OP(with_scratch, BG_INOUT(x))
 {
     void *scratch;
-    TRY(bg_scratch(args, N * sizeof(float), &scratch));
-    TRY(from_cuda(bgk_scale(scratch, args->x.data, 2, N, stream)));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &scratch));
+    TRY_BG(from_cuda(bgk_scale(scratch, args->x.data, 2, N, stream)));
     return from_cuda(bgk_add(args->x.data, args->x.data, scratch, N, stream));
 }
 
@@ -55,7 +55,7 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
 
 BG_EAGER_OP(produce_two, BG_IN(x), BG_OUTS(parts, 2))
 {
-    TRY(from_cuda(bgk_scale(args->parts[0].data, args->x.data, 2, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->parts[0].data, args->x.data, 2, N, stream)));
     return from_cuda(bgk_scale(args->parts[1].data, args->x.data, 3, N, stream));
 }
 
@@ -63,16 +63,16 @@ BG_EAGER_OP(produce_two, BG_IN(x), BG_OUTS(parts, 2))
 BG_EAGER_OP(produce_open, BG_IN(x), BG_OUT(y), BG_OUT(z))
 {
     void *scratch;
-    TRY(bg_scratch(args, N * sizeof(float), &scratch));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &scratch));
     args->y.data = hidden.memory;
     args->z = bg_tensor_1d(scratch, BG_F32, N);
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream)));
     return from_cuda(bgk_scale(scratch, args->x.data, 3, N, stream));
 }
 
 BG_OP(around, BG_IN(x), BG_INOUT(y))
 {
-    TRY(BG_CALL(sum, stream, .x = args->x, .y = args->y));
+    TRY_BG(BG_CALL(sum, stream, .x = args->x, .y = args->y));
     return BG_CALL(scale, stream, .x = args->y, .y = args->y, .factor = 2);
 }
 
@@ -152,11 +152,11 @@ static bg_status memory_pass(const fixture *f, cudaStream_t stream)
     bg_tensor y = {.dtype = BG_F32, .rank = 1, .dim = {N}};
     produce_args produced = {.x = f->x, .y = y};
     void *own = NULL;
-    TRY(BG_CALL_ARGS(produce, stream, &produced));
-    TRY(BG_CALL(sum, stream, .x = produced.y, .y = f->y));
-    TRY(BG_CALL(with_scratch, stream, .x = f->y));
-    TRY(from_cuda(cudaMallocAsync(&own, N * sizeof(float), stream)));
-    TRY(from_cuda(bgk_scale(own, f->x.data, 2, N, stream)));
+    TRY_BG(BG_CALL_ARGS(produce, stream, &produced));
+    TRY_BG(BG_CALL(sum, stream, .x = produced.y, .y = f->y));
+    TRY_BG(BG_CALL(with_scratch, stream, .x = f->y));
+    TRY_BG(from_cuda(cudaMallocAsync(&own, N * sizeof(float), stream)));
+    TRY_BG(from_cuda(bgk_scale(own, f->x.data, 2, N, stream)));
     return from_cuda(cudaFreeAsync(own, stream));
 }
 
@@ -241,7 +241,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     case FILL: (void)cudaMemsetAsync(f->y.data, m->turn, 16, stream); break;
     case HIDDEN: CALL_AT(m->line, secret, stream, .x = f->y); break;
     case MEMORY: memory_pass(f, stream); break;
-    case CUBLAS: TRY(multiply(m->cublas, m->alpha, &f->x, &f->y, stream)); break;
+    case CUBLAS: TRY_BG(multiply(m->cublas, m->alpha, &f->x, &f->y, stream)); break;
     case FAILS: return m->turn == 0 ? BG_OK : m->fails;
     default: break;
     }

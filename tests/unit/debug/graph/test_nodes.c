@@ -10,7 +10,7 @@
 
 BG_OP(shift, BG_IN(x), BG_INOUT(y), BG_VALUE(float, factor))
 {
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream)));
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
 }
 
@@ -22,10 +22,10 @@ BG_EAGER_OP(look, BG_INOUT(x))
 /* A captured body with inner calls, one of which is a break. */
 BG_OP(outer, BG_INOUT(x), BG_INOUT(y), BG_VALUE(bool, broken))
 {
-    TRY(from_cuda(bgk_fill(args->x.data, 1, N, stream)));
-    TRY(BG_CALL(shift, stream, .x = args->x, .y = args->y, .factor = 2));
+    TRY_BG(from_cuda(bgk_fill(args->x.data, 1, N, stream)));
+    TRY_BG(BG_CALL(shift, stream, .x = args->x, .y = args->y, .factor = 2));
     if (args->broken)
-        TRY(BG_CALL(look, stream, .x = args->y));
+        TRY_BG(BG_CALL(look, stream, .x = args->y));
     return from_cuda(bgk_fill(args->x.data, 3, N, stream));
 }
 
@@ -244,7 +244,7 @@ FIXTURE_TEST(test_cublas)
 /* The copy of an eager op's output is the eager call's. */
 BG_EAGER_OP(elsewhere, BG_IN(x), BG_OUT(y))
 {
-    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &args->y.data));
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 

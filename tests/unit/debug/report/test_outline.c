@@ -176,13 +176,13 @@ PICTURE_TEST(test_memory_nodes)
 
 PICTURE_TEST(test_forward_and_sync)
 {
-    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD)));
     OWN_JSON(outline, outline_of(forward));
     expect_figures(outline, forward);
     expect_calls(outline, forward);
     expect_steps(outline, "forward");
     assert_int_equal(size_of(outline, "nodes"), 0);
-    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_SYNC)));
     OWN_JSON(sync_outline, outline_of(sync));
     expect_figures(sync_outline, sync);
     expect_steps(sync_outline, "launch 0, sync, call move#0, sync, launch 1, sync, launch 2, sync");

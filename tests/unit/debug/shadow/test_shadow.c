@@ -20,7 +20,7 @@ BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
 {
     if (args->y.data == NULL) {
         args->y = bg_tensor_1d(NULL, BG_F32, N);
-        TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+        TRY_BG(bg_scratch(args, N * sizeof(float), &args->y.data));
     }
     return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
 }
@@ -53,22 +53,22 @@ static bg_status forward(void *user, cudaStream_t stream)
     shift_args shifted = {.x = f->y, .y = {.dtype = BG_F32}};
 
     m->passes++;
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
     switch (m->kind) {
     case FROZEN:
-    case VARIES: TRY(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 1 + drift)); break;
+    case VARIES: TRY_BG(CALL_AT(m->line, scale, stream, .x = f->y, .y = f->z, .factor = 1 + drift)); break;
     case CANCELS: /* (1 + d) and (1 - d) of the same, added up */
-        TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = 1 + drift));
-        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1 - drift));
-        TRY(BG_CALL(sum, stream, .x = f->y, .y = f->z));
+        TRY_BG(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = 1 + drift));
+        TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1 - drift));
+        TRY_BG(BG_CALL(sum, stream, .x = f->y, .y = f->z));
         return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0);
     case EAGER:
-        TRY(BG_CALL_ARGS(shift, stream, &shifted));
-        TRY(BG_CALL(scale, stream, .x = shifted.y, .y = f->z, .factor = 2));
+        TRY_BG(BG_CALL_ARGS(shift, stream, &shifted));
+        TRY_BG(BG_CALL(scale, stream, .x = shifted.y, .y = f->z, .factor = 2));
         break;
     case STATE: /* a count that is no op's */
-        TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
-        TRY(BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 3));
+        TRY_BG(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+        TRY_BG(BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 3));
         return BG_OK;
     default: break;
     }
@@ -169,8 +169,8 @@ BG_EAGER_OP(half, BG_IN(x), BG_OUT(y), BG_VALUE(bool, elsewhere))
 static bg_status halve(void *user, cudaStream_t stream)
 {
     model *m = user;
-    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 3));
-    TRY(BG_CALL(half, stream, .x = m->f->x, .y = m->f->y, .elsewhere = m->clean));
+    TRY_BG(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 3));
+    TRY_BG(BG_CALL(half, stream, .x = m->f->x, .y = m->f->y, .elsewhere = m->clean));
     return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
 }
 
@@ -188,14 +188,14 @@ FIXTURE_TEST(test_shorter)
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &args->y.data));
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
 static bg_status freeze_and_move(void *user, cudaStream_t stream)
 {
     model *m = user;
-    TRY(CALL_AT(m->line, move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
+    TRY_BG(CALL_AT(m->line, move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
     return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
 }
 
@@ -210,7 +210,7 @@ FIXTURE_TEST(test_left_elsewhere)
 static bg_status branch(void *user, cudaStream_t stream)
 {
     model *m = user;
-    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 2));
     m->line = __LINE__ + 1;
     return m->passes++ == m->kind ? BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2) : BG_OK;
 }
@@ -289,9 +289,9 @@ FIXTURE_TEST(test_errors)
 static bg_status fail_after_a_fork(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    TRY(bg_stream_wait_stream(f->other, stream));
-    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
-    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
     return BG_ERROR_OP;
 }
 

@@ -39,7 +39,7 @@ static struct {
 
 BG_OP(secret, BG_IN(x), BG_OUT(y))
 {
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, hidden.factor, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, hidden.factor, N, stream)));
     return hidden.again ? from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream)) : BG_OK;
 }
 
@@ -47,7 +47,7 @@ BG_OP(secret, BG_IN(x), BG_OUT(y))
 BG_OP(two_faced, BG_IN(x), BG_OUT(y))
 {
     enum cudaStreamCaptureStatus capturing;
-    TRY(from_cuda(cudaStreamIsCapturing(stream, &capturing)));
+    TRY_BG(from_cuda(cudaStreamIsCapturing(stream, &capturing)));
     return from_cuda(
         bgk_scale(args->y.data, args->x.data, capturing == cudaStreamCaptureStatusNone ? 2 : 3, N, stream));
 }
@@ -151,8 +151,8 @@ static bg_status call_in_question(model *m, cudaStream_t stream)
     case HIDDEN_VALUE:
     case WHOLE_SEGMENT:
         if (m->kind == WHOLE_SEGMENT) {
-            TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
-            TRY(from_cuda(cudaFreeAsync(temporary, stream)));
+            TRY_BG(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
+            TRY_BG(from_cuda(cudaFreeAsync(temporary, stream)));
         }
         hidden.factor = (float)pass + 0.5f;
         hidden.again = false;
@@ -189,9 +189,9 @@ static bg_status call_in_question(model *m, cudaStream_t stream)
 static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
-    TRY(call_in_question(m, stream));
+    TRY_BG(call_in_question(m, stream));
     m->passes++;
-    TRY(BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 3));
+    TRY_BG(BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 3));
     return BG_CALL(sum, stream, .x = m->f->y, .y = m->f->z);
 }
 

@@ -81,11 +81,11 @@ static bg_status fork_and_join(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(bg_stream_wait_stream(f->other, stream));
-    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
-    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 3));
-    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = (float)++m->passes));
-    TRY(bg_stream_wait_stream(stream, f->other));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 3));
+    TRY_BG(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = (float)++m->passes));
+    TRY_BG(bg_stream_wait_stream(stream, f->other));
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
@@ -107,10 +107,10 @@ static bg_status miss_a_join(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(bg_stream_wait_stream(f->other, stream));
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
-    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 3));
-    TRY(bg_stream_wait_stream(stream, f->other));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 3));
+    TRY_BG(bg_stream_wait_stream(stream, f->other));
     return BG_CALL(scale, stream, .x = f->z, .y = f->x, .factor = 0.5f);
 }
 
@@ -137,13 +137,13 @@ FIXTURE_TEST(test_race)
 BG_EAGER_OP(prefetch, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, side), BG_VALUE(cudaEvent_t, event),
             BG_VALUE(bool, joins))
 {
-    TRY(from_cuda(cudaEventRecord(args->event, stream)));
-    TRY(from_cuda(cudaStreamWaitEvent(args->side, args->event, 0)));
+    TRY_BG(from_cuda(cudaEventRecord(args->event, stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(args->side, args->event, 0)));
     for (int i = 0; i < 4; i++) /* takes a while */
-        TRY(from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, args->side)));
+        TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, args->side)));
     if (args->joins) {
-        TRY(from_cuda(cudaEventRecord(args->event, args->side)));
-        TRY(from_cuda(cudaStreamWaitEvent(stream, args->event, 0)));
+        TRY_BG(from_cuda(cudaEventRecord(args->event, args->side)));
+        TRY_BG(from_cuda(cudaStreamWaitEvent(stream, args->event, 0)));
     }
     return BG_OK;
 }
@@ -158,7 +158,7 @@ static bg_status prefetch_and_read(void *user, cudaStream_t stream)
 {
     const prefetching *p = user;
     const fixture *f = p->m.f;
-    TRY(BG_CALL(prefetch, stream, .x = f->x, .y = f->y, .side = f->other, .event = p->event, .joins = p->joins));
+    TRY_BG(BG_CALL(prefetch, stream, .x = f->x, .y = f->y, .side = f->other, .event = p->event, .joins = p->joins));
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
@@ -202,9 +202,9 @@ static bg_status count_and_scale(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(BG_CALL(count, stream, .x = f->x, .y = f->y));
-    TRY(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
-    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = m->passes < 0 ? 1 : (float)++m->passes));
+    TRY_BG(BG_CALL(count, stream, .x = f->x, .y = f->y));
+    TRY_BG(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
+    TRY_BG(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->z, .factor = m->passes < 0 ? 1 : (float)++m->passes));
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
@@ -253,7 +253,7 @@ FIXTURE_TEST(test_frozen_argument_of_an_eager_op)
 /* As a generator whose state lies in device memory that no call names: adds x to the state, which is in z. */
 BG_OP(draw, BG_IN(x), BG_OUT(y), BG_VALUE(float *, state))
 {
-    TRY(from_cuda(bgk_add(args->state, args->state, args->x.data, N, stream)));
+    TRY_BG(from_cuda(bgk_add(args->state, args->state, args->x.data, N, stream)));
     return from_cuda(bgk_scale(args->y.data, args->state, 1, N, stream));
 }
 
@@ -261,7 +261,7 @@ static bg_status draw_and_scale(void *user, cudaStream_t stream)
 {
     model *m = user;
     const fixture *f = m->f;
-    TRY(BG_CALL(draw, stream, .x = f->x, .y = f->y, .state = f->z.data));
+    TRY_BG(BG_CALL(draw, stream, .x = f->x, .y = f->y, .state = f->z.data));
     return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2);
 }
 
@@ -285,8 +285,8 @@ static bg_status fill_and_scale(void *user, cudaStream_t stream)
     const fixture *f = m->f;
 
     m->passes++;
-    TRY(from_cuda(cudaMemsetAsync(f->z.data, 0x40 + m->passes, N * sizeof(float), stream)));
-    TRY(BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 1));
+    TRY_BG(from_cuda(cudaMemsetAsync(f->z.data, 0x40 + m->passes, N * sizeof(float), stream)));
+    TRY_BG(BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 1));
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = (float)m->passes);
 }
 
@@ -304,8 +304,8 @@ static bg_status count_apart(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(BG_CALL(count, stream, .x = f->x, .y = f->y));
-    TRY(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(count, stream, .x = f->x, .y = f->y));
+    TRY_BG(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = (float)++m->passes);
 }
 
@@ -346,7 +346,7 @@ static bg_status advance_and_upload(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(BG_CALL(advance, stream, .x = f->x));
+    TRY_BG(BG_CALL(advance, stream, .x = f->x));
     return BG_CALL(upload, stream, .y = f->y);
 }
 
@@ -370,7 +370,7 @@ static bg_status scale_twice(void *user, cudaStream_t stream)
     model *m = user;
     const fixture *f = m->f;
 
-    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 

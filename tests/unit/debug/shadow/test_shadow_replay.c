@@ -17,7 +17,7 @@ enum { SEEDS = 20 };
 /* The result in memory of its own. */
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    TRY(bg_scratch(args, N * sizeof(float), &args->y.data));
+    TRY_BG(bg_scratch(args, N * sizeof(float), &args->y.data));
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
 
@@ -50,13 +50,13 @@ static bg_status forward(void *user, cudaStream_t stream)
     if (m->passes++ > 0 && m->fails)
         return BG_ERROR_OP;
     if (m->allocates)
-        TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
-    TRY(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
+        TRY_BG(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
+    TRY_BG(CALL_AT(m->line, scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
     if (m->allocates) {
-        TRY(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
-        TRY(from_cuda(cudaFreeAsync(temporary, stream)));
+        TRY_BG(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
+        TRY_BG(from_cuda(cudaFreeAsync(temporary, stream)));
     }
-    TRY(BG_CALL(move, stream, .x = f->y, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(move, stream, .x = f->y, .y = f->y, .factor = 2));
     return BG_CALL(sum, stream, .x = f->y, .y = f->z);
 }
 
@@ -93,7 +93,7 @@ FIXTURE_TEST(test_state_is_kept)
 static bg_status count_in_no_op(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+    TRY_BG(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
     return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
 }
 
@@ -105,7 +105,7 @@ FIXTURE_TEST(test_options_state)
     { /* the list is gone before the replays */
         const bg_tensor kept[] = {f->z};
         graph = capture_under("BG_SHADOW", "calls", count_in_no_op, f, f->stream,
-                              UNLAUNCHED_WITH(.state = kept, .state_count = 1));
+                              UNLAUNCHED_OPTIONS(.state = kept, .state_count = 1));
     }
     for (int i = 1; i <= 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
@@ -124,8 +124,8 @@ static bg_status release_a_block(void *user, cudaStream_t stream)
 {
     const releasing *p = user;
     bg_tensor block = p->f->x;
-    TRY(bg_pool_alloc(p->pool, N * sizeof(float), &block.data));
-    TRY(BG_CALL(scale, stream, .x = p->f->x, .y = block, .factor = 5));
+    TRY_BG(bg_pool_alloc(p->pool, N * sizeof(float), &block.data));
+    TRY_BG(BG_CALL(scale, stream, .x = p->f->x, .y = block, .factor = 5));
     bg_pool_release(p->pool, block.data);
     return BG_CALL(move, stream, .x = p->f->x, .y = p->f->y, .factor = 2);
 }
@@ -138,7 +138,7 @@ FIXTURE_TEST(test_released_blocks_are_nobodys)
     put(&f->x, 3);
     for (int k = FIRST_SHADOW; k < MODES; k++) {
         OWN_GRAPH(graph, capture_under("BG_SHADOW", modes[k], release_a_block, &p, f->stream,
-                                       UNLAUNCHED_WITH(.pool = p.pool)));
+                                       UNLAUNCHED_OPTIONS(.pool = p.pool)));
         assert_string_equal(replays_say(graph, f->stream, 1), "");
         assert_true(get(&f->y) == 6);
     }
@@ -198,7 +198,7 @@ FIXTURE_TEST(test_tolerance)
     put(&f->x, 3);
     set_variable("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0");
     OWN_GRAPH(graph, capture(&m, "1"));
-    unset_variable("BG_TOLERANCE");
+    set_variable("BG_TOLERANCE", NULL);
     m.factor = 2.01f;
     assert_string_equal(replays_say(graph, f->stream, 1), "");
     m.factor = 2.1f;
@@ -251,9 +251,9 @@ FIXTURE_TEST(test_beside_a_capture)
 static bg_status fork_alone(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    TRY(bg_stream_wait_stream(f->other, stream));
-    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
-    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY_BG(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
     return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
 }
 
@@ -263,7 +263,7 @@ static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         hostcuda_seed(seed);
         OWN_GRAPH(graph, capture_under("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", pass, f, f->stream,
-                                       CAPTURE_WITH(.join_at_end = true)));
+                                       OPTIONS(.join_at_end = true)));
         assert_string_equal(replays_say(graph, f->stream, 1), "");
         assert_true(get(&f->y) == y && get(&f->z) == z);
     }
@@ -274,10 +274,10 @@ static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
 static bg_status join_by_a_break(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY_BG(bg_stream_wait_stream(f->other, stream));
     for (int i = 1; i <= 20; i++)
-        TRY(from_cuda(bgk_fill(f->y.data, (float)i, N, f->other)));
-    TRY(bg_break(stream));
+        TRY_BG(from_cuda(bgk_fill(f->y.data, (float)i, N, f->other)));
+    TRY_BG(bg_break(stream));
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
@@ -433,8 +433,8 @@ FIXTURE_TEST(test_bad_environment)
         EXPECT_STATUS(bg_capture_begin(&begun, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR(cases[i].named);
         assert_null(begun);
-        unset_variable("BG_SHADOW");
-        unset_variable("BG_TOLERANCE");
+        set_variable("BG_SHADOW", NULL);
+        set_variable("BG_TOLERANCE", NULL);
     }
     assert_int_equal(m.passes, 0);
     assert_true(get(&m.f->z) == 7);

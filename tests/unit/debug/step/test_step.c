@@ -79,8 +79,8 @@ PICTURE_TEST(test_copy_at_the_end)
 
 BG_OP(broken_inside, BG_IN(x), BG_OUT(y))
 {
-    TRY(from_cuda(bgk_scale(args->y.data, args->x.data, 0.5f, N, stream)));
-    TRY(BG_CALL(move, stream, .x = args->y, .y = args->y));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, 0.5f, N, stream)));
+    TRY_BG(BG_CALL(move, stream, .x = args->y, .y = args->y));
     return from_cuda(bgk_scale(args->y.data, args->y.data, 0.6f, N, stream));
 }
 
@@ -172,7 +172,7 @@ PICTURE_TEST(test_memory_nodes)
 
 PICTURE_TEST(test_forward)
 {
-    OWN_GRAPH(graph, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_GRAPH(graph, capture_of(broken_pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD)));
     expect_as_replay(f, graph);
     assert_int_equal(step_seen.count, 1);
     EXPECT_IN(step_seen.nodes[0], "the forward pass of graph");

@@ -69,7 +69,7 @@ static bg_graph *capture(program *p, bg_forward pass)
 {
     p->block = (float *)allocate(N * sizeof(float));
     p->target = (float *)allocate(N * sizeof(float));
-    bg_graph *graph = capture_of(pass, p, p->f->stream, CAPTURE_WITH(.debug = p->debug));
+    bg_graph *graph = capture_of(pass, p, p->f->stream, OPTIONS(.debug = p->debug));
     EXPECT_CUDA(cudaDeviceSynchronize());
     return graph;
 }

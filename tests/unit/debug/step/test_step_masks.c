@@ -12,15 +12,15 @@ static int poison; /* whether a call beside the masks holds -inf among other num
 BG_OP(mask, BG_OUT(y), BG_VALUE(float, rest))
 {
     float *y = args->y.data;
-    TRY(from_cuda(bgk_fill(y, args->rest, N, stream)));
+    TRY_BG(from_cuda(bgk_fill(y, args->rest, N, stream)));
     return from_cuda(bgk_fill(y, -INFINITY, 1, stream));
 }
 
 static bg_status mask_and_more(void *user, cudaStream_t stream)
 {
     const fixture *f = user;
-    TRY(BG_CALL(mask, stream, .y = f->x, .rest = 0));
-    TRY(BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY));
+    TRY_BG(BG_CALL(mask, stream, .y = f->x, .rest = 0));
+    TRY_BG(BG_CALL(mask, stream, .y = f->x, .rest = -INFINITY));
     return poison == 0 ? BG_OK : BG_CALL(mask, stream, .y = f->y, .rest = 1);
 }
 

@@ -67,7 +67,7 @@ FIXTURE_TEST(test_nan_is_named_where_it_is_born)
 /* The NaN comes after the break. */
 BG_OP(spoil_behind_a_break, BG_IN(x), BG_INOUT(y), BG_VALUE(int, poison))
 {
-    TRY(BG_CALL(move, stream, .x = args->x, .y = args->y));
+    TRY_BG(BG_CALL(move, stream, .x = args->x, .y = args->y));
     return from_cuda(bgk_scale(args->y.data, args->y.data, args->poison ? NAN : 1, N, stream));
 }
 
@@ -125,7 +125,7 @@ BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
     static const unsigned bits = 0x7fc00000;
     float *y = elsewhere;
     args->y.data = y;
-    TRY(from_cuda(bgk_scale(y, args->x.data, 1, N, stream)));
+    TRY_BG(from_cuda(bgk_scale(y, args->x.data, 1, N, stream)));
     return from_cuda(cudaMemcpyAsync(y + 9, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
 }
 

@@ -59,7 +59,7 @@ static int tear_down(void **state)
 
 static bg_graph *capture(fixture *f, bg_debug debug)
 {
-    bg_graph *graph = capture_of(pass, f, f->stream, CAPTURE_WITH(.debug = debug));
+    bg_graph *graph = capture_of(pass, f, f->stream, OPTIONS(.debug = debug));
     assert_true(get(&f->z) == 60);
     return graph;
 }
@@ -146,7 +146,7 @@ STEP_REPLAY_TEST(test_dump_in_the_way)
     snprintf(path, sizeof path, "%s/index.json", directory);
     write_file(path, "", 0);
     setenv("BG_STEP_DUMP", directory, 1);
-    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_STEP)),
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_STEP)),
                   BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_STEP_DUMP: ");
     EXPECT_ERROR("already has an index.json");

@@ -237,11 +237,11 @@ PICTURE_TEST(test_memory_nodes)
 
 PICTURE_TEST(test_debug_modes)
 {
-    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_FORWARD)));
+    OWN_GRAPH(forward, capture_of(broken_pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_FORWARD)));
     OWN_JSON(root, trace(f, forward));
     expect_steps(root, NAMES("forward"));
     assert_int_equal(slices_of(root, NODES).count, 0);
-    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.debug = BG_DEBUG_SYNC)));
+    OWN_GRAPH(sync, capture_of(broken_pass, f, f->stream, OPTIONS(.debug = BG_DEBUG_SYNC)));
     OWN_JSON(sync_root, trace(f, sync));
     expect_steps(sync_root,
                  NAMES("segment 0", "sync", "call move#0", "sync", "segment 1", "sync", "segment 2", "sync"));
@@ -362,7 +362,7 @@ static int burned;
 
 BG_OP(slow, BG_INOUT(y))
 {
-    TRY(from_cuda(cudaLaunchHostFunc(stream, burn, &burned)));
+    TRY_BG(from_cuda(cudaLaunchHostFunc(stream, burn, &burned)));
     return from_cuda(bgk_scale(args->y.data, args->y.data, 1, N, stream));
 }
 

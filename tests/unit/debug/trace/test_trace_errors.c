@@ -100,7 +100,7 @@ PICTURE_TEST(test_arguments)
 PICTURE_TEST(test_stale_address)
 {
     EXPECT_OK(bg_ledger_alloc(f->y.data, N * sizeof(float), "y"));
-    OWN_GRAPH(graph, capture_of(broken_pass, f, f->stream, CAPTURE_WITH(.check = BG_REPLAY_CHECK_ON)));
+    OWN_GRAPH(graph, capture_of(broken_pass, f, f->stream, OPTIONS(.check = BG_REPLAY_CHECK_ON)));
     expect_traced(f, graph);
     uint64_t replays = info_of(graph).replays;
     EXPECT_OK(bg_ledger_free(f->y.data));
