@@ -10,6 +10,7 @@
 #include "ops.h"
 #include "run.h"
 #include "settings.h"
+#include "tests/support/test.h"
 
 enum { BUGGY = 200, BUGGY_SMALL = 40, PERCENT = 95, TRIES = 400 };
 
@@ -233,7 +234,7 @@ static bool find_nothing(const settings *s)
 
 int main(int count, char **words)
 {
-    settings s = {getenv("BREAKGRAPH_TEST_SMALL") != NULL ? BUGGY_SMALL : BUGGY, 1, false};
+    settings s = {by_size(BUGGY_SMALL, BUGGY, BUGGY), 1, false};
     int status = unsetenv("BG_CHECK") ? 2 : begin(&s, "test_bugs", count, words);
     bool good;
 

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "settings.h"
 #include "shrink.h"
+#include "tests/support/test.h"
 
 /* Where freed memory stays fenced, each access is looked up among all that ever was: the time goes with the square. */
 enum { PROGRAMS = 500, FENCED_PROGRAMS = 150, RARE_PERCENT = 5, ENOUGH = 400 };
@@ -103,7 +104,10 @@ static bool run_programs(const settings *s)
 int main(int count, char **words)
 {
     const char *memory = getenv("HOSTCUDA_MEMORY");
-    settings s = {memory != NULL && strstr(memory, "fence") != NULL ? FENCED_PROGRAMS : PROGRAMS, 1, false};
+    settings s = {memory != NULL && strstr(memory, "fence") != NULL
+                      ? FENCED_PROGRAMS
+                      : by_size(FENCED_PROGRAMS, FENCED_PROGRAMS, PROGRAMS),
+                  1, false};
     int status = begin(&s, "test_random", count, words);
     bool good;
 

@@ -53,7 +53,7 @@ double margin(const float *values, int count);
 /* max |a - b| / max |b|; infinity where one is a NaN. */
 double relative_difference(const float *a, const float *b, size_t count);
 
-/* BREAKGRAPH_TEST_SMALL is set: under valgrind a step takes a second. */
+/* BREAKGRAPH_TEST_SIZE is small: under valgrind a step takes a second. */
 bool small_workload(void);
 /* Then skips the test: `what` is large. */
 void skip_if_small(const char *what);

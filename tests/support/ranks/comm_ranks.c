@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS_MAX = 120, TIMEOUT = 60, MEMBERS_MAX = RANKS_MAX };
+enum { SECONDS_MAX = 300, TIMEOUT = 240, MEMBERS_MAX = RANKS_MAX };
 
 char members_said[RANKS_MAX][4096];
 

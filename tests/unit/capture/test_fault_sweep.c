@@ -390,8 +390,7 @@ static void count_calls(const sweep_scenario *scenario, names *calls)
 /* How many complain. */
 static int sweep_scenario_with(const sweep_scenario *scenario, const fault *fault, int *counted, int *injected)
 {
-    /* under valgrind one call in many */
-    const int stride = getenv("BREAKGRAPH_TEST_SMALL") != NULL ? 41 : 1;
+    const int stride = by_size(41, 8, 1);
     static names calls;
     char text[TEXT_BYTES];
     int complaints = 0;

@@ -153,6 +153,7 @@ static void slow(struct member *m)
     }
 }
 
+DEEP_TEST(test_too_late);
 TEST(test_too_late)
 {
     run_sizes(2, slow, NULL);
@@ -267,6 +268,7 @@ static void moves_again(struct member *m)
         m->ranks->leave(m->ranks->user);
 }
 
+DEEP_TEST(test_moves_again);
 TEST(test_moves_again)
 {
     for (int slow = 0; slow < 2; slow++)

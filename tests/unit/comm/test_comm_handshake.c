@@ -417,6 +417,7 @@ static void run_bold_user_and_listener(const char *token)
     run_processes_as(2, 2, NULL, other_listener, token);
 }
 
+DEEP_TEST(test_other_user);
 TEST(test_other_user)
 {
     static const char *const tokens[] = {secret, NULL};

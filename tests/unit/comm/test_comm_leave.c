@@ -16,7 +16,7 @@ static void dies_after_goodbye(struct member *m)
     EXPECT_BG(m->ranks->enter(m->ranks->user, "bucket 8", 0, 1)); /* a replay that does not come to its end */
     bg_comm_destroy(m->comm);
     m->comm = NULL;
-    EXPECT(seconds_passed(m) < 20);
+    EXPECT(seconds_passed(m) < SOON);
 }
 
 TEST(test_dies_after_goodbye)

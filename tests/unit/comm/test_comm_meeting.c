@@ -90,6 +90,7 @@ TEST(test_wait_names_the_limit)
     assert_true(bg__now_ms() - start >= 10); /* who goes on all the same does not spin */
 }
 
+DEEP_TEST(test_few_files);
 TEST(test_few_files)
 {
     need_ranks(2);

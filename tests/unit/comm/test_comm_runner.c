@@ -196,6 +196,7 @@ static void sleeps_in_capture(struct member *m)
     capture_in_part(&(struct pass){.m = m, .sleeps = is_last(m)}, "has waited %d s at \"", 1);
 }
 
+DEEP_TEST(test_ends_in_capture);
 TEST(test_ends_in_capture)
 {
     run_sizes_last_killed(2, dies_in_capture, NULL);

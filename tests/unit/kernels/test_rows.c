@@ -88,7 +88,7 @@ static void check_round(cudaStream_t stream, unsigned char *device, int count)
 FIXTURE_TEST(test_against_plain_c)
 {
     const char *text = getenv("BREAKGRAPH_SEED");
-    int rounds = getenv("BREAKGRAPH_TEST_SMALL") ? 20 : 200;
+    int rounds = by_size(20, 200, 200);
     OWNED_MEMORY(unsigned char, device);
 
     random_state = text ? strtoull(text, NULL, 0) : 20261121;

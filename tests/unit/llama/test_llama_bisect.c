@@ -159,7 +159,7 @@ static void expect_born(faulty *f, const planted *p, bool reached)
 
 static uint64_t seeds(void)
 {
-    return small_workload() ? 1 : 2;
+    return (uint64_t)by_size(1, 1, 2);
 }
 
 #define LLAMA_BISECT_TEST(name) TEST_F(name, faulty_setup, faulty_teardown, faulty *f)
@@ -223,6 +223,7 @@ LLAMA_BISECT_TEST(test_full)
 
 /* ---- SmolLM2's shape ---------------------------------------------------------------------------- */
 
+DEEP_TEST(test_smollm2);
 TEST(test_smollm2)
 {
     static const llama_fault culprits[] = {LLAMA_FAULT_TEMPORARY, LLAMA_FAULT_PAIR};

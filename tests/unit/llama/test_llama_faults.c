@@ -101,7 +101,7 @@ static int open_checked(void **state)
 
 static uint64_t seeds(void)
 {
-    return small_workload() ? 1 : 4;
+    return (uint64_t)by_size(1, 1, 4);
 }
 
 LLAMA_FAULTS_TEST(test_none)
@@ -217,6 +217,7 @@ TEST(test_option)
 
 /* ---- SmolLM2's shape ---------------------------------------------------------------------------- */
 
+DEEP_TEST(test_smollm2);
 TEST(test_smollm2)
 {
     FREED_BY(faulty_close) faulty f;

@@ -96,6 +96,7 @@ TEST(test_small)
     compare(&llama_small);
 }
 
+DEEP_TEST(test_smollm2);
 TEST(test_smollm2)
 {
     skip_if_small("SmolLM2's shape");

@@ -293,7 +293,7 @@ FIXTURE_TEST(test_churn)
 {
     enum { STEPS = 20000, BLOCKS = 64, RELEASED = 1024 };
     const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
-    const int steps = getenv("BREAKGRAPH_TEST_SMALL") ? STEPS / 10 : STEPS;
+    const int steps = by_size(STEPS / 10, STEPS, STEPS);
     MADE_POOL(pool);
     block blocks[BLOCKS], released[RELEASED];
     int count = 0, released_count = 0;

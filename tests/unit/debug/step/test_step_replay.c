@@ -241,7 +241,7 @@ static void generate(llama_model *model, llama_mode mode, bg_debug debug, llama_
                                    .debug = debug,
                                    .prompt = prompt,
                                    .prompt_count = 3,
-                                   .tokens = getenv("BREAKGRAPH_TEST_SMALL") != NULL ? 2 : 8,
+                                   .tokens = by_size(2, 8, 8),
                                    .stop = -1,
                                    .keep_logits = true};
     EXPECT_OK(llama_generate(model, &request, result));

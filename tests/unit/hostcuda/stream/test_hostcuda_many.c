@@ -9,20 +9,22 @@
 TESTS_ON_HOST_DEVICE("what many handles cost here");
 
 /* A fraction of a second, where no step looks at all others; minutes, where one does. */
-enum { MANY = 60000, SECONDS_MOST = 15 };
+enum { SECONDS_MOST = 15 };
+
+static int many; /* streams */
 
 static cudaStream_t *make_streams(unsigned flags)
 {
-    cudaStream_t *streams = calloc(MANY, sizeof *streams);
+    cudaStream_t *streams = calloc((size_t)many, sizeof *streams);
     assert_non_null(streams);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < many; i++)
         OK(cudaStreamCreateWithFlags(&streams[i], flags));
     return streams;
 }
 
 static void destroy_streams(cudaStream_t *streams)
 {
-    for (int i = MANY; i-- > 0;)
+    for (int i = many; i-- > 0;)
         OK(cudaStreamDestroy(streams[i]));
     free(streams);
 }
@@ -32,6 +34,7 @@ static clock_t began;
 static int start_clock(void **state)
 {
     (void)state;
+    many = by_size(6000, 6000, 60000);
     began = clock();
     return 0;
 }
@@ -52,15 +55,15 @@ FAST_TEST(test_streams)
     int count = 0;
     hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < many; i++)
         OK(cudaLaunchHostFunc(streams[i], count_up, &count));
     OK(cudaDeviceSynchronize());
-    assert_int_equal(count, MANY);
-    for (int i = 0; i < MANY; i++) {
+    assert_int_equal(count, many);
+    for (int i = 0; i < many; i++) {
         OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         OK(cudaStreamSynchronize(streams[i]));
     }
-    assert_int_equal(count, 2 * MANY);
+    assert_int_equal(count, 2 * many);
     destroy_streams(streams);
 }
 
@@ -71,12 +74,12 @@ FAST_TEST(test_blocking_streams)
     hostcuda_seed(0);
     cudaStream_t *streams = make_streams(cudaStreamDefault);
     for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < MANY; i++)
+        for (int i = 0; i < many; i++)
             OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         OK(cudaLaunchHostFunc(cudaStreamLegacy, count_up, &count));
     }
     OK(cudaDeviceSynchronize());
-    assert_int_equal(count, 2 * (MANY + 1));
+    assert_int_equal(count, 2 * (many + 1));
     destroy_streams(streams);
 }
 
@@ -84,7 +87,7 @@ FAST_TEST(test_captures)
 {
     int count = 0;
     cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < many; i++) {
         OK(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeRelaxed));
         OK(cudaLaunchHostFunc(streams[i], count_up, &count));
         CAPTURED(graph, streams[i]);
