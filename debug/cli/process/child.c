@@ -20,15 +20,19 @@ static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli
     double over = cli_now() + seconds, left;
     for (;;) {
         bool ended = cli_keeper_ended(keeper, end); /* asked first: a signal that came before the end is read below */
+        bool asks = false;
         int signal;
         while ((signal = cli_signals_next(&terminal)) != 0) {
             if (signal != SIGCHLD && !passes)
                 return signal;
             if (signal != SIGCHLD && !terminal)
                 (void)kill(keeper->program, signal);
+            asks = asks || signal == SIGCHLD;
         }
         if (ended)
             return SIGCHLD;
+        if (asks) /* the end may have come since */
+            continue;
         left = over - cli_now();
         if (seconds > 0 && left <= 0)
             return 0;
