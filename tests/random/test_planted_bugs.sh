@@ -1,6 +1,7 @@
 #!/bin/bash
 # Defects planted in copies of the capture layer's sources, one at a time: the random programs of make test must catch
 # each, and shrink what caught it. Nothing in the tree changes.
+# needs: tests/random/test_random
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
 
@@ -17,8 +18,8 @@ link_planted()
 {
     eval "$(cat "$OUT/flags.c") -w -O0 -g0 -c '$work/planted.c' -o '$work/planted.o'" &&
         $(sed "s| $OUT/.*||" "$OUT/flags.link") -pthread -o "$work/planted" "$OUT"/tests/random/[!t]*.o "$OUT/tests/random/test_random.o" "$work/planted.o" \
-            "$OUT/libtest_kernels.a" "$OUT/libbreakgraph.a" "$OUT/libbreakgraph_kernels.a" "$OUT/libhostcuda.a" \
-            -lcjson -lopenblas -lstdc++ -lm -lpthread
+            "$OUT/libtest_support.a" "$OUT/libtest_kernels.a" "$OUT/libbreakgraph.a" "$OUT/libbreakgraph_kernels.a" "$OUT/libhostcuda.a" \
+            -lcjson -lopenblas -lstdc++ -lm -lpthread -lcmocka
 }
 
 # plant NAME FILE SED: what sed makes of the file must fail.
