@@ -48,6 +48,38 @@ static void expect_silent(const model *m, bg_graph *graph, int replays)
     EXPECT_CUDA(cudaDeviceSynchronize());
 }
 
+/* ---- when the device has failed: first, since its process forks before CUDA is used ---- */
+
+static void check_after_fault(void)
+{
+    const float one = 1;
+    void *user = NULL;
+    bg_report *report = NULL;
+
+    fixture_setup(&user);
+    char *memory = allocate(BYTES), *armed = allocate(sizeof one);
+    model m = {.f = user, .x = check_vector(memory), .ordered = true};
+    EXPECT_OK(bg_ledger_alloc(memory, BYTES, "weights"));
+    bg_graph *graph = capture(&m, "replay");
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    EXPECT_CUDA(cudaMemcpy(armed, &one, sizeof one, cudaMemcpyHostToDevice));
+    EXPECT_OK(BG_CALL(faulty, m.f->stream, .armed = bg_tensor_1d(armed, BG_F32, 1)));
+    assert_true(cudaDeviceSynchronize() != cudaSuccess);
+    EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_CUDA); /* nothing is wrong with the graph */
+    if (bg_check(graph, BG_CHECK_ALL, &report) == BG_OK)         /* a driver may answer all the same */
+        EXPECT_NO_FINDING(report);
+    EXPECT_OK(bg_ledger_free(memory));
+    EXPECT_FOUND(graph, BG_CHECK_ALL, "freed", "scale#0");
+    EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_STALE_ADDRESS);
+    EXPECT_ERROR("[freed] x of scale#0");
+}
+
+/* In a process of its own, since the device is lost with it, and before this one uses the device. */
+TEST(test_fault)
+{
+    EXPECT_CHILD(check_after_fault, 0);
+}
+
 /* ---- at the end of a capture ---- */
 
 FIXTURE_TEST(test_capture)
@@ -102,36 +134,4 @@ FIXTURE_TEST(test_nodes)
         EXPECT_ERROR("call sneak#0 at ");
         EXPECT_ERROR("[dangling] kernel parameter 2 is ");
     }
-}
-
-/* ---- when the device has failed ---- */
-
-static void check_after_fault(void)
-{
-    const float one = 1;
-    void *user = NULL;
-    bg_report *report = NULL;
-
-    fixture_setup(&user);
-    char *memory = allocate(BYTES), *armed = allocate(sizeof one);
-    model m = {.f = user, .x = check_vector(memory), .ordered = true};
-    EXPECT_OK(bg_ledger_alloc(memory, BYTES, "weights"));
-    bg_graph *graph = capture(&m, "replay");
-    EXPECT_OK(bg_replay(graph, m.f->stream));
-    EXPECT_CUDA(cudaMemcpy(armed, &one, sizeof one, cudaMemcpyHostToDevice));
-    EXPECT_OK(BG_CALL(faulty, m.f->stream, .armed = bg_tensor_1d(armed, BG_F32, 1)));
-    assert_true(cudaDeviceSynchronize() != cudaSuccess);
-    EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_CUDA); /* nothing is wrong with the graph */
-    if (bg_check(graph, BG_CHECK_ALL, &report) == BG_OK)         /* a driver may answer all the same */
-        EXPECT_NO_FINDING(report);
-    EXPECT_OK(bg_ledger_free(memory));
-    EXPECT_FOUND(graph, BG_CHECK_ALL, "freed", "scale#0");
-    EXPECT_STATUS(bg_replay(graph, m.f->stream), BG_ERROR_STALE_ADDRESS);
-    EXPECT_ERROR("[freed] x of scale#0");
-}
-
-/* In a process of its own, since the device is lost with it, and before this one uses the device. */
-TEST(test_fault)
-{
-    EXPECT_CHILD(check_after_fault, 0);
 }
