@@ -16,6 +16,9 @@ rows = $(addprefix %/,$(shell awk '!/^\#/ && ($(1)) { print $$1 }' tests/tiers))
 DEEP := $(filter $(call rows,$$4 == "-"),$(ALL_TESTS))
 QUARTER ?= 0
 # T=NAME...: those that have one of these in their names.
+ifneq ($(origin T),command line)
+T :=
+endif
 picked = $(strip $(foreach test,$(ALL_TESTS),$(if $(strip $(foreach name,$(T),$(findstring $(name),$(notdir $(test))))),$(test))))
 ifneq ($(filter test-rest,$(GOALS)),)
 TESTS := $(filter $(call rows,$$4 != $$5 && n++ % 4 == $(QUARTER)),$(ALL_TESTS))
@@ -27,9 +30,11 @@ endif
 # What scripts need beside `all`: their lines "# needs:" and, where all is run, "# needs-all:" name targets, or files in OUT.
 SCRIPTS := $(filter %.sh,$(TESTS))
 NEEDED := $(if $(SCRIPTS),$(sort all $(shell sed -n 's/^\# needs$(if $(filter all,$(SIZE)),\(-all\)\?): //p' $(SCRIPTS))))
-NEEDED := $(filter-out $(if $(SAN)$(WHEEL_MISSING),wheel-files) %/,$(foreach word,$(NEEDED),$(if $(findstring /,$(word)),$(OUT)/)$(word)))
+# Those of shared/ stand in front of the host device's library alone.
+NEEDED := $(filter-out $(if $(SAN)$(WHEEL_MISSING),wheel-files) $(if $(filter cuda,$(DEVICE)),$(OUT)/shared/%) %/,$(foreach word,$(NEEDED),$(if $(findstring /,$(word)),$(OUT)/)$(word)))
 # Programs that share a GPU would disturb each other in memory and time.
-run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1) --tiers tests/tiers $(if $(filter host,$(DEVICE)),--seeds $(SEEDS))
+run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1) --tiers tests/tiers
+seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS))
 SEEDS := $(if $(filter all,$(SIZE)),10,2)
 ORDERED := $(filter $(call rows,$$3 == "seeds"),$(ALL_TESTS))
 # A line without a test would be one that does nothing; on a GPU, and without NCCL, not all are there.
@@ -48,7 +53,7 @@ test test-all test-rest: run-tests
 run-tests: $(filter-out %.sh,$(TESTS)) $(NEEDED)
 	$(if $(T),,@tools/gpu-record stale)
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
-	  $(run) --size $(SIZE) --results $(OUT)/$(if $(T),one,test)-results.tsv $(if $(T),--whole) $(RUN_FLAGS) $(TESTS)
+	  $(run) $(seeds) --size $(SIZE) --results $(OUT)/$(if $(T),one,$(if $(filter test-rest,$(GOALS)),rest,test))-results.tsv $(if $(T),--whole) $(RUN_FLAGS) $(TESTS)
 
 run-unit-tests: $(UNIT)
 	@$(run) --results $(OUT)/unit-results.tsv $(RUN_FLAGS) $(UNIT)
@@ -87,9 +92,9 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 	  BG_COMPILE=2 BG_COMPILE_PROVE=$$prove $(OUT)/tests/random/test_random --programs 100 --seed $$((seed * 1000)) || exit 1; done; done
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	$(if $(filter host,$(DEVICE)),@PROGRAMS=4000 CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' tests/cli/attach/test_attach_random.sh)
-	@$(run) --size all --results $(OUT)/soak-results.tsv $(RUN_FLAGS) $(ORDERED)
+	@$(run) $(seeds) --size all --results $(OUT)/soak-results.tsv $(RUN_FLAGS) $(ORDERED)
 	$(if $(filter host,$(DEVICE)),@for seed in $$(seq $(SWEEP_SEEDS)); do HOSTCUDA_SEED=$$seed BREAKGRAPH_TEST_SIZE=all $(filter %/test_fault_sweep,$(UNIT)) || exit 1; done)
-	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' SWEEP_STRIDE=1 tests/cli/attach/test_attach_failures.sh)
+	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' BREAKGRAPH_TEST_SIZE=all SWEEP_STRIDE=1 tests/cli/attach/test_attach_failures.sh)
 	$(if $(filter host,$(DEVICE)),@if BREAKGRAPH_NO_INSTALL=1 $(find_fuzzer) >/dev/null 2>&1; then $(MAKE) $(fuzz); else \
 	  echo "fuzz skipped: $(CLANG) with libFuzzer is not installed$(comma) and make fuzz says how"; fi)
 

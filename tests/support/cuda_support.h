@@ -69,8 +69,7 @@ CUdeviceptr address_of(const void *pointer);
 #define CAPTURED(name, stream) GRAPH_OF(name, end_capture(stream))
 #define EXEC_OF(name, graph)   OWN(cudaGraphExec_t, name, destroy_owned_exec, new_exec(graph))
 /* Device memory of `count` elements, filled with 0. */
-#define DEVICE_MEMORY(type, name, count)                                                                               \
-    OWN(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
+#define DEVICE_MEMORY(type, name, count) OWN(type *, name, free_owned_memory, device_memory((count) * sizeof *name))
 
 #define BEGIN_CAPTURE(stream) OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal))
 #define end_capture(stream)   ended_capture(stream, __FILE__, __LINE__)

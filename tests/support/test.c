@@ -54,7 +54,7 @@ void set_deep(const char *name)
 int by_size(int small, int fast, int all)
 {
     const char *size = getenv("BREAKGRAPH_TEST_SIZE");
-    if (size == NULL || strcmp(size, "fast") == 0)
+    if (size == NULL || size[0] == '\0' || strcmp(size, "fast") == 0)
         return fast;
     return strcmp(size, "all") == 0 ? all : small;
 }

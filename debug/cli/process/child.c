@@ -44,11 +44,11 @@ static void stop(const cli_keeper *keeper, bool apart)
 {
     pid_t whom = apart ? -keeper->program : keeper->program;
     double over = cli_now() + grace, left = grace;
-    cli_end end;
+    cli_end end = {.how = CLI_STOPPED};
     int why = SIGTERM;
     (void)kill(whom, SIGTERM);
     /* timeout sends SIGTERM twice: to the command, and to its group. */
-    for (; why == SIGTERM && left > 0; left = over - cli_now())
+    for (; why == SIGTERM && end.how == CLI_STOPPED && left > 0; left = over - cli_now())
         why = wait_until(keeper, left, false, &end);
 }
 

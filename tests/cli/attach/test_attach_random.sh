@@ -1,6 +1,7 @@
 #!/bin/bash
 # Random programs with a planted fault each, and programs without: what breakgraph check --attach says of them. PROGRAMS, 240 if
 # not set (make test: 120), is how many have a fault; half as many have none. SEED: the first one.
+# needs: tests/zoo/findings
 . "$(dirname "$0")/../lib.sh"
 . tests/cli/attach/programs/build.sh
 
