@@ -13,7 +13,7 @@ if ! build_cuda order || ! build_cuda split; then
     exit $bad
 fi
 breakgraph=$PWD/$OUT/breakgraph
-in_depth='attach-bisect-(last.*|seed-[13]|twice-[12]|count)'
+in_depth='attach-bisect-((first|last).*|twice-[12]|count)'
 export HOSTCUDA_SEED=5
 cat >"$work/counted" <<'END'
 #!/bin/sh
@@ -53,7 +53,7 @@ names()
 names attach-bisect-join join 'combine#7' 'project#22'
 names attach-bisect-first first 'combine#0' 'project#1'
 names attach-bisect-last last 'combine#10' 'project#31'
-for seed in 1 2 3; do
+for seed in $(sized '' '1 2 3'); do
     HOSTCUDA_SEED=$seed expect "attach-bisect-seed-$seed" 1 '^    it must come behind graph#0/project#22' bisect -- ./order join
 done
 # The rest of the branch that the culprit must come behind has no order either, where only the beginning is outside.
