@@ -300,10 +300,10 @@ export LD_LIBRARY_PATH=$PWD/$OUT
 # python NAME STATUS WHAT: what it printed is in $work/found.
 python()
 {
-    expect "attach-python-$1-runs" "$2" . "$breakgraph" check --attach -- sh -c "python3 tests/cli/attach/programs/asks.py '$3' >'$work/answers' 2>'$work/errors'"
+    expect "attach-python-$1-runs" "$2" . "$breakgraph" check --attach -- sh -c "python3 tests/cli/attach/python/asks.py '$3' >'$work/answers' 2>'$work/errors'"
     sed -E 's/0x[0-9a-f]+/ADDRESS/g' "$work/answers" >"$work/found"
 }
-says attach-python-memory env PYTHONPATH=python python3 tests/cli/attach/programs/asks.py memory <<'A'
+says attach-python-memory env PYTHONPATH=python python3 tests/cli/attach/python/asks.py memory <<'A'
 4096 1024
 4096 896
 4096 1024
@@ -322,7 +322,7 @@ done
 python other 1 other
 has python-other 1 'is ADDRESS, in' 0 weights
 python names 0 names
-expect attach-python-names 0 '^outer: 1 node' "$breakgraph" report --attach -- python3 tests/cli/attach/programs/asks.py names
+expect attach-python-names 0 '^outer: 1 node' "$breakgraph" report --attach -- python3 tests/cli/attach/python/asks.py names
 for name in inner other last number; do
     grep -q "^$name: 1 node" "$work/log" || fail attach-python-names "$name is not in the list"
 done
@@ -340,14 +340,14 @@ TypeError: breakgraph: object has neither data_ptr() nor __cuda_array_interface_
 A
 for rows in interface dlpack; do
     expect attach-python-rows-$rows 1 'warning \[padding\] memcpy#0 at [^ ]*asks.py:[0-9]+: memcpy#0 carries padding rows into live' \
-        sh -c "'$breakgraph' check --attach --what=padding -- python3 tests/cli/attach/programs/asks.py rows-$rows | tr -s ' \n' ' '; exit 1"
+        sh -c "'$breakgraph' check --attach --what=padding -- python3 tests/cli/attach/python/asks.py rows-$rows | tr -s ' \n' ' '; exit 1"
 done
 expect attach-python-rows-pointer 14 'no padding rows of floats were told' \
-    "$breakgraph" check --attach --what=padding -- python3 tests/cli/attach/programs/asks.py rows-pointer
+    "$breakgraph" check --attach --what=padding -- python3 tests/cli/attach/python/asks.py rows-pointer
 # check() that cannot look says so: without --attach, and before CUDA is used.
 expect attach-python-alone 1 'Error: .*start it with: breakgraph check --attach -- .*python3? .*asks.py none' \
-    env PYTHONPATH=python python3 tests/cli/attach/programs/asks.py none
-expect attach-python-early 4 . "$breakgraph" check --attach -- sh -c "python3 tests/cli/attach/programs/asks.py attached >'$work/found' 2>&1"
+    env PYTHONPATH=python python3 tests/cli/attach/python/asks.py none
+expect attach-python-early 4 . "$breakgraph" check --attach -- sh -c "python3 tests/cli/attach/python/asks.py attached >'$work/found' 2>&1"
 has python-early 1 '^True' 1 "Error: before the program's first CUDA call"
 # A program's own module of that name, and its PYTHONPATH, come first.
 mkdir "$work/own"
@@ -357,7 +357,7 @@ answer python-own <<<"its own"
 
 if python3 -c 'import pytest' 2>/dev/null; then
     expect attach-pytest 1 '^check replay: 1 finding$' "$breakgraph" check --attach -- \
-        sh -c "python3 -m pytest -p no:cacheprovider tests/cli/attach/programs/test_graphs.py >'$work/found'"
+        sh -c "python3 -m pytest -p no:cacheprovider tests/cli/attach/python/test_graphs.py >'$work/found'"
     has pytest 1 '1 failed, 1 passed' 1 'assert not \[fault \[dangling\] memcpy#0 of decode at ' 1 'is input \(ADDRESS\)|is input \(0x[0-9a-f]+\)'
 else
     skip attach-pytest "python3 has no pytest; the cases above run the same calls"
@@ -369,7 +369,7 @@ if ! run_make DEVICE=host install PREFIX="$prefix" >"$work/log" 2>&1; then
     fail attach-python-installed "make install"
 else
     expect attach-python-installed 1 '^check replay: 1 finding$' env LD_LIBRARY_PATH="$prefix/lib" PYTHONDONTWRITEBYTECODE=1 \
-        "$prefix/bin/breakgraph" check --attach -- python3 tests/cli/attach/programs/asks.py pointer
+        "$prefix/bin/breakgraph" check --attach -- python3 tests/cli/attach/python/asks.py pointer
     header installed "$CC" -std=c11 "-I$prefix/include"
 fi
 exit $bad

@@ -11,7 +11,7 @@ elif ! command -v python3 >/dev/null; then
     exit 0
 fi
 
-checked() { LD_LIBRARY_PATH=$PWD/$OUT "$OUT/breakgraph" check --attach -- python3 tests/cli/attach/programs/allocator.py "$@"; }
+checked() { LD_LIBRARY_PATH=$PWD/$OUT "$OUT/breakgraph" check --attach -- python3 tests/cli/attach/python/allocator.py "$@"; }
 # found MODULE CASE COUNT PATTERN: so many findings, and one is that.
 found()
 {
@@ -20,7 +20,7 @@ found()
 }
 silent() { expect "attach-$1-$2" 0 '^check replay: 0 findings$' checked "$1" "$2"; }
 
-line() { echo ".*/allocator.py:$(grep -n "# $1\$" tests/cli/attach/programs/allocator.py | cut -d: -f1)"; }
+line() { echo ".*/allocator.py:$(grep -n "# $1\$" tests/cli/attach/python/allocator.py | cut -d: -f1)"; }
 for module in torch cupy; do
     case $module in
     torch) block="a tensor of 4096 bytes at 0x[0-9a-f]+ that was freed" scratch="a tensor at 0x[0-9a-f]+ that was freed" ;;

@@ -54,11 +54,11 @@ else
 fi
 if ! deep; then :
 elif python3 -c 'import ctypes' 2>/dev/null && build_library nodes; then
-    line=$(grep -n '# here' tests/cli/attach/programs/nodes.py | cut -d: -f1)
+    line=$(grep -n '# here' tests/cli/attach/python/nodes.py | cut -d: -f1)
     expect attach-break-place 0 '^graph#0: 1 of [0-9]* nodes ran outside' "$breakgraph" run --attach --break="nodes.py:$line" -- \
-        python3 tests/cli/attach/programs/nodes.py "$work/libnodes.so" 1
+        python3 tests/cli/attach/python/nodes.py "$work/libnodes.so" 1
     expect attach-break-no-place 0 "'s.py:$line' matches no node" "$breakgraph" run --attach --break="s.py:$line" -- \
-        python3 tests/cli/attach/programs/nodes.py "$work/libnodes.so" 1
+        python3 tests/cli/attach/python/nodes.py "$work/libnodes.so" 1
 else
     skip attach-break-place "it needs python3 with ctypes"
 fi

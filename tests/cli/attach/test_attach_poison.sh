@@ -92,8 +92,8 @@ if ! command -v python3 >/dev/null; then
     skip attach-poison-torch "there is no python3"
     exit $bad
 fi
-tensors() { LD_LIBRARY_PATH=$PWD/$OUT poison -- python3 tests/cli/attach/programs/allocator.py torch "$1"; }
-launched="/allocator.py:$(grep -n "# launched\$" tests/cli/attach/programs/allocator.py | cut -d: -f1): "
+tensors() { LD_LIBRARY_PATH=$PWD/$OUT poison -- python3 tests/cli/attach/python/allocator.py torch "$1"; }
+launched="/allocator.py:$(grep -n "# launched\$" tests/cli/attach/python/allocator.py | cut -d: -f1): "
 expect attach-poison-torch 1 "reads-unwritten\] memcpy#1 at .*${launched}memcpy#1 reads memory .* of [0-9]+ bytes at" tensors unwritten
 expect attach-poison-torch-written 0 '^looked at: 1 graph, 4 nodes \(poison\)$' tensors written
 expect attach-poison-torch-kept 0 '^check poison: 0 findings$' tensors unwritten-kept

@@ -15,8 +15,8 @@ in_depth=attach-step-slow-node # it waits for ten seconds
 flags=(-O2 -Wall -Wextra -Werror -I. -Iinclude -isystem "$cuda/include")
 link=("-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT")
 cc=("$OUT/hostcuda-cc" -ccbin "$CXX" "${flags[@]}" -fPIC)
-if ! "${cc[@]}" -rdynamic tests/cli/attach/programs/nodes.cu -o "$nodes" 2>"$work/log" ||
-    ! "${cc[@]}" -shared tests/cli/attach/programs/nodes.cu -o "$work/libnodes.so" 2>"$work/log" ||
+if ! "${cc[@]}" -rdynamic tests/cli/attach/python/nodes.cu -o "$nodes" 2>"$work/log" ||
+    ! "${cc[@]}" -shared tests/cli/attach/python/nodes.cu -o "$work/libnodes.so" 2>"$work/log" ||
     ! "$CC" -std=c11 -D_GNU_SOURCE "${flags[@]}" tests/cli/attach/programs/graphs.c "${link[@]}" -o "$work/graphs" 2>"$work/log" ||
     ! C_INCLUDE_PATH=include build_program stepped; then
     fail attach-step "tests/cli/attach does not build"
@@ -53,8 +53,8 @@ steps attach-step-mask 0 '0 findings; 1 note' '^note \[inf-origin\] mask#0 .* wr
 if ! python3 -c 'import ctypes' 2>/dev/null; then
     skip attach-step-python "it needs python3 with ctypes"
 else
-    line=$(grep -n '# here' tests/cli/attach/programs/nodes.py | cut -d: -f1)
-    python=(python3 tests/cli/attach/programs/nodes.py "$work/libnodes.so")
+    line=$(grep -n '# here' tests/cli/attach/python/nodes.py | cut -d: -f1)
+    python=(python3 tests/cli/attach/python/nodes.py "$work/libnodes.so")
     expect attach-step-python 1 "^warning \[nan-origin\] divide#0 at .*nodes.py:$line: .*node 1 .* wrote 1 NaN" \
         "$breakgraph" step --attach -- "${python[@]}" 0
     expect attach-step-python-clean 0 '^step: 0 findings$' "$breakgraph" step --attach -- "${python[@]}" 1
