@@ -2,6 +2,7 @@
 # The arrows between the rooms of the sources, and that the test of them can fail.
 . "$(dirname "$0")/../cli/lib.sh"
 
+in_depth='copy|planted-(weak-symbol|parent-folder|macro|circle|stack)|no-room|missing-objects'
 expect layers 0 '^looked at: [0-9]+ rooms' tests/layers/layers . "$OUT"
 
 # A copy of the tree and its objects, in which each case plants an arrow.

@@ -206,12 +206,12 @@ else
     fail attach-aarch64 "jumps.S does not compile"
 fi
 
-# Every function that the toolkit's own stub of the driver has is one of the shim's.
+# Every function that the toolkit's own stub of the driver has is one of the shim's, but for cudbg*, which a debugger looks up itself.
 stub=$(ls "$cuda"/lib64/stubs/libcuda.so "$cuda"/lib/stubs/libcuda.so 2>/dev/null | head -n 1)
 if [ -z "$stub" ]; then
     skip attach-names "the toolkit has no stub of the driver"
 else
-    functions() { nm -D --defined-only "$1" | awk '$2 == "T" && $3 ~ /^cu/ { print $3 }' | sort; }
+    functions() { nm -D --defined-only "$1" | awk '$2 == "T" && $3 ~ /^cu[A-Z]/ { print $3 }' | sort; }
     if comm -13 <(functions "$attach/libbreakgraph_attach.so") <(functions "$stub") >"$work/log" && [ ! -s "$work/log" ]; then
         pass attach-names
     else

@@ -89,7 +89,7 @@ blamed() # NAME, VARIABLE=FLAGS, what the compiler says
     grep -Eq "^  .*$3" "$work/log" && pass "flags-$1-said" || fail "flags-$1-said" "'$3' is not in its output"
     [ ! -e "$work/apt" ] && pass "flags-$1-installs-nothing" || fail "flags-$1-installs-nothing" "$(cat "$work/apt")"
 }
-blamed nostdinc CPPFLAGS=-nostdinc '(no include path|file not found)'
+blamed nostdinc CPPFLAGS=-nostdinc '(no include path|file not found|No such file)'
 blamed header "CPPFLAGS=-DA=1 -I$work/bad" 'another cmocka'
 blamed shell 'CPPFLAGS=-DX=(' 'syntax error'
 blamed cflags 'CFLAGS=-include /nowhere.h' '/nowhere.h'

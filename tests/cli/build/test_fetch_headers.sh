@@ -46,7 +46,7 @@ read -r one _ <<<"$downloaders"
 deep || downloaders=$one
 in_depth='(curl|wget|python3)-(no-ranges|all-whole|not-found|broken|redirect|always-cut|login|password)|rooted|no-wheel|unreachable|extra-index.*'
 in_depth="$in_depth|damaged.*|short.*|no-member|too-much|above|bomb|after-failures|changed.*|missing|others|empty-folder|dash|no-compiler"
-in_depth="$in_depth|no-downloader|installs?|install-fails|pip-index|write|make-(clean|cuda|given|forbidden-variable|refused|whole|again|odd-folder.*)"
+in_depth="$in_depth|no-downloader|installs?|install-fails|pip-index|write|make-(n|lint|clean|cuda|given|forbidden-variable|refused|whole|again|odd-folder.*)"
 
 # try DOWNLOADER WAY [NAME=VALUE...]: fetches into $dir.
 dir=$work/out/headers

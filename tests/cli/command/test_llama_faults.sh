@@ -47,7 +47,7 @@ seed=${BREAKGRAPH_SEED:-3}
 echo "seed $seed"
 printf '#!/bin/bash\necho >>"%s"\nexec "$@"\n' "$work/starts" >"$work/count" && chmod +x "$work/count"
 bisect() { : >"$work/starts"; "$OUT/breakgraph" bisect --fresh --state="$work/state" --shadow -- "$work/count" "$program" --plant-faults "$1:$seed" --tokens 3 >"$work/log" 2>&1; }
-for kind in $(sized 'branch leaked' 'branch counter leaked temporary skipped host-copy cached beside position nan pair cancel'); do
+for kind in $(sized branch 'branch counter leaked temporary skipped host-copy cached beside position nan pair cancel'); do
     "$program" --plant-faults "$kind:$seed" --tokens 1 2>&1 >/dev/null | grep '^planted:' | grep -oE '[a-z_]+#[0-9]+' | sort >"$work/planted"
     rm -f "$work/state"
     bisect $kind

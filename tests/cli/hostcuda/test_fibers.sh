@@ -70,7 +70,7 @@ for file in fibers block; do
 done
 if "$CC" -pthread -o "$work/kernels" "$kernels.o" "$work/fibers.o" "$work/block.o" "$OUT"/libtest_support.a \
     "$OUT"/libtest_kernels.a "$OUT"/libllama.a "$OUT"/libbreakgraph.a "$OUT"/libbreakgraph_kernels.a "$OUT"/libhostcuda.a \
-    -lopenblas -lstdc++ -lm -lpthread -lcmocka >>"$work/log" 2>&1; then
+    -lopenblas -lcjson -lstdc++ -lm -lpthread -lcmocka >>"$work/log" 2>&1; then
     expect kernels-portable 0 'PASSED  . [0-9]+ test' "$work/kernels"
     if grep -q FAILED "$work/log"; then fail kernels-portable-all "some fail"; else pass kernels-portable-all; fi
 else
