@@ -258,7 +258,8 @@ $(HOSTCUDA_CC): $(HOSTCUDA_CC_OBJ) $(OUT)/flags.link
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
 
 # Tests are compiled more often than they run.
-$(UNIT:=.o): private ALL_CFLAGS += $(if $(SAN),,-O0)
+$(UNIT:=.o): private ALL_CFLAGS += $(if $(SAN),,-O0 -g1)
+$(OUT)/tests/%.cu.o: private ALL_CXXFLAGS += $(if $(SAN),,-O1 -g1)
 
 # The page of a report lies in the library as lines of C.
 $(OUT)/debug/report/page_lines.inc: debug/report/page.html

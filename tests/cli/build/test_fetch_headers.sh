@@ -44,7 +44,7 @@ make_path "$work/none"
 read -r one _ <<<"$downloaders"
 # make test: one downloader, which fetches parts, is cut off, gets something else, or may not fetch at all; make, which says so.
 deep || downloaders=$one
-in_depth='(curl|wget|python3)-(no-ranges|all-whole|not-found|broken|redirect|always-cut|login|password)|rooted|no-wheel|unreachable|extra-index.*'
+in_depth='(curl|wget|python3)-(no-ranges|all-whole|cut.*|not-found|broken|redirect|always-cut|login|password)|rooted|no-wheel|unreachable|extra-index.*'
 in_depth="$in_depth|damaged.*|short.*|no-member|too-much|above|bomb|after-failures|changed.*|missing|others|empty-folder|dash|no-compiler"
 in_depth="$in_depth|no-downloader|installs?|install-fails|pip-index|write|make-(n|lint|clean|cuda|given|forbidden-variable|refused|whole|again|odd-folder.*)"
 

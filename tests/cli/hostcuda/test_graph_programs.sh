@@ -2,8 +2,8 @@
 # Programs of plain CUDA (tests/programs): each prints tests/programs/golden/NAME.txt, on a GPU and on the host device, there
 # in any order of the work and with any memory. GOLDEN=write writes that file.
 # make test runs these, make test-all every program, and under seeds:
-# needs: tests/programs/reduction tests/programs/block_collectives tests/programs/symbols tests/programs/stream_ordered
-# needs: tests/programs/child_graphs tests/programs/graph_memory tests/programs/set_params tests/programs/callbacks
+# needs: tests/programs/block_collectives tests/programs/stream_ordered tests/programs/child_graphs
+# needs: tests/programs/graph_memory tests/programs/callbacks
 # needs-all: plain-programs
 . "$(dirname "$0")/../lib.sh"
 unset "${!HOSTCUDA_@}"
