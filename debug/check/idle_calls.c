@@ -35,27 +35,48 @@ done:
     return status;
 }
 
-bg_status bg__check_absent(bg_graph *graph, bg_report *report)
+static bool is_inside(const bg__call *call, const bg__call *parent)
 {
-    bg_status status = BG_OK;
-    const bg__call *parent = NULL; /* the last call that was reported; calls inside it are not */
+    for (const bg__call *at = call->parent; at != NULL && parent != NULL; at = at->parent)
+        if (at == parent)
+            return true;
+    return false;
+}
 
-    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
-        bg__field_tensor output;
-        bool any, inside = false;
-        for (const bg__call *at = call->parent; at != NULL && parent != NULL && !inside; at = at->parent)
-            inside = at == parent;
-        if (inside || call->kept == NULL || !bg__call_is_idle(call))
-            continue;
-        BG__TRY(find_output(call, &output, &any));
-        if (!any)
-            continue;
-        parent = call;
+static bg_status report_idle(const bg__call *call, bg_report *report, bool *reported)
+{
+    bg__field_tensor output;
+    bg_status status = BG_OK;
+
+    *reported = false;
+    if (call->kept == NULL || !bg__call_is_idle(call))
+        return BG_OK;
+    BG__TRY(find_output(call, &output, reported));
+    if (*reported)
         bg__report_add(report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
                        "%s left no work in the graph, although %s is its output: it launched nothing, or launched on a "
                        "stream that was not captured",
                        call->name, output.name);
+done:
+    return status;
+}
+
+bg_status bg__check_absent(bg_graph *graph, bg_report *report)
+{
+    const bg__call *root = bg__graph_root(graph);
+    bg_status status = BG_OK;
+    const bg__call *parent = NULL; /* the last call that was reported; calls inside it are not */
+    bool reported;
+
+    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call)) {
+        if (is_inside(call, parent))
+            continue;
+        BG__TRY(report_idle(call, report, &reported));
+        if (reported)
+            parent = call;
     }
+    for (const bg__call *run = root->runs; run != NULL; run = run->last_run)
+        BG__TRY(report_idle(run, report, &reported));
 done:
     return status;
 }

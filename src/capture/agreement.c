@@ -39,14 +39,15 @@ bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_cap
     return bg__ranks_agree_after(ranks, what, text, status);
 }
 
-static bg_status agree_with_ranks(bg_capture *capture, const char *text)
+/* All that ranks say while they capture is said in one place, so that those who go on hear why one has failed. */
+bg_status bg__capture_agree(bg_capture *capture, const char *text)
 {
     char what[200];
     bg_status status;
 
     if (capture->parted)
         return BG_OK;
-    snprintf(what, sizeof what, "after segment %d of the capture of %.120s", capture->meetings++, capture->graph->name);
+    snprintf(what, sizeof what, "in the capture of %.120s", capture->graph->name);
     status = bg__ranks_agree(&capture->graph->ranks, what, text);
     capture->parted = status != BG_OK;
     return status;
@@ -58,10 +59,11 @@ bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
 
     if (!capture->graph->ranks.there)
         return BG_OK;
-    if (call == NULL)
-        return agree_with_ranks(capture, "a bg_break call");
-    snprintf(text, sizeof text, "a break at call %.400s", call->name);
-    return agree_with_ranks(capture, text);
+    if (call != NULL)
+        snprintf(text, sizeof text, "a break at call %.400s (break %d)", call->name, capture->graph->breaks);
+    else
+        snprintf(text, sizeof text, "a bg_break call (break %d)", capture->graph->breaks);
+    return bg__capture_agree(capture, text);
 }
 
 bg_status bg__capture_meet_at_end(bg_capture *capture)
@@ -74,7 +76,7 @@ bg_status bg__capture_meet_at_end(bg_capture *capture)
         return BG_OK;
     snprintf(text, sizeof text, "the end of the pass, with segments: %d, breaks: %d", graph->segment_count,
              graph->breaks);
-    status = agree_with_ranks(capture, text);
+    status = bg__capture_agree(capture, text);
     capture->parted = true; /* in step, but there is no more to say */
     return status;
 }
@@ -89,7 +91,7 @@ void bg__capture_part(bg_capture *capture, const char *why)
     snprintf(kept, sizeof kept, "%s", bg_last_error());
     length = snprintf(text, sizeof text, "%s", "it failed: ");
     bg__ranks_shorten(why, text + length, sizeof text - (size_t)length);
-    (void)agree_with_ranks(capture, text); /* what this rank says of its failure comes first */
+    (void)bg__capture_agree(capture, text); /* what this rank says of its failure comes first */
     capture->parted = true;
     bg__fail_restore(kept);
 }

@@ -354,6 +354,7 @@ bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, 
         status = check_recapture(&capture, forward, user, stream, options, around);
     if (status != BG_OK)
         return status;
+    capture->rows = around != NULL ? around->rows : 0;
     if (capture->eager) {
         status = bg__capture_run_forward(capture, forward, user);
     } else {

@@ -237,9 +237,9 @@ struct bg_capture {
     bg__copy *writebacks;        /* of the last break: they become nodes of the segment that follows it */
     bool open;                   /* the origin captures */
     bool in_body;                /* a body runs at a break */
+    int rows;                    /* of the runner's bucket; 0: no runner captures it */
     int depth;                   /* library calls for this capture on the stack: the outermost one may free it */
     bool aborted;                /* inside of one */
-    int meetings;                /* with other ranks so far, without the one before the first segment */
     bool parted;                 /* no meetings follow */
     bg_status status;            /* the first failure */
     char message[1024];
@@ -317,6 +317,7 @@ bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user)
  * failure, or RANKS. */
 bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                 bg_status status);
+bg_status bg__capture_agree(bg_capture *capture, const char *text);
 bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call);
 bg_status bg__capture_meet_at_end(bg_capture *capture);
 /* Reports to the other ranks, once, that this capture has failed; bg_last_error() stays. */
@@ -344,6 +345,8 @@ typedef struct bg__compile_table {
     bg_status (*segment)(bg_capture *capture, bg__segment *segment, bool *launched);
     void (*end)(bg_capture *capture); /* the graph is complete */
     void (*destroyed)(bg_graph *graph);
+    /* Calls see for the op of each rule whose calls are among these ops. */
+    bg_status (*list_ops)(const bg_op *const *ops, size_t count, void (*see)(void *user, const bg_op *op), void *user);
 } bg__compile_table;
 void bg__compile_set_table(const bg__compile_table *table);
 /* NULL: there are no rules. */
@@ -354,6 +357,9 @@ bg_status bg__compile_resolve(bg_capture *capture);
 enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };
 /* Whether captures at options.level `asked` have rules to prove, which needs segments that are launched. */
 bg_status bg__compile_proves(int asked, bool *proves);
+/* The ops that rules may put in the place of calls of these ops, at that level. */
+bg_status bg__compile_list_ops(int asked, const bg_op *const *ops, size_t count,
+                               void (*see)(void *user, const bg_op *op), void *user);
 /* A call has been captured into the open segment. */
 bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
 /* capture is complete but for its calls, or the segment ended. Without a level they do nothing. */

@@ -62,6 +62,19 @@ done:
     return status;
 }
 
+bg_status bg__compile_list_ops(int asked, const bg_op *const *ops, size_t count,
+                               void (*see)(void *user, const bg_op *op), void *user)
+{
+    int level = BG_LEVEL_NONE;
+    bg_status status;
+
+    BG__TRY(read_level(asked, &level));
+    if (level >= BG_LEVEL_ONCE)
+        status = bg__compile_get_table()->list_ops(ops, count, see, user);
+done:
+    return status;
+}
+
 bg_status bg__compile_begin(bg_capture *capture)
 {
     return capture->level > 0 ? bg__compile_get_table()->begin(capture) : BG_OK;

@@ -25,6 +25,7 @@ typedef struct bg__around {
     bg_status (*open)(void *user);
     void (*close)(void *user);
     void *user;
+    int rows; /* of the bucket */
     /* Set by bg__capture_forward: BG_CHECK=poison and padding are left to the runner, which has real batches. */
     bool poison, padding;
 } bg__around;

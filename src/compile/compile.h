@@ -24,6 +24,8 @@ typedef struct bg__finding {
     char why[400];         /* of the last three */
     double calls_us, op_us;
 } bg__finding;
+void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Of a rule, for calls of certain shapes and values that share memory in a certain way. Kept for the process. */
 typedef struct bg__verdict bg__verdict;
@@ -130,14 +132,28 @@ bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b);
 bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 
+/* ---- parts of a segment (parts.c) ------------------------------------------------------------------------------- */
+
+/* The segment as it was captured, of which each launch runs a part. */
+typedef struct bg__parts {
+    const bg__piece *piece;
+    cudaGraphExec_t exec;
+    bool whole; /* not all of its nodes can be disabled: parts are copies of the graph */
+} bg__parts;
+/* parts has its piece. Call bg__parts_close also after a failure. Errors: CUDA, which may be unable to copy the graph.
+ */
+bg_status bg__parts_open(bg__parts *parts);
+void bg__parts_close(const bg__parts *parts);
+bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end);
+
 /* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */
 
 /* Launches the segment as it was captured, part by part, and proves runs between them, each at its place.
  * *piece->launched: there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
 bg_status bg__referee_prove(const bg__piece *piece);
-/* Proves one run from the memory that there is now, which is then as it was. Errors: those of the calls' bodies,
- * OUT_OF_MEMORY, CUDA. */
-bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, bg__finding *finding);
+/* Proves one run from the memory that there is now, which is then as it was. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, const bg__parts *parts,
+                                bg__finding *finding);
 
 /* ---- the splice (splice.c) -------------------------------------------------------------------------------------- */
 

@@ -104,7 +104,7 @@ const bg_pass bg_pass_no_ops = {"no-op removal", NULL, mark_no_ops};
 static void print_applied(const bg__piece *piece, FILE *out)
 {
     const bg__compiled *compiled = piece->compiled;
-    fprintf(out, "level %d", compiled->info.level);
+    fprintf(out, "the rules of a segment at level %d: ", compiled->info.level);
     for (int i = piece->first_run; i < compiled->run_count; i++)
         if (compiled->runs[i].state == BG_FUSION_APPLIED)
             fprintf(out, ", %s", compiled->runs[i].name);
@@ -113,13 +113,12 @@ static void print_applied(const bg__piece *piece, FILE *out)
 /* Ranks whose segments compute differently would not fail, and drift apart. */
 static bg_status agree_on_applied(const bg__piece *piece)
 {
-    bg__ranks *ranks = &piece->capture->graph->ranks;
     char brief[600], *text = NULL;
     size_t bytes;
     bg_status status;
     FILE *out;
 
-    if (!ranks->there)
+    if (!piece->capture->graph->ranks.there)
         return BG_OK;
     out = open_memstream(&text, &bytes);
     if (out != NULL)
@@ -129,7 +128,7 @@ static bg_status agree_on_applied(const bg__piece *piece)
         goto done;
     }
     bg__ranks_shorten(text, brief, sizeof brief);
-    status = bg__ranks_agree(ranks, "the rules of a segment", brief);
+    status = bg__capture_agree(piece->capture, brief);
 done:
     free(text);
     return status;

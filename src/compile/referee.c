@@ -1,4 +1,4 @@
-/* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. */
+/* Proves the runs of a segment, each at its place in the pass: between parts of the segment. */
 #include "compile/compile.h"
 
 #include <stdio.h>
@@ -51,122 +51,21 @@ static bg_status list_runs(const bg__piece *piece, bg__run ***list, size_t *coun
     return BG_OK;
 }
 
-/* ---- parts ---- */
-
-/* The segment as it was captured, of which each launch runs a part. */
-typedef struct parts {
-    const bg__piece *piece;
-    cudaGraphExec_t exec;
-    bool whole; /* not all of its nodes can be disabled: parts are copies of the graph */
-} parts;
-
-static bool can_disable(enum cudaGraphNodeType type)
-{
-    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset;
-}
-
-static bg_status enable(const parts *p, size_t from, size_t end, bool on)
-{
-    bg_status status = BG_OK;
-    for (size_t i = from; i < end; i++)
-        BG__TRY_CUDA(cudaGraphNodeSetEnabled(p->exec, p->piece->nodes[i], on));
-done:
-    return status;
-}
-
-static bg_status open_parts(parts *p)
-{
-    cudaError_t error;
-    bg_status status = BG_OK;
-
-    for (size_t i = 0; i < p->piece->count; i++) {
-        enum cudaGraphNodeType type;
-        BG__TRY_CUDA(cudaGraphNodeGetType(p->piece->nodes[i], &type));
-        p->whole |= !can_disable(type);
-    }
-    if (p->whole)
-        goto done;
-    error = bg__instantiate(p->piece->segment->graph, &p->exec);
-    if (error != cudaSuccess)
-        BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
-    BG__TRY(enable(p, 0, p->piece->count, false));
-done:
-    return status;
-}
-
-/* CUDA keeps what a launch in flight needs. */
-static void close_parts(const parts *p)
-{
-    if (p->exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(p->exec));
-}
-
-static bg_status keep_part(const bg__piece *piece, cudaGraph_t copy, size_t from, size_t end)
-{
-    bg_status status = BG_OK;
-
-    for (size_t i = 0; i < piece->count; i++) {
-        cudaGraphNode_t node;
-        if (i >= from && i < end)
-            continue;
-        BG__TRY_CUDA(cudaGraphNodeFindInClone(&node, piece->nodes[i], copy));
-        BG__TRY_CUDA(cudaGraphDestroyNode(node));
-    }
-done:
-    return status;
-}
-
-static bg_status launch_copy(const bg__piece *piece, size_t from, size_t end)
-{
-    cudaGraphExec_t exec = NULL;
-    cudaGraph_t copy = NULL;
-    cudaError_t error;
-    bg_status status = BG_OK;
-
-    BG__TRY_CUDA(cudaGraphClone(&copy, piece->segment->graph));
-    BG__TRY(keep_part(piece, copy, from, end));
-    error = bg__instantiate(copy, &exec);
-    if (error != cudaSuccess)
-        BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
-    BG__TRY_CUDA(cudaGraphLaunch(exec, piece->capture->origin));
-done:
-    if (exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(exec));
-    if (copy != NULL)
-        BG__RELEASE(cudaGraphDestroy(copy));
-    return status;
-}
-
-/* The nodes are in order of creation: none waits for a later one. */
-static bg_status launch_part(const parts *p, size_t from, size_t end)
-{
-    bg_status status = BG_OK;
-
-    if (from >= end)
-        return BG_OK;
-    if (p->whole)
-        return launch_copy(p->piece, from, end);
-    BG__TRY(enable(p, from, end, true));
-    BG__TRY_CUDA(cudaGraphLaunch(p->exec, p->piece->capture->origin));
-    BG__TRY(enable(p, from, end, false));
-done:
-    return status;
-}
-
 /* ---- ranks ---- */
 
 /* All ranks prove the same runs, in the same order, or each would wait for the collectives of the others. */
 static bg_status agree_on_runs(const bg__piece *piece, bg__run **list, size_t count)
 {
-    bg__ranks *ranks = &piece->capture->graph->ranks;
     char brief[600], *text = NULL;
     size_t bytes;
     FILE *out;
     bg_status status;
 
-    if (!ranks->there)
+    if (!piece->capture->graph->ranks.there)
         return BG_OK;
     out = open_memstream(&text, &bytes);
+    if (out != NULL)
+        fputs("the runs of calls that rules stand for: ", out);
     for (size_t i = 0; out != NULL && i < count; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "", list[i]->name);
     if (out == NULL || fclose(out) != 0) {
@@ -174,7 +73,7 @@ static bg_status agree_on_runs(const bg__piece *piece, bg__run **list, size_t co
         goto done;
     }
     bg__ranks_shorten(text, brief, sizeof brief);
-    status = bg__ranks_agree(ranks, "the runs of calls that rules stand for", brief);
+    status = bg__capture_agree(piece->capture, brief);
 done:
     free(text);
     return status;
@@ -182,31 +81,69 @@ done:
 
 /* ---- all of them ---- */
 
-static bg_status prove_each(const bg__piece *piece, bg__run **list, size_t count)
+/* A proof that cannot be made costs no capture: the calls stay. Ranks that wait for each other end together. */
+static bg_status excuse(const bg__piece *piece, bg_status status, const char *what, bg__finding *finding)
 {
-    parts p = {.piece = piece};
-    size_t at = 0;
+    if (status == BG_OK || piece->capture->graph->ranks.there || bg__device_is_gone(bg__fail_cause()))
+        return status;
+    bg__ignore(cudaPeekAtLastError());
+    bg__finding_set(finding, BG_FUSION_UNPROVEN, "%s: %s", what, bg_last_error());
+    return BG_OK;
+}
+
+static bg_status prove_run(const bg__parts *p, bg__run *run)
+{
+    const bg__piece *piece = p->piece;
+    bg__finding *finding = run->found;
     bg_status status;
 
-    BG__TRY(open_parts(&p));
-    for (size_t i = 0; i < count; i++) {
-        bg__finding *finding = list[i]->found;
-        finding->state = BG_FUSION_APPLIED;
-        BG__TRY(launch_part(&p, at, list[i]->first));
-        at = list[i]->first;
-        status = bg__referee_prove_run(piece, list[i], finding);
-        if (status != BG_OK) {
-            bg__fail_where("the proof of %s", list[i]->name);
-            goto done;
-        }
-        /* all ranks know the same rules, so that all prove the same ones next */
-        finding->known |= finding->state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
-        bg__verdict_set(list[i]->verdict, finding);
-        piece->compiled->info.proofs++;
+    finding->state = BG_FUSION_APPLIED;
+    bg__fail_forget_cause();
+    status = excuse(piece, bg__referee_prove_run(piece, run, p, finding), "the proof cannot be made", finding);
+    if (status != BG_OK) {
+        bg__fail_where("the proof of %s", run->name);
+        return status;
     }
-    BG__TRY(launch_part(&p, at, piece->count));
+    /* all ranks know the same rules, so that all prove the same ones next */
+    finding->known |= finding->state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
+    bg__verdict_set(run->verdict, finding);
+    piece->compiled->info.proofs++;
+    return BG_OK;
+}
+
+static bg_status prove_each(const bg__parts *p, bg__run **list, size_t count)
+{
+    size_t at = 0;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        BG__TRY(bg__parts_launch(p, at, list[i]->first));
+        at = list[i]->first;
+        BG__TRY(prove_run(p, list[i]));
+    }
+    BG__TRY(bg__parts_launch(p, at, p->piece->count));
 done:
-    close_parts(&p);
+    return status;
+}
+
+static bg_status prove_in_parts(const bg__piece *piece, bg__run **list, size_t count)
+{
+    bg__parts p = {.piece = piece};
+    bg__finding none = {.state = BG_FUSION_APPLIED};
+    bg_status status;
+
+    bg__fail_forget_cause();
+    BG__TRY(excuse(piece, bg__parts_open(&p), "the segment cannot be launched in parts", &none));
+    for (size_t i = 0; i < count && none.state != BG_FUSION_APPLIED; i++)
+        *list[i]->found = none;
+    if (none.state != BG_FUSION_APPLIED) {
+        piece->compiled->info.proofs += (int)count;
+        goto done;
+    }
+    *piece->launched = true;
+    BG__TRY(prove_each(&p, list, count));
+done:
+    bg__parts_close(&p);
     return status;
 }
 
@@ -222,9 +159,8 @@ bg_status bg__referee_prove(const bg__piece *piece)
     BG__TRY(agree_on_runs(piece, list, count));
     if (count == 0)
         goto done;
-    *piece->launched = true;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    status = prove_each(piece, list, count);
+    status = prove_in_parts(piece, list, count);
     bg__relax_end(relaxed);
     piece->compiled->info.proof_ms += bg__now_ms() - began;
 done:

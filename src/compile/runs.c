@@ -104,7 +104,17 @@ static bg_status check_chain(const bg__piece *piece, bg__run *run)
     return BG_OK;
 }
 
-static bg_status check_arguments(bg__run *run)
+/* A runner has lowered its mode to what the ops of the calls support. */
+static bool supports_less(const bg__run *run)
+{
+    bg_support support = BG_SUPPORT_ALWAYS;
+    for (int i = 0; i < run->rule->count; i++)
+        if (run->calls[i]->op->attributes_.graph_support > support)
+            support = run->calls[i]->op->attributes_.graph_support;
+    return run->rule->op->attributes_.graph_support > support;
+}
+
+static bg_status check_arguments(const bg__piece *piece, bg__run *run)
 {
     const void *args[BG_RULE_CALLS];
     char why[400];
@@ -117,6 +127,9 @@ static bg_status check_arguments(bg__run *run)
         args[i] = run->calls[i]->kept;
     if (run->rule->op->eager)
         return bg__run_set(run, BG_FUSION_REFUSED, "%s is an eager op, which a graph cannot have", run->op);
+    if (piece->capture->options.inline_eager && supports_less(run))
+        return bg__run_set(run, BG_FUSION_REFUSED, "%s supports fewer full graphs than the calls (graph_support)",
+                           run->op);
     if (!run->rule->match(args, run->args, run->rows))
         return bg__run_set(run, BG_FUSION_REFUSED, "the rule at %s:%d declines these arguments",
                            run->rule->defined_at.file, run->rule->defined_at.line);
@@ -163,13 +176,14 @@ static bg_status check_wanted(const bg__piece *piece, bg__run *run)
 {
     bool (*applies)(int rows) = run->rule->attributes_.applies;
     const bg_capture *capture = piece->capture;
+    int size = capture->rows > 0 ? capture->rows : run->rows;
 
     if (!is_wanted(piece->compiled, run))
         return bg__run_set(run, BG_FUSION_OFF, "BG_COMPILE_OPS leaves it out");
     if (applies != NULL && capture->level == BG_LEVEL_ONCE)
         return bg__run_set(run, BG_FUSION_OFF, "the rule is specialised for shapes, which level 2 does not use");
-    if (applies != NULL && !has_size(capture->options.compile_sizes, run->rows))
-        return bg__run_set(run, BG_FUSION_OFF, "compile_sizes has no %d", run->rows);
+    if (applies != NULL && !has_size(capture->options.compile_sizes, size))
+        return bg__run_set(run, BG_FUSION_OFF, "compile_sizes has no %d", size);
     if (applies != NULL && !applies(run->rows))
         return bg__run_set(run, BG_FUSION_OFF, "the rule does not apply to %d rows", run->rows);
     return BG_OK;
@@ -235,7 +249,7 @@ static bg_status check_run(const bg__piece *piece, bg__run *run)
         BG__TRY(bg__run_set(run, BG_FUSION_REFUSED,
                             "the segment has allocation nodes, so that CUDA lets no node be removed"));
     if (bg__run_is_open(run))
-        BG__TRY(check_arguments(run));
+        BG__TRY(check_arguments(piece, run));
     if (bg__run_is_open(run))
         BG__TRY(check_wanted(piece, run));
     if (bg__run_is_open(run))

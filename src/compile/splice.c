@@ -101,13 +101,14 @@ static bool has_node(const nodes *of, cudaGraphNode_t node)
     return false;
 }
 
-/* first: where the run's nodes begin; before: what the run waits for. */
-static bg_status add_made(splice *s, size_t first, const nodes *before, cudaGraphNode_t node, const bg__call *run)
+/* Also an earlier op's nodes are known, and those of the piece: an edge to them that another one makes needless is an
+ * edge all the same. */
+static bg_status add_made(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
-    bool known = has_node(before, node);
+    bool known = bg__piece_find(s->piece, node) < s->piece->count;
     bg_status status = BG_OK;
 
-    for (size_t i = first; i < s->made_count && !known; i++)
+    for (size_t i = 0; i < s->made_count && !known; i++)
         known = s->made[i].node == node;
     if (known)
         return BG_OK;
@@ -117,8 +118,7 @@ done:
     return status;
 }
 
-static bg_status add_dependencies(splice *s, size_t first, const nodes *before, cudaGraphNode_t node,
-                                  const bg__call *run)
+static bg_status add_dependencies(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
     cudaGraphNode_t *list = NULL;
     cudaGraphEdgeData *data = NULL; /* CUDA lists no edges of special kinds without room for it */
@@ -134,7 +134,7 @@ static bg_status add_dependencies(splice *s, size_t first, const nodes *before, 
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
     BG__TRY_CUDA(cudaGraphNodeGetDependencies(node, list, data, &count));
     for (size_t i = 0; i < count; i++)
-        BG__TRY(add_made(s, first, before, list[i], run));
+        BG__TRY(add_made(s, list[i], run));
 done:
     free(list);
     free(data);
@@ -142,15 +142,17 @@ done:
 }
 
 /* The nodes of an op: from its last ones back to those that it waits for. */
-static bg_status list_made(splice *s, const nodes *before, const placed *at)
+static bg_status list_made(splice *s, const placed *at)
 {
     size_t first = s->made_count;
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < at->last.count; i++)
-        BG__TRY(add_made(s, first, before, at->last.list[i], at->run->call));
+        BG__TRY(add_made(s, at->last.list[i], at->run->call));
     for (size_t i = first; i < s->made_count; i++)
-        BG__TRY(add_dependencies(s, first, before, s->made[i].node, at->run->call));
+        BG__TRY(add_dependencies(s, s->made[i].node, at->run->call));
+    at->run->call->first_node = (long)first; /* equal: the op has left no work */
+    at->run->call->end_node = (long)s->made_count;
 done:
     return status;
 }
@@ -171,7 +173,7 @@ static bg_status capture_op(splice *s, placed *at)
     bg__pending_note(); /* the body may have left an error of its own */
     run->call->stream = run->calls[0]->stream;
     BG__TRY(read_frontier(capture->origin, &at->last));
-    BG__TRY(list_made(s, &before, at));
+    BG__TRY(list_made(s, at));
 done:
     free(before.list);
     if (status != BG_OK)

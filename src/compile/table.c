@@ -162,7 +162,34 @@ static void free_compiled(bg_graph *graph)
     graph->compiled = NULL;
 }
 
-static const bg__compile_table functions = {begin_compiling, compile_segment, end_compiling, free_compiled};
+static bool has_op(const bg_op *const *ops, size_t count, const bg_op *op)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ops[i] == op)
+            return true;
+    return false;
+}
+
+static bg_status list_ops(const bg_op *const *ops, size_t count, void (*see)(void *user, const bg_op *op), void *user)
+{
+    bg_rule *rules;
+    int rule_count;
+    bg_status status;
+
+    BG__TRY(bg__rules_list(&rules, &rule_count));
+    for (int i = 0; i < rule_count; i++) {
+        bool all = true;
+        for (int k = 0; k < rules[i].count; k++)
+            all &= has_op(ops, count, rules[i].calls[k]);
+        if (all)
+            see(user, rules[i].op);
+    }
+    free(rules);
+done:
+    return status;
+}
+
+static const bg__compile_table functions = {begin_compiling, compile_segment, end_compiling, free_compiled, list_ops};
 
 /* ---- rules and a compiler: programs without them do not need this ---- */
 

@@ -2,8 +2,20 @@
 #include "compile/compile.h"
 
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(finding->why, sizeof finding->why, format, list);
+    va_end(list);
+    finding->state = state;
+}
 
 struct bg__verdict {
     bg__verdict *next;

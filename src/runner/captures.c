@@ -34,31 +34,46 @@ static void observe_no_more(void)
     bg__thread_self()->observer = NULL;
 }
 
-/* At its place, once. There is room. */
+/* At its place, once. */
 static void insert_limit(bg_runner *runner, int limit)
 {
-    int *limits = runner->row_limits, at = 0;
-    while (at < runner->row_limit_count && limits[at] < limit)
+    int *limits, at = 0;
+
+    while (at < runner->row_limit_count && runner->row_limits[at] < limit)
         at++;
-    if (at < runner->row_limit_count && limits[at] == limit)
+    if (at < runner->row_limit_count && runner->row_limits[at] == limit)
         return;
+    if (BG__GROW(runner->row_limits, runner->row_limit_count, runner->row_limit_capacity, "row limits") != BG_OK) {
+        runner->ops_lost = true;
+        return;
+    }
+    limits = runner->row_limits;
     memmove(limits + at + 1, limits + at, (size_t)(runner->row_limit_count - at) * sizeof *limits);
     limits[at] = limit;
     runner->row_limit_count++;
 }
 
-/* Of the ops seen so far. */
+static void insert_limits(void *user, const bg_op *op)
+{
+    for (int k = 0; k < BG_ROW_LIMITS && bg__op_row_limits(op)[k] > 0; k++)
+        insert_limit(user, bg__op_row_limits(op)[k]);
+}
+
+/* Of the ops seen so far, and of those that rules may put in their place. */
 static bg_status collect_limits(bg_runner *runner)
 {
-    free(runner->row_limits);
     runner->row_limit_count = 0;
-    runner->row_limits = calloc(runner->op_count + 1, BG_ROW_LIMITS * sizeof *runner->row_limits);
-    if (runner->row_limits == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the row limits of %zu ops", runner->op_count);
     for (size_t i = 0; i < runner->op_count; i++)
-        for (int k = 0; k < BG_ROW_LIMITS && bg__op_row_limits(runner->ops[i])[k] > 0; k++)
-            insert_limit(runner, bg__op_row_limits(runner->ops[i])[k]);
-    return BG_OK;
+        insert_limits(runner, runner->ops[i]);
+    return bg__compile_list_ops(runner->config.level, runner->ops, runner->op_count, insert_limits, runner);
+}
+
+static bg_status check_lost(bg_runner *runner)
+{
+    if (!runner->ops_lost)
+        return BG_OK;
+    runner->ops_lost = false;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
 }
 
 /* Lowers the mode to what the ops seen so far support, and makes their row limits sizes. */
@@ -71,11 +86,9 @@ static bg_status resolve(bg_runner *runner, bool *replanned)
         .mode = runner->mode, .query_lens = runner->query_lens, .query_len_count = runner->query_len_count};
 
     *replanned = false;
-    if (runner->ops_lost) {
-        runner->ops_lost = false;
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
-    }
+    BG__TRY(check_lost(runner));
     BG__TRY(collect_limits(runner));
+    BG__TRY(check_lost(runner));
     lowered = bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why);
     if (lowered || bg__plan_lacks_limits(runner)) {
         BG__TRY(bg__plan_make(runner, &scope));
@@ -234,7 +247,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     bg_forward_context context = context_of(bucket, BG_PHASE_CAPTURE);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bucket_capture capture = {runner, bucket, name, &context, false};
-    bg__around around = {open_bucket, close_bucket, &capture, false, false};
+    bg__around around = {.open = open_bucket, .close = close_bucket, .user = &capture, .rows = bucket->tokens};
     bg_status status;
 
     options.name = name;

@@ -189,6 +189,7 @@ struct bg_runner {
     bg_mode mode;
     int *row_limits; /* of the ops, ascending */
     int row_limit_count;
+    size_t row_limit_capacity;
     bool resolved; /* the mode has been lowered to what the ops support, and their row limits are sizes */
     const bg_op **ops;
     size_t op_count, op_capacity;

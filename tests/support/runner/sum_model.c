@@ -1,7 +1,7 @@
 #include "sum_model.h"
 
 /* y = 2 x, captured. */
-BG_OP(twice, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
+BG_DEFINE_OP(double_rows)
 {
     return from_cuda(bgk_add(args->y.data, args->x.data, args->x.data, (size_t)args->rows * WIDTH, stream));
 }
@@ -35,8 +35,8 @@ bg_status sum_model_forward(void *user, const bg_forward_context *context, cudaS
     if (m->fail_above > 0 && rows > m->fail_above)
         return m->fail_status;
     if (m->counted != NULL)
-        BG_CALL(twice, stream, .x = *m->counted, .y = *m->counted, .rows = 1);
-    BG_CALL(twice, stream, .x = m->x, .y = m->hidden, .rows = rows);
+        BG_CALL(double_rows, stream, .x = *m->counted, .y = *m->counted, .rows = 1);
+    BG_CALL(double_rows, stream, .x = m->x, .y = m->hidden, .rows = rows);
     BG_CALL(add_variant, stream, .x = m->hidden, .rows = rows);
     return from_cuda(cudaMemcpyAsync(m->y.data, m->hidden.data, (size_t)rows * WIDTH * sizeof(float),
                                      cudaMemcpyDeviceToDevice, stream));

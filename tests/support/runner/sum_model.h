@@ -7,6 +7,8 @@
 
 enum { WIDTH = 4, TOKENS_MAX = 64 };
 
+BG_DECLARE_OP(double_rows, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
+
 typedef struct sum_model {
     bg_runner *runner;
     bg_tensor x, y, scale_of_rows;

@@ -3,10 +3,13 @@
 
 #include <breakgraph/compile.h>
 
+#include "capture/capture.h"
+
 /* Where a body fails in a proof, the rule is not used, and that is told: the scenario goes on. */
 static bg_status own_but_in_proofs(cudaError_t error)
 {
-    return bg_current_phase() == BG_PHASE_EAGER ? from_cuda(error) : sweep_own(error);
+    const bg_capture *capture = bg__live_here();
+    return capture != NULL && capture->in_body ? from_cuda(error) : sweep_own(error);
 }
 
 BG_OP(sweep_times, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))

@@ -116,6 +116,8 @@ static const struct {
     {"cudaLaunchKernelExC",
      "in the body of a rule's op, in a proof: the rule is not used, which is told",
      {"compiled", NULL}},
+    {"cudaMalloc", "for want of memory a proof keeps no copies of what is only read", {"compiled", NULL}},
+    {"cudaThreadExchangeStreamCaptureMode", "as above", {"compiled", NULL}},
     {"cudaStreamEndCapture",
      "nobody wants the graph, and a second call ends the capture",
      {"aborted", "state_restored", NULL}},

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What the last rank does beside the others. */
-typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH } way;
+typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH, FAILING_FORWARD } way;
 
 static struct {
     way way;
@@ -22,16 +22,19 @@ static bool is_odd(const bg_tensor *x)
     return x->data == now.odd;
 }
 
-static void count_body(const bg_tensor *x)
+/* How many bodies have run on this rank. */
+static int count_body(const bg_tensor *x)
 {
     for (int i = 0; i < THREAD_RANKS_MAX; i++)
-        now.bodies[i] += now.x[i] == x->data;
+        if (now.x[i] == x->data)
+            return ++now.bodies[i];
+    return 0;
 }
 
 BG_OP(rank_times, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    count_body(&args->x);
-    if (now.way == FAILING_CALLS && is_odd(&args->x) && bg_current_phase() == BG_PHASE_EAGER)
+    int bodies = count_body(&args->x);
+    if (now.way == FAILING_CALLS && is_odd(&args->x) && bodies > 2) /* the pass has two */
         return BG_ERROR_OP;
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
 }
@@ -55,6 +58,8 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     thread_rank *rank = user;
     bg_status status = BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = 2);
+    if (now.way == FAILING_FORWARD && is_odd(&rank->x))
+        return BG_ERROR_OP;
     return status != BG_OK ? status : BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = 3);
 }
 
@@ -128,6 +133,14 @@ TEST(test_wrong_op)
 TEST(test_failing_calls)
 {
     expect_dropped(FAILING_CALLS, BG_FUSION_UNPROVEN, "the calls cannot run again");
+}
+
+/* The others hear why, though they are about to compare rules. */
+TEST(test_failing_forward)
+{
+    run(FAILING_FORWARD, 2);
+    EXPECT_RANK(0, BG_ERROR_RANKS, "it failed: the forward pass returned BG_ERROR_OP");
+    EXPECT_RANK(1, BG_ERROR_OP, "the forward pass returned BG_ERROR_OP");
 }
 
 /* Ranks whose graphs compute differently would drift apart. */

@@ -1,6 +1,7 @@
 /* Compile levels and what bodies do beside kernels: their memory, their values, what they may not do in the place of
  * calls; rules and passes that are given wrongly. */
 #include "tests/support/runner/shared.h"
+#include "tests/support/tools/finding_support.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/report.h>
@@ -11,6 +12,9 @@ static struct {
     const float *x;
     bg_pool *pool;
     const void *block, *scratch;
+    cudaStream_t other; /* which no capture has */
+    int *numbers;       /* device memory: N of them, twice */
+    float *pageable, *chain;
     int host_calls;
     bool grows; /* each run of the body of `times` has a result of its own */
     float grown;
@@ -96,6 +100,59 @@ BG_OP(with_wait, TWICE)
     return from_cuda(cudaStreamSynchronize(stream));
 }
 
+/* z stays as it is. */
+BG_OP(leaves_out, TWICE)
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream));
+}
+
+/* z comes from a stream that is in no capture. */
+BG_OP(elsewhere, TWICE)
+{
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
+    return from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, now.other));
+}
+
+BG_OP(all_elsewhere, TWICE)
+{
+    return run_both(&args->x, &args->y, &args->z, args->first, args->second, now.other);
+}
+
+BG_OP(by_phase, TWICE)
+{
+    float more = bg_current_phase() == BG_PHASE_CAPTURE ? 1 : 0;
+    return run_both(&args->x, &args->y, &args->z, args->first, args->second + more, stream);
+}
+
+/* Right, and then x is another one. */
+BG_OP(spoils, TWICE)
+{
+    TRY_BG(run_both(&args->x, &args->y, &args->z, args->first, args->second, stream));
+    return from_cuda(bgk_scale(args->x.data, args->y.data, 1, N, stream));
+}
+
+BG_OP(with_allocation, TWICE)
+{
+    void *memory;
+    TRY_BG(from_cuda(cudaMallocAsync(&memory, N * sizeof(float), stream)));
+    TRY_BG(run_through(memory, &args->x, &args->y, &args->z, args->first, args->second, stream));
+    return from_cuda(cudaFreeAsync(memory, stream));
+}
+
+/* z is computed on a second stream, beside y, and joined. */
+BG_OP(with_fork, TWICE)
+{
+    cudaEvent_t event;
+    TRY_BG(from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    TRY_BG(from_cuda(cudaEventRecord(event, stream)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(now.other, event, 0)));
+    TRY_BG(from_cuda(bgk_scale(args->z.data, args->x.data, args->first * args->second, N, now.other)));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, args->first, N, stream)));
+    TRY_BG(from_cuda(cudaEventRecord(event, now.other)));
+    TRY_BG(from_cuda(cudaStreamWaitEvent(stream, event, 0)));
+    return from_cuda(cudaEventDestroy(event));
+}
+
 BG_EAGER_OP(eager, TWICE)
 {
     return run_both(&args->x, &args->y, &args->z, args->first, args->second, stream);
@@ -136,6 +193,30 @@ TWICE_RULE(with_pool, times)
 TWICE_RULE(with_calls, times)
 TWICE_RULE(with_wait, times)
 TWICE_RULE(eager, times)
+TWICE_RULE(leaves_out, times)
+TWICE_RULE(elsewhere, times)
+TWICE_RULE(all_elsewhere, times)
+TWICE_RULE(by_phase, times)
+TWICE_RULE(spoils, times)
+TWICE_RULE(with_allocation, times)
+TWICE_RULE(with_fork, times)
+
+/* Copies of integers, and of memory of the host. */
+BG_OP(copied, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->x), cudaMemcpyDefault, stream));
+}
+
+BG_OP(copied_as_well, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->x), cudaMemcpyDefault, stream));
+}
+
+BG_RULE(copied_as_well, copied)
+{
+    *args = (copied_as_well_args){.x = a0->x, .y = a0->y};
+    return true;
+}
 
 /* ---- passes: z = 6 x, y = 2 x ---- */
 
@@ -186,6 +267,19 @@ static bg_status forward_released(void *user, cudaStream_t stream)
     TRY_BG(BG_CALL(times, stream, .x = bg_tensor_1d(memory, BG_F32, N), .y = f->y, .factor = 2));
     bg_pool_release(now.pool, memory);
     return BG_CALL(times_through, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+static bg_status forward_numbers(void *user, cudaStream_t stream)
+{
+    (void)user;
+    return BG_CALL(copied, stream, .x = bg_tensor_1d(now.numbers, BG_I32, N),
+                   .y = bg_tensor_1d(now.numbers + N, BG_I32, N));
+}
+
+static bg_status forward_to_host(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(copied, stream, .x = f->x, .y = bg_tensor_1d(now.pageable, BG_F32, N));
 }
 
 static void fill_x(fixture *f, float value)
@@ -320,6 +414,211 @@ FIXTURE_TEST(test_bodies)
     expect_unused(f, "eager", BG_FUSION_REFUSED, "is an eager op");
     expect_unused(f, "with_calls", BG_FUSION_DIFFERS, "its body calls ops");
     expect_unused(f, "with_wait", BG_FUSION_DIFFERS, "it cannot be captured");
+}
+
+/* ---- what a proof must see ---- */
+
+/* A warm-up has left in y and z what the calls compute. */
+static void expect_found(fixture *f, const char *op, const char *why)
+{
+    fill_x(f, 1);
+    EXPECT_OK(bg_forward_run(forward, f, f->stream, NULL));
+    expect_unused(f, op, BG_FUSION_DIFFERS, why);
+}
+
+FIXTURE_TEST(test_what_is_left_out)
+{
+    expect_found(f, "leaves_out", "where outputs held a pattern before");
+}
+
+/* The graph replays what was captured, whatever a body does beside. */
+FIXTURE_TEST(test_what_is_captured)
+{
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&now.other, cudaStreamNonBlocking));
+    expect_found(f, "elsewhere", "where outputs held a pattern before");
+    expect_found(f, "all_elsewhere", "has left no work on the stream");
+    expect_found(f, "by_phase", "y of times#1 differs");
+    EXPECT_CUDA(cudaStreamSynchronize(now.other));
+    EXPECT_CUDA(cudaStreamDestroy(now.other));
+}
+
+/* x is what it was when the proof is over. */
+FIXTURE_TEST(test_what_is_only_read)
+{
+    OWNED_CAPTURE(graph, f, forward, "spoils");
+    bg_fusion fusion = find_fusion(graph, "spoils");
+
+    assert_int_equal(fusion.state, BG_FUSION_DIFFERS);
+    EXPECT_TEXT(fusion.why, "it changes x of times#0, which the calls only read");
+    EXPECT_FLOATS(f, f->x.data, N, 1);
+    EXPECT_FLOATS(f, f->z.data, N, 6);
+}
+
+/* Zeros tell no factor from another: floats are filled, where only the proof sees it. */
+FIXTURE_TEST(test_constants)
+{
+    OWNED_GRAPH(graph);
+
+    expect_unused(f, "by_phase", BG_FUSION_DIFFERS, "differs");
+    now.op = "by_phase";
+    set_variable("BG_COMPILE_PROVE", "always");
+    fill_x(f, 0);
+    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE)));
+    set_variable("BG_COMPILE_PROVE", NULL);
+    assert_int_equal(find_fusion(graph, "by_phase").state, BG_FUSION_DIFFERS);
+    EXPECT_TEXT(find_fusion(graph, "by_phase").why, "where inputs that held one value are random");
+    EXPECT_FLOATS(f, f->x.data, N, 0);
+    EXPECT_FLOATS(f, f->z.data, N, 0);
+}
+
+/* Integers stay, since they are places in memory: a proof on the same one everywhere is none. */
+FIXTURE_TEST(test_constant_integers)
+{
+    static const int numbers[N] = {[1] = 3};
+
+    now.op = "";
+    EXPECT_CUDA(cudaMalloc((void **)&now.numbers, 2 * sizeof numbers));
+    EXPECT_CUDA(cudaMemset(now.numbers, 0, 2 * sizeof numbers));
+    for (int filled = 0; filled < 2; filled++) {
+        OWNED_CAPTURE(graph, f, forward_numbers, "");
+        bg_fusion fusion = find_fusion(graph, "copied_as_well");
+        assert_int_equal(fusion.state, filled ? BG_FUSION_APPLIED : BG_FUSION_UNPROVEN);
+        if (!filled)
+            EXPECT_TEXT(fusion.why, "all that it reads holds one value");
+        EXPECT_CUDA(cudaMemcpy(now.numbers, numbers, sizeof numbers, cudaMemcpyHostToDevice));
+    }
+    EXPECT_CUDA(cudaFree(now.numbers));
+}
+
+/* ---- proofs that cannot be made cost no capture ---- */
+
+FIXTURE_TEST(test_op_that_allocates)
+{
+    expect_unused(f, "with_allocation", BG_FUSION_UNPROVEN, "its body allocates by cudaMallocAsync");
+}
+
+FIXTURE_TEST(test_pageable_output)
+{
+    now.pageable = calloc(N, sizeof *now.pageable);
+    assert_non_null(now.pageable);
+    {
+        OWNED_CAPTURE(graph, f, forward_to_host, "");
+        assert_int_equal(find_fusion(graph, "copied_as_well").state, BG_FUSION_UNPROVEN);
+        EXPECT_TEXT(find_fusion(graph, "copied_as_well").why, "y of copied#0 is in pageable memory");
+        EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+        assert_float_equal(now.pageable[N - 1], 1, 0);
+    }
+    free(now.pageable);
+}
+
+static bg_status forward_beside(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    TRY_BG(from_cuda(cudaLaunchHostFunc(stream, count_call, NULL)));
+    return forward(f, stream);
+}
+
+/* As one with nodes of which CUDA makes no copies. */
+FAULT_TEST(test_segment_without_copies)
+{
+    OWNED_GRAPH(graph);
+
+    now.host_calls = 0;
+    set_variable("BG_COMPILE_PROVE", "always");
+    fail_calls("cudaGraphClone@1=cudaErrorNotSupported");
+    graph = capture(f, forward_beside, "plain");
+    fail_calls(NULL);
+    set_variable("BG_COMPILE_PROVE", NULL);
+    assert_int_equal(find_fusion(graph, "plain").state, BG_FUSION_UNPROVEN);
+    EXPECT_TEXT(find_fusion(graph, "plain").why, "the segment cannot be launched in parts");
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_int_equal(now.host_calls, 1);
+    expect_replay(f, graph, 4, 12);
+    OWNED_CAPTURE(again, f, forward_beside, "plain"); /* the verdict was not kept */
+    assert_int_equal(count_applied(again), 1);
+}
+
+/* Without a proof the leak is in the graph, where a check finds it. */
+FIXTURE_TEST(test_leak_of_a_fused_run)
+{
+    OWNED_REPORT(report);
+
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&now.other, cudaStreamNonBlocking));
+    set_variable("BG_COMPILE_PROVE", "off");
+    {
+        OWNED_CAPTURE(graph, f, forward, "all_elsewhere");
+        set_variable("BG_COMPILE_PROVE", NULL);
+        assert_int_equal(count_applied(graph), 1);
+        EXPECT_OK(bg_check(graph, BG_CHECK_LEAKS, &report));
+        assert_int_equal(bg_report_count(report), 1);
+        EXPECT_TEXT(finding_of(report, 0).message, "all_elsewhere[times#0, times#1] left no work in the graph");
+    }
+    EXPECT_CUDA(cudaStreamSynchronize(now.other));
+    EXPECT_CUDA(cudaStreamDestroy(now.other));
+}
+
+/* ---- full graphs ---- */
+
+/* A runner has lowered its mode to what the calls support. */
+FIXTURE_TEST(test_graph_support)
+{
+    bg_op_attributes attributes = BG_OP_ATTRIBUTES_INIT;
+
+    now.op = "plain";
+    attributes.graph_support = BG_SUPPORT_NEVER;
+    EXPECT_OK(bg_op_set_attributes("plain", &attributes));
+    for (int full = 0; full < 2; full++) {
+        OWNED_GRAPH(graph);
+        fill_x(f, 1);
+        EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream,
+                                     OPTIONS(.level = BG_LEVEL_ONCE, .inline_eager = full == 1)));
+        assert_int_equal(count_applied(graph), full == 0);
+        if (full == 1)
+            EXPECT_TEXT(find_fusion(graph, "plain").why, "plain supports fewer full graphs than the calls");
+    }
+    EXPECT_OK(bg_op_set_attributes("plain", NULL));
+}
+
+/* ---- forks ---- */
+
+enum { FORKS = 8 };
+
+static bg_tensor link_of_chain(int i)
+{
+    return bg_tensor_1d(now.chain + i * N, BG_F32, N);
+}
+
+/* Each call reads what the one before has written. Between two forks is an op that has none, so that the second stream
+ * waits for the fork before, too. */
+static bg_status forward_forks(void *user, cudaStream_t stream)
+{
+    (void)user;
+    for (int i = 0; i < 3 * FORKS; i += 3) {
+        for (int k = i; k < i + 2; k++)
+            TRY_BG(BG_CALL(times, stream, .x = link_of_chain(k), .y = link_of_chain(k + 1), .factor = 0.5f));
+        TRY_BG(BG_CALL(copied, stream, .x = link_of_chain(i + 2), .y = link_of_chain(i + 3)));
+    }
+    return BG_OK;
+}
+
+FIXTURE_TEST(test_fork)
+{
+    OWNED_REPORT(report);
+
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&now.other, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&now.chain, (3 * FORKS + 1) * N * sizeof *now.chain));
+    EXPECT_CUDA(bgk_fill(now.chain, 1, (3 * FORKS + 1) * N, f->stream));
+    {
+        OWNED_CAPTURE(graph, f, forward_forks, "with_fork");
+        assert_int_equal(count_applied(graph), 2 * FORKS);
+        EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+        assert_int_equal(bg_report_count(report), 0);
+        EXPECT_CUDA(bgk_fill(now.chain, 1 << 2 * FORKS, N, f->stream));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_FLOATS(f, now.chain + 3 * FORKS * N, N, 1);
+    }
+    EXPECT_CUDA(cudaFree(now.chain));
+    EXPECT_CUDA(cudaStreamDestroy(now.other));
 }
 
 /* Without a proof, such an op fails the capture; the stream stays usable. */

@@ -1,0 +1,489 @@
+/* The tensors of a run's calls, and what they hold while it is proven. */
+#include "compile/proof.h"
+
+#include <stdlib.h>
+
+#include "kernels/library/probe.h"
+#include "kernels/library/random.h"
+
+static const unsigned long long seed = 1;
+
+/* ---- what the calls have ---- */
+
+static bg__held *find_held(const bg__proof *p, const bg_tensor *tensor)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i].tensor.data == tensor->data && p->list[i].bytes == bg_tensor_bytes(tensor))
+            return &p->list[i];
+    return NULL;
+}
+
+static bool is_float(bg_dtype dtype)
+{
+    return dtype == BG_F32 || dtype == BG_F64 || dtype == BG_F16 || dtype == BG_BF16;
+}
+
+/* Rows that may be padding: of what has as many rows as the run. Integers stay, since they are places in memory. */
+static bool has_padding(const bg__proof *p, const bg__held *h)
+{
+    return p->run->rows > 1 && is_float(h->tensor.dtype) && h->tensor.rank > 0 && h->tensor.dim[0] == p->run->rows;
+}
+
+static bg_status add_held(bg__proof *p, bg__held held)
+{
+    bg_status status;
+    BG__TRY(BG__GROW(p->list, p->count, p->capacity, "tensors of a rule"));
+    p->list[p->count++] = held;
+done:
+    return status;
+}
+
+/* The last call that writes a tensor gives it its name in messages. */
+static bg_status hold(bg__proof *p, const bg__call *call, const bg_field *field, const bg_tensor *tensor)
+{
+    bool written = field->role != BG_ROLE_IN;
+    bg__held *known = find_held(p, tensor);
+
+    if (bg_tensor_bytes(tensor) == 0)
+        return BG_OK;
+    if (known == NULL)
+        return add_held(p, (bg__held){.tensor = *tensor,
+                                      .call = call,
+                                      .field = field,
+                                      .bytes = bg_tensor_bytes(tensor),
+                                      .written = written,
+                                      .output = written && field->role != BG_ROLE_INOUT});
+    if (written) {
+        known->written = true;
+        known->call = call;
+        known->field = field;
+    }
+    return BG_OK;
+}
+
+typedef bg_status (*visit)(bg__proof *p, const bg__call *call, const bg_field *field, const bg_tensor *tensor);
+
+static bg_status each_tensor(bg__proof *p, visit visit)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->run->rule->count; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (uint32_t f = 0; f < call->op->field_count; f++) {
+            const bg_tensor *at = bg__tensors_of(&call->op->fields[f], call->kept);
+            for (int k = 0; k < bg__tensors_in(&call->op->fields[f]); k++)
+                BG__TRY(visit(p, call, &call->op->fields[f], &at[k]));
+        }
+    }
+done:
+    return status;
+}
+
+/* Scratch of one call may be where an input of an earlier one was that is released between them. */
+static bg_status hold_memory(bg__proof *p)
+{
+    int tensors = p->count;
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->run->rule->count; i++) {
+        const bg__call *call = p->run->calls[i];
+        for (size_t b = 0; b < call->memory->count; b++) {
+            const bg__block *block = &call->memory->blocks[b];
+            bg_tensor memory = bg_tensor_1d(block->ptr, BG_U8, (int64_t)block->bytes);
+            bool has_tensor = false;
+            for (int h = 0; h < tensors; h++) {
+                bool overlaps = bg__tensors_overlap(&p->list[h].tensor, &memory);
+                p->list[h].reused |= overlaps;
+                has_tensor |= overlaps;
+            }
+            if (has_tensor)
+                BG__TRY(
+                    add_held(p, (bg__held){.tensor = memory, .call = call, .bytes = block->bytes, .written = true}));
+        }
+    }
+done:
+    return status;
+}
+
+static bg_status note_shared(bg__proof *p, const bg__call *call, const bg_field *field, const bg_tensor *tensor)
+{
+    (void)call;
+    (void)field;
+    for (int h = 0; h < p->count; h++)
+        p->list[h].shared |= bg__tensors_overlap_in_part(tensor, &p->list[h].tensor);
+    return BG_OK;
+}
+
+/* Memory of the host that CUDA does not know can be copied, and neither filled nor compared. */
+static bg_status refuse_pageable(bg__proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        struct cudaPointerAttributes attributes;
+        BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, h->tensor.data));
+        if (attributes.type == cudaMemoryTypeUnregistered) {
+            bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
+                            "%s of %s is in pageable memory of the host, with which nothing can be proven",
+                            h->field != NULL ? h->field->name : "memory", h->call->name);
+            break;
+        }
+    }
+done:
+    return status;
+}
+
+/* ---- room ---- */
+
+static size_t aligned_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static bg_status need_room(const bg__proof *p, size_t bytes)
+{
+    bg__compiled *compiled = p->piece->compiled;
+    bg_status status = BG_OK;
+
+    if (bytes <= compiled->room_bytes)
+        return BG_OK;
+    bg__device_free(compiled->room);
+    compiled->room = NULL;
+    compiled->room_bytes = 0;
+    BG__TRY(bg__device_alloc(bytes, &compiled->room));
+    compiled->room_bytes = bytes;
+done:
+    return status;
+}
+
+/* The room begins with a bgk_difference, and a bgk_probe for each tensor. */
+static size_t results_bytes(const bg__proof *p)
+{
+    return aligned_bytes(sizeof(bgk_difference)) + aligned_bytes((size_t)p->count * sizeof(bgk_probe));
+}
+
+static bool needs_copy(const bg__proof *p, const bg__held *h)
+{
+    return !h->written && !h->shared && (has_padding(p, h) || h->constant);
+}
+
+/* Where each tensor's copies would be from base on; returns the end. */
+static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
+{
+    size_t at = results_bytes(p);
+
+    for (int i = 0; i < p->count; i++) {
+        bg__held *h = &p->list[i];
+        char **places[] = {h->written || keep_inputs ? &h->before : NULL, h->written ? &h->expected : NULL,
+                           needs_copy(p, h) ? &h->copy : NULL};
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+            if (places[k] == NULL)
+                continue;
+            if (base != NULL)
+                *places[k] = base + at;
+            at += aligned_bytes(h->bytes);
+        }
+    }
+    return at;
+}
+
+/* What is only read is kept if there is room for it. A pass that fits without its proofs is not to fail. */
+static bg_status take_room(bg__proof *p)
+{
+    bool keep_inputs = true;
+    bg_status status = need_room(p, place_copies(p, NULL, true));
+
+    if (status == BG_ERROR_OUT_OF_MEMORY) {
+        keep_inputs = false;
+        bg__fail_forget_cause();
+        bg__ignore(cudaPeekAtLastError());
+        status = need_room(p, place_copies(p, NULL, false));
+    }
+    if (status == BG_ERROR_OUT_OF_MEMORY) {
+        bg__fail_forget_cause();
+        bg__ignore(cudaPeekAtLastError());
+        bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "the proof needs more memory: %s", bg_last_error());
+        return BG_OK;
+    }
+    if (status == BG_OK)
+        place_copies(p, p->piece->compiled->room, keep_inputs);
+    return status;
+}
+
+static bg_status copy_back(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
+/* ---- constants ---- */
+
+static bgk_element bits_of(bg_dtype dtype)
+{
+    switch (bg_dtype_bytes(dtype)) {
+    case 8: return BGK_ELEMENT_I64;
+    case 4: return BGK_ELEMENT_I32;
+    case 2: return BGK_ELEMENT_F16;
+    default: return BGK_ELEMENT_U8;
+    }
+}
+
+/* An element differs from the next one, or nothing does. */
+static bg_status is_constant(const bg__proof *p, const bg__held *h, bool *constant)
+{
+    static const bgk_tolerance exact;
+    bgk_difference result = BGK_DIFFERENCE_NONE;
+    void *room = p->piece->compiled->room;
+    size_t size = bg_dtype_bytes(h->tensor.dtype), count = h->bytes / size;
+    bg_status status = BG_OK;
+
+    *constant = true;
+    if (count < 2)
+        return BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(room, &result, sizeof result, cudaMemcpyHostToDevice, p->stream));
+    BG__TRY_CUDA(bgk_compare(room, h->tensor.data, (char *)h->tensor.data + size, count - 1, bits_of(h->tensor.dtype),
+                             &exact, p->stream));
+    BG__TRY(copy_back(&result, room, sizeof result, p->stream));
+    *constant = result.differing == 0;
+done:
+    return status;
+}
+
+static bg_status find_constants(bg__proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        bg__held *h = &p->list[i];
+        if (!h->output && h->field != NULL)
+            BG__TRY(is_constant(p, h, &h->constant));
+        p->any_constant |= h->constant && is_float(h->tensor.dtype) && !h->shared;
+    }
+done:
+    return status;
+}
+
+/* A single integer is a value, not an array that was never filled. */
+bool bg__held_tells(const bg__proof *p)
+{
+    bool reads = false;
+
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        if (h->output || h->field == NULL)
+            continue;
+        if (!h->constant || (is_float(h->tensor.dtype) ? !h->shared : h->bytes == bg_dtype_bytes(h->tensor.dtype)))
+            return true;
+        reads = true;
+    }
+    return !reads;
+}
+
+/* ---- what it holds ---- */
+
+bg_status bg__held_begin(bg__proof *p)
+{
+    bg_status status;
+
+    BG__TRY(each_tensor(p, hold));
+    BG__TRY(hold_memory(p));
+    BG__TRY(each_tensor(p, note_shared));
+    BG__TRY(refuse_pageable(p));
+    if (!bg__proof_is_open(p))
+        goto done;
+    BG__TRY(need_room(p, results_bytes(p)));
+    BG__TRY(find_constants(p));
+    BG__TRY(take_room(p));
+    for (int i = 0; i < p->count && bg__proof_is_open(p); i++)
+        if (p->list[i].before != NULL)
+            BG__TRY_CUDA(cudaMemcpyAsync(p->list[i].before, p->list[i].tensor.data, p->list[i].bytes, cudaMemcpyDefault,
+                                         p->stream));
+done:
+    return status;
+}
+
+static bg_status clear_tail(const bg__proof *p, const bg__held *h, char *memory)
+{
+    size_t row = h->bytes / (size_t)p->run->rows, rows = (size_t)p->run->rows / 2;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemsetAsync(memory + h->bytes - rows * row, 0, rows * row, p->stream));
+done:
+    return status;
+}
+
+static bg_status fill_random(const bg__proof *p, const bg__held *h, char *memory)
+{
+    static const bgk_element elements[] = {[BG_F32] = BGK_ELEMENT_F32,
+                                           [BG_F64] = BGK_ELEMENT_F64,
+                                           [BG_F16] = BGK_ELEMENT_F16,
+                                           [BG_BF16] = BGK_ELEMENT_BF16};
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(bgk_fill_random(memory, h->bytes / bg_dtype_bytes(h->tensor.dtype), elements[h->tensor.dtype],
+                                 seed + (unsigned long long)(h - p->list), p->stream));
+done:
+    return status;
+}
+
+/* Whether a trial reads other values than the pass had. */
+static bool is_other(const bg__proof *p, const bg__held *h)
+{
+    if (h->output || h->shared || h->field == NULL)
+        return false;
+    return p->contents == BG__CONTENTS_PADDED
+               ? has_padding(p, h)
+               : p->contents == BG__CONTENTS_RANDOM && h->constant && is_float(h->tensor.dtype);
+}
+
+static bg_status prepare(const bg__proof *p, const bg__held *h)
+{
+    char *memory = h->written ? h->tensor.data : h->copy;
+    bg_status status = BG_OK;
+
+    if (h->written)
+        BG__TRY_CUDA(cudaMemcpyAsync(memory, h->before, h->bytes, cudaMemcpyDefault, p->stream));
+    if (h->output && p->contents != BG__CONTENTS_REAL)
+        BG__TRY_CUDA(cudaMemsetAsync(memory, 0xff, h->bytes, p->stream));
+    if (!is_other(p, h))
+        goto done;
+    if (!h->written)
+        BG__TRY_CUDA(cudaMemcpyAsync(memory, h->tensor.data, h->bytes, cudaMemcpyDefault, p->stream));
+    BG__TRY(p->contents == BG__CONTENTS_PADDED ? clear_tail(p, h, memory) : fill_random(p, h, memory));
+done:
+    return status;
+}
+
+/* Memory of a call may be where an output is, or where an input was: it comes first, and copies come last. */
+static int order_of(const bg__held *h)
+{
+    return h->field == NULL ? 0 : h->written ? 1 : 2;
+}
+
+bg_status bg__held_prepare(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+    for (int order = 0; order < 3; order++)
+        for (int i = 0; i < p->count; i++)
+            if (order_of(&p->list[i]) == order)
+                BG__TRY(prepare(p, &p->list[i]));
+done:
+    return status;
+}
+
+bg_status bg__held_expect(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i].written)
+            BG__TRY_CUDA(cudaMemcpyAsync(p->list[i].expected, p->list[i].tensor.data, p->list[i].bytes,
+                                         cudaMemcpyDefault, p->stream));
+done:
+    return status;
+}
+
+/* Also after a failure memory is as it was before: each copy is tried, since one of them may fail. */
+bg_status bg__held_restore(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        cudaError_t error = h->written
+                                ? cudaMemcpyAsync(h->tensor.data, h->before, h->bytes, cudaMemcpyDefault, p->stream)
+                                : cudaSuccess;
+        if (error == cudaSuccess)
+            continue;
+        if (!bg__device_is_gone(error))
+            bg__warn("%s of %s could not be restored after a proof of %s: %s",
+                     h->field != NULL ? h->field->name : "scratch", h->call->name, p->run->name,
+                     cudaGetErrorName(error));
+        if (status == BG_OK)
+            status = bg__fail_cuda(error, "cudaMemcpyAsync");
+        else
+            bg__ignore(error);
+    }
+    return status;
+}
+
+/* ---- what is only read ---- */
+
+static const char *read_at(const bg__proof *p, const bg__held *h)
+{
+    return is_other(p, h) ? h->copy : h->tensor.data;
+}
+
+static bg_status put_back(const bg__proof *p, const bg__held *h)
+{
+    bg_status status = BG_OK;
+
+    if (is_other(p, h))
+        return BG_OK;
+    if (h->before != NULL)
+        BG__TRY_CUDA(cudaMemcpyAsync(h->tensor.data, h->before, h->bytes, cudaMemcpyDefault, p->stream));
+    else
+        bg__warn("%s has changed %s of %s, which it must not write, and there was no memory to keep what that held",
+                 p->run->name, h->field->name, h->call->name);
+done:
+    return status;
+}
+
+bg_status bg__held_check_read(bg__proof *p, bool first, const bg__held **changed)
+{
+    bgk_probe *probes = (bgk_probe *)(void *)((char *)p->piece->compiled->room + aligned_bytes(sizeof(bgk_difference)));
+    bgk_probe *found = NULL;
+    size_t bytes = (size_t)p->count * sizeof *found;
+    bg_status status = BG_OK;
+
+    *changed = NULL;
+    if (p->count == 0)
+        return BG_OK;
+    found = calloc((size_t)p->count, sizeof *found);
+    if (found == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
+    BG__TRY_CUDA(cudaMemsetAsync(probes, 0, bytes, p->stream));
+    for (int i = 0; i < p->count; i++)
+        if (!p->list[i].written && !p->list[i].reused)
+            BG__TRY_CUDA(
+                bgk_probe_memory(&probes[i], read_at(p, &p->list[i]), p->list[i].bytes, BGK_NO_FLOATS, p->stream));
+    BG__TRY(copy_back(found, probes, bytes, p->stream));
+    for (int i = 0; i < p->count; i++) {
+        bg__held *h = &p->list[i];
+        if (h->written)
+            continue;
+        if (first) {
+            h->digest = found[i].digest;
+        } else if (h->digest != found[i].digest) {
+            BG__TRY(put_back(p, h));
+            if (*changed == NULL)
+                *changed = h;
+        }
+    }
+done:
+    free(found);
+    return status;
+}
+
+/* ---- copies ---- */
+
+static void use_copy(const bg__proof *p, bg_tensor *tensor)
+{
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        if (h->written || !is_other(p, h) || !bg__tensor_is_inside(tensor, &h->tensor))
+            continue;
+        tensor->data = h->copy + ((char *)tensor->data - (char *)h->tensor.data);
+        return;
+    }
+}
+
+void bg__held_use_copies(const bg__proof *p, const bg_op *op, void *args)
+{
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        bg_tensor *at = (bg_tensor *)(void *)((char *)args + op->fields[f].offset);
+        for (int k = 0; k < bg__tensors_in(&op->fields[f]); k++)
+            use_copy(p, &at[k]);
+    }
+}

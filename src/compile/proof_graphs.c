@@ -1,0 +1,147 @@
+/* What a proof launches: the op of a rule, and the calls, captured into graphs of their own. */
+#include "compile/proof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__proof_stop_together(bg__proof *p)
+{
+    bool stopped = !bg__proof_is_open(p);
+    bg_status status;
+
+    BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped));
+    if (stopped && bg__proof_is_open(p))
+        bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "another rank does not use it");
+done:
+    return status;
+}
+
+/* ---- captures ---- */
+
+static void note_op(void *user, const bg_op *op)
+{
+    bg__proof *p = user;
+    (void)op;
+    p->calls_ops = true;
+}
+
+/* As the splice does it, but that the call is in no graph of the pass. */
+static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
+{
+    bg_capture *capture = p->piece->capture;
+    bg__thread *self = bg__thread_self();
+    const bg__thread before = *self;
+    cudaStream_t stream = call->stream;
+    void *own = malloc(call->op->args_size), *want = call->want;
+    bg__body_scope scope;
+    bg_status status;
+
+    if (own == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the arguments of %s", call->name);
+    memcpy(own, args, call->op->args_size);
+    bg__held_use_copies(p, call->op, own);
+    scope = bg__body_enter(BG_PHASE_CAPTURE, call);
+    capture->in_body = true; /* calls of ops, and events, are none of the pass */
+    call->want = NULL;       /* what it has captured stays */
+    self->observe = note_op;
+    self->observer = p;
+    status = bg__call_run(call, call->op->body, own, p->stream);
+    self->observe = before.observe;
+    self->observer = before.observer;
+    call->want = want;
+    capture->in_body = false;
+    bg__body_leave(scope);
+    if (status == BG_OK)
+        bg__pending_note(); /* it may have left an error of its own */
+    call->stream = stream;
+    free(own);
+    return status;
+}
+
+static bg_status capture_bodies(bg__proof *p, bool op)
+{
+    bg_status status = BG_OK;
+
+    if (op)
+        return capture_body(p, &p->op, p->run->args);
+    for (int i = 0; i < p->run->rule->count && status == BG_OK; i++)
+        status = capture_body(p, p->run->calls[i], p->run->calls[i]->kept);
+    return status;
+}
+
+bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool op, const char *what)
+{
+    cudaError_t cause = bg__fail_cause();
+
+    if (status == BG_OK || bg__device_is_gone(cause))
+        return status;
+    bg__ignore(cudaPeekAtLastError());
+    bg__finding_set(p->finding, op && cause != cudaErrorMemoryAllocation ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN,
+                    "%s: %s", what, bg_last_error());
+    return BG_OK;
+}
+
+/* CUDA removes no nodes from a graph with allocations: those of the calls would stay. */
+static bg_status check_nodes(bg__proof *p, cudaGraph_t graph, bool op)
+{
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    if (op && count == 0)
+        bg__finding_set(p->finding, BG_FUSION_DIFFERS, "its body has left no work on the stream that it got");
+    nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
+    if (nodes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
+    for (size_t i = 0; i < count && bg__proof_is_open(p); i++) {
+        enum cudaGraphNodeType type;
+        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        if (op && (type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree))
+            bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
+                            "its body allocates by cudaMallocAsync, and CUDA removes no nodes from a graph with "
+                            "allocations; let it take bg_scratch");
+    }
+done:
+    free(nodes);
+    return status;
+}
+
+bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t *exec)
+{
+    cudaGraph_t graph = NULL;
+    cudaError_t error;
+    bool failed;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
+    bg__fail_forget_cause();
+    for (int i = 0; i < repeats && status == BG_OK; i++)
+        status = capture_bodies(p, op);
+    error = bg__end_capture(p->stream, &graph);
+    failed = status != BG_OK && error == cudaSuccess;
+    if (status == BG_OK && error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaStreamEndCapture");
+    else
+        bg__ignore(error);
+    if (status == BG_OK && op && p->calls_ops)
+        bg__finding_set(p->finding, BG_FUSION_DIFFERS, "its body calls ops, which the op of a rule must not");
+    if (status == BG_OK && bg__proof_is_open(p))
+        BG__TRY(check_nodes(p, graph, op));
+    if (status == BG_OK && bg__proof_is_open(p)) {
+        error = bg__instantiate(graph, exec);
+        if (error != cudaSuccess)
+            status = bg__fail_cuda(error, "cudaGraphInstantiate");
+    }
+    status = bg__proof_judge_failure(p, status, op,
+                                     op       ? (failed ? "its body failed" : "it cannot be captured")
+                                     : failed ? "the calls cannot run again"
+                                              : "the calls cannot be captured again");
+done:
+    if (graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(graph));
+    return status;
+}

@@ -1,0 +1,80 @@
+/* How long the calls of a run take, and how long its op. */
+#include "compile/proof.h"
+
+#include <string.h>
+
+enum { REPEATS = 4, ROUNDS = 3 };
+
+/* What one launch may vary from the next, of the time. */
+static const double noise = 1.02;
+
+static bg_status time_launches(const bg__proof *p, cudaGraphExec_t exec, cudaEvent_t begin, cudaEvent_t end, double *us)
+{
+    float milliseconds;
+    double each;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventRecord(begin, p->stream));
+    BG__TRY_CUDA(cudaGraphLaunch(exec, p->stream));
+    BG__TRY_CUDA(cudaEventRecord(end, p->stream));
+    BG__TRY_CUDA(cudaEventSynchronize(end));
+    BG__TRY_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
+    each = milliseconds * 1000.0 / REPEATS;
+    if (*us == 0 || each < *us)
+        *us = each;
+done:
+    return status;
+}
+
+/* The shortest of several rounds each, in turn; the first round of each is not counted, since it uploads the graph. */
+static bg_status measure(const bg__proof *p, cudaGraphExec_t calls, cudaGraphExec_t op)
+{
+    cudaEvent_t begin = NULL, end = NULL;
+    double ignored = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventCreate(&begin));
+    BG__TRY_CUDA(cudaEventCreate(&end));
+    BG__TRY(time_launches(p, calls, begin, end, &ignored));
+    BG__TRY(time_launches(p, op, begin, end, &ignored));
+    for (int i = 0; i < ROUNDS; i++) {
+        BG__TRY(time_launches(p, calls, begin, end, &p->finding->calls_us));
+        BG__TRY(time_launches(p, op, begin, end, &p->finding->op_us));
+    }
+done:
+    if (begin != NULL)
+        BG__RELEASE(cudaEventDestroy(begin));
+    if (end != NULL)
+        BG__RELEASE(cudaEventDestroy(end));
+    return status;
+}
+
+bg_status bg__proof_compare_times(bg__proof *p)
+{
+    cudaGraphExec_t calls = NULL, op = NULL;
+    bg_status status = BG_OK;
+
+    if (!bg__proof_is_open(p) || strcmp(bg_device_kind(), "host") == 0)
+        return BG_OK;
+    p->contents = BG__CONTENTS_REAL;
+    BG__TRY(bg__proof_capture(p, true, REPEATS, &op));
+    BG__TRY(bg__proof_stop_together(p));
+    if (!bg__proof_is_open(p))
+        goto done;
+    BG__TRY(bg__proof_capture(p, false, REPEATS, &calls));
+    BG__TRY(bg__proof_stop_together(p));
+    if (!bg__proof_is_open(p))
+        goto done;
+    BG__TRY(measure(p, calls, op));
+    if (p->finding->op_us > p->finding->calls_us * noise)
+        bg__finding_set(p->finding, BG_FUSION_SLOWER, "it takes %.2f us, and the calls take %.2f us", p->finding->op_us,
+                        p->finding->calls_us);
+    BG__TRY(bg__held_restore(p));
+    BG__TRY(bg__proof_stop_together(p));
+done:
+    if (calls != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(calls));
+    if (op != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(op));
+    return status;
+}
