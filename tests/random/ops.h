@@ -58,8 +58,19 @@ typedef struct pass {
     /* Planted in the body of the call of that id, as its how tells; NO_CALL: in none. */
     int nan_at, stack_copy_at, leak_at;
     cudaStream_t outside; /* where the call leak_at launches */
+    int planted;          /* in the op of a rule: a way to be wrong, from 1; 0: none */
 } pass;
 extern pass this_pass;
+
+/* How an op that rules may use is wrong (rules.c). */
+enum { PLANTED_WAYS = 6 };
+/* How often captures have used the right rules, and left planted ones out. */
+typedef struct rule_counts {
+    unsigned long long used, left_out;
+} rule_counts;
+/* Counts those of graph. The name of a run whose planted rule is used; NULL: there is none. */
+const char *count_rules(const bg_graph *graph, rule_counts *counts);
+extern rule_counts counted_rules;
 
 /* Of cells in this pass. */
 bg_dtype pass_dtype(void);

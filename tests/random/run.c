@@ -161,6 +161,10 @@ static bool check_calls(session *s)
     bg_graph_info graph = BG_GRAPH_INFO_INIT;
     bg_call_info call;
 
+    const char *planted = count_rules(s->graph, &counted_rules);
+
+    if (planted != NULL)
+        return fails(s, FAILED_CALLS, 0, "the graph has %s, whose rule is wrong", planted);
     if (!bg_ok(s, bg_graph_get_info(s->graph, &graph), "bg_graph_get_info"))
         return false;
     if (p->debug == BG_DEBUG_FORWARD)

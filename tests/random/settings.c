@@ -23,6 +23,8 @@ static bool read_settings(settings *s, const char *program, int count, char **wo
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--verbose") == 0) {
             s->verbose = true;
+        } else if (strcmp(words[i], "--plant-rules") == 0) {
+            s->plant_rules = true;
         } else if (strcmp(words[i], "--seed") == 0 && read_number(words[i + 1], &number)) {
             s->seed = number;
             i++;
@@ -31,7 +33,7 @@ static bool read_settings(settings *s, const char *program, int count, char **wo
             s->programs = (int)number;
             i++;
         } else {
-            fprintf(stderr, "usage: %s [--programs N] [--seed S] [--verbose]\n", program);
+            fprintf(stderr, "usage: %s [--programs N] [--seed S] [--plant-rules] [--verbose]\n", program);
             return false;
         }
     }

@@ -9,6 +9,7 @@ typedef struct settings {
     int programs;
     uint64_t seed;
     bool verbose;
+    bool plant_rules; /* --plant-rules */
 } settings;
 
 /* Reads the words over what s holds, and opens the machine, for a process whose environment sets nothing. 0; or the

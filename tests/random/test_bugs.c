@@ -234,7 +234,7 @@ static bool find_nothing(const settings *s)
 
 int main(int count, char **words)
 {
-    settings s = {by_size(BUGGY_SMALL, BUGGY, BUGGY), 1, false};
+    settings s = {by_size(BUGGY_SMALL, BUGGY, BUGGY), 1, false, false};
     int status = unsetenv("BG_CHECK") ? 2 : begin(&s, "test_bugs", count, words);
     bool good;
 

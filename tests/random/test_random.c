@@ -1,11 +1,13 @@
 /* Random programs: each is run plainly, captured, replayed on changing inputs, and in the other ways that there are to
  * run a pass; all must compute the same, fail with the same calls, and give back what they took.
- *   test_random [--programs N] [--seed S] [--verbose]
+ *   test_random [--programs N] [--seed S] [--plant-rules] [--verbose]
+ * --plant-rules: with rules that are wrong, too, in ways that go by the seed; none may be used (BG_COMPILE=2).
  * Program i is made from seed S + i, so that --programs 1 --seed SEED runs the one that failed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
+#include "ops.h"
 #include "settings.h"
 #include "shrink.h"
 #include "tests/support/test.h"
@@ -78,6 +80,17 @@ static void show_failure(program *p, failure *f, const settings *s)
     printf("not ok programs: seed %llu fails: %s\n", (unsigned long long)p->seed, kinds[f->kind]);
 }
 
+/* With planted rules: both kinds have been there. */
+static bool show_rules(const settings *s)
+{
+    bool good = counted_rules.used > 0 && counted_rules.left_out > 0;
+    if (!s->plant_rules)
+        return true;
+    printf("right rules used %llu times, planted ones left out %llu times\n%s rules%s\n", counted_rules.used,
+           counted_rules.left_out, good ? "ok" : "not ok", good ? "" : ": set BG_COMPILE=2");
+    return good;
+}
+
 static bool run_programs(const settings *s)
 {
     coverage covered = {{0}, {0}};
@@ -90,6 +103,7 @@ static bool run_programs(const settings *s)
         generate(&p, s->seed + (uint64_t)i);
         cover(&covered, &p);
         set_last_words(p.seed);
+        this_pass.planted = s->plant_rules ? 1 + (int)(p.seed % PLANTED_WAYS) : 0;
         if (s->verbose)
             print_program(stdout, &p);
         if (!run_program(&p, &f)) {
@@ -98,7 +112,7 @@ static bool run_programs(const settings *s)
         }
     }
     printf("ok programs\n");
-    return show_histogram(&covered, s->programs);
+    return show_rules(s) & show_histogram(&covered, s->programs);
 }
 
 int main(int count, char **words)
@@ -107,7 +121,7 @@ int main(int count, char **words)
     settings s = {memory != NULL && strstr(memory, "fence") != NULL
                       ? FENCED_PROGRAMS
                       : by_size(FENCED_PROGRAMS, FENCED_PROGRAMS, PROGRAMS),
-                  1, false};
+                  1, false, false};
     int status = begin(&s, "test_random", count, words);
     bool good;
 
