@@ -29,11 +29,11 @@ void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *fo
 
 /* Of a rule, for calls of certain shapes and values that share memory in a certain way. Kept for the process. */
 typedef struct bg__verdict bg__verdict;
-/* The verdict for a rule, a copy of bg__rules_list, on these calls; made, and unknown, where there is none yet. Errors:
- * OUT_OF_MEMORY. */
-bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdict **verdict);
+/* The verdict for a rule, a copy of bg__rules_list, on these calls, of which it has made args; made, and unknown, where
+ * there is none yet. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, const void *args, bg__verdict **verdict);
 bg__finding bg__verdict_read(bg__verdict *verdict);
-/* Makes it known, but for UNPROVEN. */
+/* What is known stays, where another capture could not prove it again. */
 void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
 /* The rule's attributes have changed, or it is gone, and another one may take its address. */
 void bg__verdicts_forget(const bg_rule *rule);
@@ -94,11 +94,12 @@ struct bg_piece {
     size_t *previous, *next; /* the one that it waits for, or that waits for it; of several the last one listed */
     bool *no_op;             /* nodes that are to go */
     bg__edges edges;
-    bool memory;    /* it has allocation nodes, which forbid to remove nodes */
-    bool *kept;     /* nodes that do what an op would not: neither kernels, nor copies, nor empty */
-    bool ruled;     /* rules have been applied */
-    int first_run;  /* of the segment, in compiled->runs */
-    bool *launched; /* the segment, as it was captured */
+    bool memory;                     /* it has allocation nodes, which forbid to remove nodes */
+    bool *kept;                      /* nodes that do what an op would not: neither kernels, nor copies, nor empty */
+    bool ruled;                      /* rules have been applied */
+    int first_run;                   /* of the segment, in compiled->runs */
+    bool *launched;                  /* the segment, as it was captured */
+    enum cudaStreamCaptureMode mode; /* of the thread, for bodies: proofs relax it */
 };
 typedef struct bg_piece bg__piece;
 /* Reads the graph, once. Call bg__piece_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
@@ -150,7 +151,7 @@ bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end);
 
 /* Launches the segment as it was captured, part by part, and proves runs between them, each at its place.
  * *piece->launched: there was something to prove. Errors: those of bodies, OUT_OF_MEMORY, CUDA. */
-bg_status bg__referee_prove(const bg__piece *piece);
+bg_status bg__referee_prove(bg__piece *piece);
 /* Proves one run from the memory that there is now, which is then as it was. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, const bg__parts *parts,
                                 bg__finding *finding);

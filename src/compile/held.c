@@ -53,6 +53,12 @@ static bg_status hold(bg__proof *p, const bg__call *call, const bg_field *field,
                                       .bytes = bg_tensor_bytes(tensor),
                                       .written = written,
                                       .output = written && field->role != BG_ROLE_INOUT});
+    if (!written && known->call == call) /* in place */
+        known->output = false;
+    if (tensor->dtype != known->tensor.dtype) { /* floats have tolerances; integers may be places in memory */
+        known->mixed = true;
+        known->tensor = is_float(tensor->dtype) ? *tensor : known->tensor;
+    }
     if (written) {
         known->written = true;
         known->call = call;
@@ -95,6 +101,10 @@ static bg_status hold_memory(bg__proof *p)
                 bool overlaps = bg__tensors_overlap(&p->list[h].tensor, &memory);
                 p->list[h].reused |= overlaps;
                 has_tensor |= overlaps;
+                if (overlaps && !p->list[h].written) /* the rest of it, too, must be what it was */
+                    BG__TRY(add_held(
+                        p, (bg__held){
+                               .tensor = p->list[h].tensor, .call = call, .bytes = p->list[h].bytes, .written = true}));
             }
             if (has_tensor)
                 BG__TRY(
@@ -136,9 +146,11 @@ done:
 
 /* ---- room ---- */
 
+enum { ALIGNED = 256 };
+
 static size_t aligned_bytes(size_t bytes)
 {
-    return (bytes + 255) / 256 * 256;
+    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
 static bg_status need_room(const bg__proof *p, size_t bytes)
@@ -180,9 +192,10 @@ static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
             if (places[k] == NULL)
                 continue;
+            at += places[k] == &h->copy ? (uintptr_t)h->tensor.data % ALIGNED : 0; /* as the tensor's is */
             if (base != NULL)
                 *places[k] = base + at;
-            at += aligned_bytes(h->bytes);
+            at = aligned_bytes(at + h->bytes);
         }
     }
     return at;
@@ -267,20 +280,26 @@ done:
     return status;
 }
 
-/* A single integer is a value, not an array that was never filled. */
+/* A float that cannot be replaced tells nothing, whatever else is read. A single integer is a value, not an array that
+ * was never filled: it counts where no array is read. */
 bool bg__held_tells(const bg__proof *p)
 {
-    bool reads = false;
+    bool varies = false, blind = false;
 
     for (int i = 0; i < p->count; i++) {
         const bg__held *h = &p->list[i];
         if (h->output || h->field == NULL)
             continue;
-        if (!h->constant || (is_float(h->tensor.dtype) ? !h->shared : h->bytes == bg_dtype_bytes(h->tensor.dtype)))
-            return true;
-        reads = true;
+        if (is_float(h->tensor.dtype)) {
+            if (h->constant && (h->shared || h->mixed))
+                return false;
+            varies = true;
+        } else {
+            varies |= !h->constant;
+            blind |= h->constant && h->bytes > bg_dtype_bytes(h->tensor.dtype);
+        }
     }
-    return !reads;
+    return varies || !blind;
 }
 
 /* ---- what it holds ---- */
@@ -331,11 +350,18 @@ done:
 /* Whether a trial reads other values than the pass had. */
 static bool is_other(const bg__proof *p, const bg__held *h)
 {
-    if (h->output || h->shared || h->field == NULL)
+    if (h->output || h->shared || h->mixed || h->field == NULL)
         return false;
     return p->contents == BG__CONTENTS_PADDED
                ? has_padding(p, h)
                : p->contents == BG__CONTENTS_RANDOM && h->constant && is_float(h->tensor.dtype);
+}
+
+/* NaN; an integer that is rarely right: -1 often is. */
+static int pattern_of(const bg__proof *p, const bg__held *h)
+{
+    enum { NOT_A_NUMBER = 0xff, ONE = 0x5a, OTHER = 0xa5 };
+    return is_float(h->tensor.dtype) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
 }
 
 static bg_status prepare(const bg__proof *p, const bg__held *h)
@@ -346,7 +372,7 @@ static bg_status prepare(const bg__proof *p, const bg__held *h)
     if (h->written)
         BG__TRY_CUDA(cudaMemcpyAsync(memory, h->before, h->bytes, cudaMemcpyDefault, p->stream));
     if (h->output && p->contents != BG__CONTENTS_REAL)
-        BG__TRY_CUDA(cudaMemsetAsync(memory, 0xff, h->bytes, p->stream));
+        BG__TRY_CUDA(cudaMemsetAsync(memory, pattern_of(p, h), h->bytes, p->stream));
     if (!is_other(p, h))
         goto done;
     if (!h->written)
@@ -391,7 +417,7 @@ bg_status bg__held_restore(const bg__proof *p)
 
     for (int i = 0; i < p->count; i++) {
         const bg__held *h = &p->list[i];
-        cudaError_t error = h->written
+        cudaError_t error = h->before != NULL && (h->written || p->failed)
                                 ? cudaMemcpyAsync(h->tensor.data, h->before, h->bytes, cudaMemcpyDefault, p->stream)
                                 : cudaSuccess;
         if (error == cudaSuccess)

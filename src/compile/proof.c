@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one trial ---- */
 
@@ -29,6 +30,15 @@ static bg_status launch(bg__proof *p, const trial *t, bool op)
     return status;
 }
 
+/* Of integers, such as indices, only what the rule says of their type. */
+static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
+{
+    const char *text = p->run->rule->attributes_.tolerance;
+    bool is_float =
+        tensor->dtype == BG_F32 || tensor->dtype == BG_F64 || tensor->dtype == BG_F16 || tensor->dtype == BG_BF16;
+    return is_float || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text : NULL;
+}
+
 static bg_status compare_all(bg__proof *p, const char *when)
 {
     char difference[240];
@@ -39,7 +49,7 @@ static bg_status compare_all(bg__proof *p, const char *when)
         const bg__held *h = &p->list[i];
         if (!h->written || h->field == NULL)
             continue;
-        BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, p->run->rule->attributes_.tolerance,
+        BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
                                         p->piece->compiled->room, p->stream, difference, sizeof difference));
         if (difference[0] == '\0')
             continue;
@@ -255,6 +265,7 @@ static bg_status prove(bg__proof *p, const bg__parts *parts)
         BG__TRY(try_all(p, parts));
 done:
     if (status != BG_OK && begun) {
+        p->failed = true;
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__held_restore(p);
         bg__fail_restore(text);
@@ -284,6 +295,9 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, cons
     else
         bg__fail_unhide(hidden);
     bg__call_clear(&p.op);
+    for (int i = 0; i < p.args_count; i++)
+        free(p.args[i]);
+    free(p.args);
     free(p.list);
     return status;
 }

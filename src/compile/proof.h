@@ -12,6 +12,7 @@ typedef struct bg__held {
     size_t bytes;
     bool written;
     bool output;    /* written, and no call reads it before */
+    bool mixed;     /* two calls see it as elements of two types */
     bool reused;    /* only read, and memory of a later call */
     bool shared;    /* only read: another tensor of the run overlaps it in part, so that no copy can stand for it */
     bool constant;  /* read, of floating point, and all elements are the same */
@@ -40,7 +41,11 @@ typedef struct bg__proof {
     bool any_constant; /* on this rank, or on another one */
     bool differs;      /* a result, when it was compared last */
     bool calls_ops;    /* a body of the run, or of the op */
-    bg__call op;       /* the op's call, which is in no graph */
+    bool failed;       /* half way: inputs may be what an op has made of them */
+    void **args;       /* of bodies that have been captured, which nodes may read */
+    int args_count;
+    size_t args_capacity;
+    bg__call op; /* the op's call, which is in no graph */
     bg__finding *finding;
 } bg__proof;
 
@@ -54,7 +59,7 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
 /* Lists it, takes room for it, and keeps what it holds. The proof is unproven where that cannot be. Errors:
  * OUT_OF_MEMORY on the host, CUDA. */
 bg_status bg__held_begin(bg__proof *proof);
-/* Whether any memory that the calls read tells one value from another. */
+/* Whether memory that the calls read tells one value from another. */
 bool bg__held_tells(const bg__proof *proof);
 /* Puts proof->contents into memory. */
 bg_status bg__held_prepare(const bg__proof *proof);

@@ -33,12 +33,15 @@ static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
     bg__thread *self = bg__thread_self();
     const bg__thread before = *self;
     cudaStream_t stream = call->stream;
-    void *own = malloc(call->op->args_size), *want = call->want;
+    void *own, *want = call->want;
     bg__body_scope scope;
     bg_status status;
 
+    BG__TRY(BG__GROW(p->args, p->args_count, p->args_capacity, "arguments"));
+    own = malloc(call->op->args_size);
     if (own == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the arguments of %s", call->name);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the arguments of %s", call->name);
+    p->args[p->args_count++] = own;
     memcpy(own, args, call->op->args_size);
     bg__held_use_copies(p, call->op, own);
     scope = bg__body_enter(BG_PHASE_CAPTURE, call);
@@ -55,18 +58,23 @@ static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
     if (status == BG_OK)
         bg__pending_note(); /* it may have left an error of its own */
     call->stream = stream;
-    free(own);
+done:
     return status;
 }
 
+/* In the mode that the thread has in the pass: what it forbids there fails here. */
 static bg_status capture_bodies(bg__proof *p, bool op)
 {
+    enum cudaStreamCaptureMode mode = p->piece->mode;
     bg_status status = BG_OK;
 
+    BG__TRY_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
     if (op)
-        return capture_body(p, &p->op, p->run->args);
-    for (int i = 0; i < p->run->rule->count && status == BG_OK; i++)
+        status = capture_body(p, &p->op, p->run->args);
+    for (int i = 0; !op && i < p->run->rule->count && status == BG_OK; i++)
         status = capture_body(p, p->run->calls[i], p->run->calls[i]->kept);
+    BG__RELEASE(cudaThreadExchangeStreamCaptureMode(&mode));
+done:
     return status;
 }
 
@@ -119,6 +127,7 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
 
     BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
     bg__fail_forget_cause();
+    p->calls_ops = false;
     for (int i = 0; i < repeats && status == BG_OK; i++)
         status = capture_bodies(p, op);
     error = bg__end_capture(p->stream, &graph);

@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-bg_status bg__referee_prove(const bg__piece *piece)
+bg_status bg__referee_prove(bg__piece *piece)
 {
     double began = bg__now_ms();
     bg__run **list = NULL;
@@ -160,6 +160,7 @@ bg_status bg__referee_prove(const bg__piece *piece)
     if (count == 0)
         goto done;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    piece->mode = relaxed.before;
     status = prove_in_parts(piece, list, count);
     bg__relax_end(relaxed);
     piece->compiled->info.proof_ms += bg__now_ms() - began;

@@ -172,6 +172,8 @@ static bg_status capture_op(splice *s, placed *at)
     BG__TRY(bg__call_run(run->call, run->rule->op->body, run->args, capture->origin));
     bg__pending_note(); /* the body may have left an error of its own */
     run->call->stream = run->calls[0]->stream;
+    BG__TRY(bg__owned_add(&capture->graph->owned, run->args, free)); /* a copy from them is a node */
+    run->args = NULL;
     BG__TRY(read_frontier(capture->origin, &at->last));
     BG__TRY(list_made(s, at));
 done:

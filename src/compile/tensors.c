@@ -43,7 +43,7 @@ bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer)
 bool bg__tensors_overlap(const bg_tensor *a, const bg_tensor *b)
 {
     uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-    return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+    return bg_tensor_bytes(a) > 0 && bg_tensor_bytes(b) > 0 && x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
 }
 
 bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b)
@@ -102,6 +102,8 @@ static bool check_op_has_no_more(const bg__run *run, char *why, size_t bytes)
     each_tensor at = {0};
 
     while (next_tensor(op, run->args, &at)) {
+        if (at.tensor->data == NULL && at.tensor->rank > 0 && bg_tensor_bytes(at.tensor) == 0)
+            continue;
         if (at.tensor->data == NULL || !bg__tensor_is_valid(at.tensor)) {
             snprintf(why, bytes, "the rule sets no tensor for %s of %s", at.of->name, op->name);
             return false;

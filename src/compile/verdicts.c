@@ -28,7 +28,8 @@ struct bg__verdict {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg__verdict *first;
 
-/* ---- keys: shapes, which tensors share memory, values, and the tolerance; no addresses of tensors ---- */
+/* ---- keys: shapes, kinds of memory, which tensors share it, values, also what the rule makes of them, and the
+ * tolerance; no addresses of tensors ---- */
 
 typedef struct key {
     int64_t *words;
@@ -58,8 +59,12 @@ done:
 
 static bg_status add_tensor(key *k, const bg_tensor *tensor)
 {
-    bg_status status;
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
+    bg_status status = BG_OK;
 
+    if (tensor->data != NULL)
+        BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
+    BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
@@ -83,24 +88,32 @@ done:
     return status;
 }
 
-static bg_status make_key(key *k, const bg_rule *rule, bg__call *const *calls)
+static bg_status add_arguments(key *k, const bg_op *op, const void *args)
+{
+    bg_status status = BG_OK;
+
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        const bg_field *field = &op->fields[f];
+        const bg_tensor *at = bg__tensors_of(field, args);
+        if (field->role == BG_ROLE_VALUE)
+            BG__TRY(add_bytes(k, (const char *)args + field->offset, field->size));
+        for (int n = 0; n < bg__tensors_in(field); n++)
+            BG__TRY(add_tensor(k, &at[n]));
+    }
+done:
+    return status;
+}
+
+static bg_status make_key(key *k, const bg_rule *rule, bg__call *const *calls, const void *args)
 {
     const char *tolerance = rule->attributes_.tolerance;
     bg_status status = BG_OK;
 
     if (tolerance != NULL)
         BG__TRY(add_bytes(k, tolerance, strlen(tolerance)));
-    for (int i = 0; i < rule->count; i++) {
-        const bg_op *op = calls[i]->op;
-        for (uint32_t f = 0; f < op->field_count; f++) {
-            const bg_field *field = &op->fields[f];
-            if (bg__tensors_in(field) == 0)
-                BG__TRY(add_bytes(k, (const char *)calls[i]->kept + field->offset, field->size));
-            const bg_tensor *at = bg__tensors_of(&op->fields[f], calls[i]->kept);
-            for (int n = 0; n < bg__tensors_in(&op->fields[f]); n++)
-                BG__TRY(add_tensor(k, &at[n]));
-        }
-    }
+    for (int i = 0; i < rule->count; i++)
+        BG__TRY(add_arguments(k, calls[i]->op, calls[i]->kept));
+    BG__TRY(add_arguments(k, rule->op, args));
 done:
     return status;
 }
@@ -128,14 +141,14 @@ static bg__verdict *add_locked(const bg_rule *rule, key *k)
     return verdict;
 }
 
-bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, bg__verdict **result)
+bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, const void *args, bg__verdict **result)
 {
     key k = {.words = NULL};
     bg__verdict *verdict;
     bg_status status;
 
     *result = NULL;
-    BG__TRY(make_key(&k, rule, calls));
+    BG__TRY(make_key(&k, rule, calls, args));
     pthread_mutex_lock(&mutex);
     verdict = find_locked(rule->next_, &k);
     if (verdict == NULL)
@@ -162,7 +175,8 @@ bg__finding bg__verdict_read(bg__verdict *verdict)
 void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding)
 {
     pthread_mutex_lock(&mutex);
-    verdict->finding = *finding;
+    if (finding->known || !verdict->finding.known)
+        verdict->finding = *finding;
     pthread_mutex_unlock(&mutex);
 }
 

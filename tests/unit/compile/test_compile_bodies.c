@@ -478,14 +478,14 @@ FIXTURE_TEST(test_constant_integers)
 
     now.op = "";
     EXPECT_CUDA(cudaMalloc((void **)&now.numbers, 2 * sizeof numbers));
-    EXPECT_CUDA(cudaMemset(now.numbers, 0, 2 * sizeof numbers));
+    EXPECT_CUDA(cudaMemsetAsync(now.numbers, 0, 2 * sizeof numbers, f->stream));
     for (int filled = 0; filled < 2; filled++) {
         OWNED_CAPTURE(graph, f, forward_numbers, "");
         bg_fusion fusion = find_fusion(graph, "copied_as_well");
         assert_int_equal(fusion.state, filled ? BG_FUSION_APPLIED : BG_FUSION_UNPROVEN);
         if (!filled)
             EXPECT_TEXT(fusion.why, "all that it reads holds one value");
-        EXPECT_CUDA(cudaMemcpy(now.numbers, numbers, sizeof numbers, cudaMemcpyHostToDevice));
+        EXPECT_CUDA(cudaMemcpyAsync(now.numbers, numbers, sizeof numbers, cudaMemcpyHostToDevice, f->stream));
     }
     EXPECT_CUDA(cudaFree(now.numbers));
 }
