@@ -133,11 +133,24 @@ static cli_status end_varying(cli_bisection *b, const cJSON *reports)
     return CLI_OK;
 }
 
+/* What run --shadow=calls calls a fault; a pass that varies by itself is none of its graph. */
+static bool has_difference(const cli_gathered *gathered)
+{
+    static const char *const faults[] = {"frozen-value", "frozen-argument", "frozen-control-flow", "unstable-pointer",
+                                         "race"};
+    enum { NOTE, WARNING, FAULT };
+    int count = cli_gathered_count(gathered, "mismatch", NOTE) + cli_gathered_count(gathered, "mismatch-origin", NOTE);
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        count += cli_gathered_count(gathered, faults[i], FAULT);
+    return count > 0;
+}
+
 /* A run that ended before it replayed tells nothing; a pass that varies by itself, nothing of its graph. */
 static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
                                bg_verdict *verdict)
 {
-    bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-origin", 0) > 0;
+    bool differs = has_difference(gathered);
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
         return end_varying(b, gathered->reports);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)

@@ -4,10 +4,10 @@
  * copies a row of bytes from call to call; culprits are numbers of calls from 0, 1000 + N: the op inside call N. Exit
  * status 1: the last row is not what it must be.
  *   MODE  wrong; two: a graph of every other call before the one of all; always: the model is wrong; outside: what is
- *         captured between ops; flaky: every other start is good; crash, hang: after the replay; plain: no capture;
- *         unreplayed; silent: prints nothing
- * FAULTY_STARTS names a file that gets a line, the process id, for each start. FAULTY_HANG=N: the N-th start hangs.
- * FAULTY_RANK=N: there are culprits on that rank alone. */
+ *         captured between ops; frozen: the last op has another value in each pass; flaky: every other start is good;
+ * crash, hang: after the replay; plain: no capture; unreplayed; silent: prints nothing FAULTY_STARTS names a file that
+ * gets a line, the process id, for each start. FAULTY_HANG=N: the N-th start hangs. FAULTY_RANK=N: there are culprits
+ * on that rank alone. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@ static struct {
     const char *mode;
     int calls;
     int every; /* so manieth call is made */
+    int passes;
     bool culprit[2 * MOST];
     char *rows;
 } plan;
@@ -74,10 +75,16 @@ static bool is_mode(const char *mode)
     return strcmp(plan.mode, mode) == 0;
 }
 
+BG_OP(fill, BG_OUT(y), BG_VALUE(int, value))
+{
+    return checked(cudaMemsetAsync(args->y.data, args->value, BYTES, stream));
+}
+
 static bg_status forward(void *user, cudaStream_t stream)
 {
     bg_status status = checked(cudaMemsetAsync(plan.rows, RIGHT, BYTES, stream));
     (void)user;
+    plan.passes++;
     for (int i = 0; i < plan.calls && status == BG_OK; i += plan.every) {
         if (i % 4 == 3)
             status = BG_CALL(block, stream, .x = row(i), .y = row(i + 1), .number = i); /* block */
@@ -86,6 +93,8 @@ static bg_status forward(void *user, cudaStream_t stream)
         else
             status = BG_CALL(step, stream, .x = row(i), .y = row(i + 1), .number = i); /* step */
     }
+    if (status == BG_OK && is_mode("frozen"))
+        status = BG_CALL(fill, stream, .y = row(0), .value = plan.passes);
     if (status == BG_OK && (is_mode("always") || (is_mode("outside") && is_captured(stream))))
         status = checked(cudaMemsetAsync(row(plan.calls).data, WRONG, BYTES, stream));
     return status;
