@@ -96,6 +96,7 @@ static bool run_programs(const settings *s)
     coverage covered = {{0}, {0}};
     program p;
     failure f;
+    bool good;
 
     printf("%d programs, seeds %llu to %llu\n", s->programs, (unsigned long long)s->seed,
            (unsigned long long)(s->seed + (uint64_t)s->programs - 1));
@@ -112,7 +113,8 @@ static bool run_programs(const settings *s)
         }
     }
     printf("ok programs\n");
-    return show_rules(s) & show_histogram(&covered, s->programs);
+    good = show_rules(s);
+    return show_histogram(&covered, s->programs) && good;
 }
 
 int main(int count, char **words)
