@@ -233,20 +233,31 @@ static void check_progress(bg__watchdog *w)
         conclude(w, why);
 }
 
+static void warn_of_failure(const bg__link *link)
+{
+    bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
+}
+
 /* What was in flight may end by itself, unless it is known that it does not. An op that is being called may have asked
  * for the communicator, which the abort frees: it gets the time to come back. */
 static void give_up(bg__watchdog *w)
 {
     bg__link *link = w->link;
     double still;
-    bool pending;
     if ((!link->failure.loud || bg__track_is_queueing(w->track)) && bg__now_ms() < link->failed_ms + GRACE_MS)
         return;
-    pending = bg__track_look(w->track, &still);
-    if (pending || link->failure.loud)
-        bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
+    if (bg__track_look(w->track, &still) || link->failure.loud)
+        warn_of_failure(link);
     w->given_up = true;
     w->abort(w->user);
+}
+
+/* Another rank's abort may have freed this one's streams, and the program has destroyed its communicator before this
+ * thread came to give up. The reason is told all the same. */
+static void end(const bg__watchdog *w)
+{
+    if (!w->given_up && bg__link_failed(w->link) && w->link->failure.loud)
+        warn_of_failure(w->link);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------------------------- */
@@ -311,6 +322,7 @@ static void *run_watchdog(void *data)
     bg__ignore(cudaSetDevice(w->device));
     bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
     watch(w);
+    end(w);
     return NULL;
 }
 
