@@ -84,14 +84,15 @@ static void add_fits(bg_report *report, const bg__call *run, int count)
                    count == 1 ? "" : "s");
 }
 
-static void add_unproven(bg_report *report, const bg__call *run, bool tried, const char *why)
+/* No one's fault: the calls are used, as they are. */
+static void add_unproven(bg_report *report, const bg__call *run, const char *why)
 {
-    bg__report_add(report, "fusion-unproven", tried ? BG_WARNING : BG_NOTE, run, NULL,
+    bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
                    "make it possible to prove the rule, or use it without a proof (BG_COMPILE_PROVE=off)",
                    "the rule for %s is not used: it could not be proven: %s", run->op->name, why);
 }
 
-static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion *fusion, const bg_compile_info *info)
+static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion *fusion)
 {
     const bg_op *op = bg_op_find(fusion->op);
     char *name = strdup(fusion->name);
@@ -101,7 +102,7 @@ static void add_fusion(bg_report *report, const bg_graph *graph, const bg_fusion
         goto done;
     switch (fusion->state) {
     case BG_FUSION_FITS: add_fits(report, &run, count_fits(graph, fusion->op)); break;
-    case BG_FUSION_UNPROVEN: add_unproven(report, &run, info->proofs > 0, fusion->why); break;
+    case BG_FUSION_UNPROVEN: add_unproven(report, &run, fusion->why); break;
     case BG_FUSION_REFUSED:
         bg__report_add(report, "fusion-refused", BG_NOTE, &run, NULL,
                        "docs/compile.md says what each reason means; the calls are right as they are",
@@ -150,7 +151,7 @@ void bg__compile_tell(const bg_graph *graph)
     BG__TRY(bg__report_create(&report, "compile", bg__graph_name(graph)));
     for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK; i++)
         if (!is_told(graph, i, &fusion)) {
-            add_fusion(report, graph, &fusion, &info);
+            add_fusion(report, graph, &fusion);
             printed |= is_printed(&fusion, &info);
         }
     if (printed)
