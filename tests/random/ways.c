@@ -28,8 +28,7 @@ static bool open_ear(session *s, ear *e)
 /* A rule that cannot be proven on what the pass holds now, such as zeros, is told of, and not used. */
 static bool is_of_unproven(const char *line)
 {
-    static const char *const begins[] = {"compile of ", "fault [fusion-differs] planted[",
-                                         "note [fusion-", " "};
+    static const char *const begins[] = {"compile of ", "fault [fusion-differs] planted[", "note [fusion-", " "};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(line, begins[i], strlen(begins[i])) == 0)
             return true;
