@@ -153,11 +153,11 @@ static bg_status report_call_difference(void *user, const bg__pass_difference *d
     BG__TRY(judge_difference(w, d->call, d, &report));
     snprintf(what, sizeof what, "%.60s of %.90s", d->field->name, d->call->name);
     if (report)
-        BG__TRY(bg__faults_add(s, d->call, what, d->field->tensor, d->shape ? NULL : &d->found));
+        BG__TRY(bg__faults_add(s, d->call, what, &d->compared, d->shape ? NULL : &d->found));
     if (d->shape)
         goto done;
     if (!s->noted)
-        BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
+        BG__TRY(bg__compare_note(s->report, d->call, d->field->name, &d->compared, "eager", &d->found));
     if (d->found.differing > 0)
         BG__TRY(heal(s, d));
 done:
@@ -178,7 +178,7 @@ static bg_status tell_outer(void *user, const bg__pass_difference *d)
     BG__TRY(judge_difference(w, d->call->parent, d, &report));
     snprintf(what, sizeof what, "%.60s, an input of %.90s,", d->field->name, d->call->name);
     if (report)
-        BG__TRY(bg__faults_add(s, d->call->parent, what, d->tensor, &d->found));
+        BG__TRY(bg__faults_add(s, d->call->parent, what, &d->compared, &d->found));
     BG__TRY(heal(s, d));
 done:
     return status;

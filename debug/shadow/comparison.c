@@ -303,6 +303,8 @@ done:
 bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 {
     s->eager.references = references ? &s->references : NULL;
+    if (s->graph != NULL)
+        bg__graph_share_context(s->eager.graph, s->graph);
     return bg__eager_pass_run(&s->eager, s->stream, record, s->function);
 }
 
@@ -426,7 +428,7 @@ static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
 /* Outputs that are compared together. */
 typedef struct batch {
     bg__shadow_output *outputs[BG__COMPARED_TOGETHER];
-    const bg_tensor *got[BG__COMPARED_TOGETHER];
+    bg_tensor got[BG__COMPARED_TOGETHER]; /* the batch's rows */
     bool same_shape[BG__COMPARED_TOGETHER];
     bgk_difference found[BG__COMPARED_TOGETHER];
     size_t count;
@@ -439,6 +441,7 @@ static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
 {
     const bg_tensor *got = b->eager ? find_eager(s, out) : out->tensor;
     bool same_shape, reached = false;
+    bg_tensor rows;
     bg_status status = BG_OK;
 
     if (out->expected == NULL || got == NULL)
@@ -450,12 +453,13 @@ static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
         goto done;
     if (b->count == 0)
         BG__TRY(bg__compare_begin(s->room, BG__COMPARED_TOGETHER, s->stream));
+    rows = bg__tensor_of_batch(out->call != NULL ? out->call : bg__graph_root(s->graph), got);
     if (same_shape)
-        BG__TRY(bg__compare_queue(got, out->expected, got->data,
-                                  bg__tolerances_find(&s->tolerances, out->call, got->dtype), &s->room[b->count],
+        BG__TRY(bg__compare_queue(&rows, out->expected, rows.data,
+                                  bg__tolerances_find(&s->tolerances, out->call, rows.dtype), &s->room[b->count],
                                   s->stream));
     b->outputs[b->count] = out;
-    b->got[b->count] = got;
+    b->got[b->count] = rows;
     b->same_shape[b->count++] = same_shape;
 done:
     return status;
@@ -470,7 +474,7 @@ static bg_status judge_batch(bg__shadow *s, batch *b)
     for (size_t i = 0; i < b->count; i++) {
         const bgk_difference *found = b->same_shape[i] ? &b->found[i] : NULL;
         if (found != NULL && !b->eager && !s->noted && b->outputs[i]->call == NULL)
-            BG__TRY(bg__compare_note(s->report, NULL, b->outputs[i]->name, b->got[i], "eager", found));
+            BG__TRY(bg__compare_note(s->report, NULL, b->outputs[i]->name, &b->got[i], "eager", found));
         if (found != NULL && found->beyond == 0)
             continue;
         b->beyond++;

@@ -40,7 +40,8 @@ typedef struct bg__pass_difference {
     const bg__field_tensor *field; /* of the other run; may have fewer rows if the op allows it */
     const bg_tensor *tensor;       /* of this one */
     const void *held;
-    bool shape; /* shape or dtype differ; found is not set */
+    bool shape;         /* shape or dtype differ; found is not set */
+    bg_tensor compared; /* of field: the rows of the batch */
     bgk_difference found;
 } bg__pass_difference;
 typedef struct bg__pass_comparison {

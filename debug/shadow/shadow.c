@@ -44,6 +44,7 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
                          : earlier                                ? in_work
                          : bg__faults_known(s->report, NULL)      ? apart
                                                                   : nowhere;
+    const bg_tensor rows = bg__tensor_of_batch(out->call != NULL ? out->call : bg__graph_root(s->graph), out->tensor);
 
     out->told = true;
     if (out->call != NULL && bg__faults_known(s->report, out->call)) /* whose findings say that it differs */
@@ -54,7 +55,7 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
         snprintf(because, sizeof because,
                  "; the first input that differs is %s, and no op call has made the difference", s->earlier);
     if (!out->shape)
-        bg__compare_text(out->tensor, &out->difference, found, sizeof found);
+        bg__compare_text(&rows, &out->difference, found, sizeof found);
     bg__report_add(s->report, "mismatch", out->caused ? BG_NOTE : BG_FAULT, out->call, out->tensor->data, advice,
                    "%s differs from the eager pass%s: %s", out->name, because, found);
 }

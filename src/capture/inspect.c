@@ -8,6 +8,11 @@ const char *bg__graph_name(const bg_graph *graph)
     return graph->name;
 }
 
+void bg__graph_share_context(bg_graph *run, const bg_graph *graph)
+{
+    run->root.context = graph->root.context;
+}
+
 const bg__call *bg__graph_root(const bg_graph *graph)
 {
     return &graph->root;

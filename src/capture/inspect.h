@@ -15,6 +15,8 @@
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
 const bg__call *bg__graph_root(const bg_graph *graph);
+/* For a run that graph's replay is compared with: of the same batch, if it is of a runner. */
+void bg__graph_share_context(bg_graph *run, const bg_graph *graph);
 
 typedef struct bg__graph_facts {
     int device, breaks;
