@@ -57,14 +57,16 @@ static void write_line(const cJSON *line)
     cJSON_free(text);
 }
 
-static void write_owner(size_t owner, const char *id, const char *text, const char *stack, bool pool)
+static void write_owner(size_t owner, const bg__memory_id *id)
 {
     cJSON *line = cJSON_CreateObject();
 
     if (cJSON_AddNumberToObject(line, "owner", (double)owner) == NULL ||
-        cJSON_AddStringToObject(line, "id", id) == NULL || cJSON_AddStringToObject(line, "text", text) == NULL ||
-        cJSON_AddStringToObject(line, "stack", stack) == NULL ||
-        (pool && cJSON_AddTrueToObject(line, "pool") == NULL)) {
+        cJSON_AddStringToObject(line, "id", id->id) == NULL ||
+        (id->thread >= 0 && cJSON_AddNumberToObject(line, "thread", (double)id->thread) == NULL) ||
+        cJSON_AddStringToObject(line, "text", id->text) == NULL ||
+        cJSON_AddStringToObject(line, "stack", id->stack) == NULL ||
+        (id->pool && cJSON_AddTrueToObject(line, "pool") == NULL)) {
         cJSON_Delete(line);
         line = NULL;
     }
@@ -421,6 +423,7 @@ bg__values *bg__values_write(bg_graph *graph, cudaGraph_t source, const bg__stac
     line = cJSON_CreateObject();
     if (cJSON_AddNumberToObject(line, "graph", (double)out.graphs) == NULL ||
         cJSON_AddStringToObject(line, "name", bg__graph_name(graph)) == NULL ||
+        cJSON_AddNumberToObject(line, "thread", (double)bg__owners_thread()) == NULL ||
         (made != NULL && !add_site(line, bg__stack_site(made)))) {
         cJSON_Delete(line);
         line = NULL;

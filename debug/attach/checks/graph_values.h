@@ -3,11 +3,12 @@
  *
  * DIR/values-PID.jsonl of BG_REPORT, and values-PID-1.jsonl after a call of exec, an object on each line:
  *   {"process": PID, "program": "python3", "rank": 0}      the first line; rank only where there are ranks
- *   {"owner": 3, "id": "...", "text": "...", "stack": "...", "pool": true}
- *       memory: equal in two runs where the id is; for messages; the stack of the allocation, or "". pool: an allocator
- *       such as PyTorch's gives out parts of it
- *   {"graph": 0, "name": "graph#0", "file": "main.c", "line": 12, "edges": "HASH",
- *    "edge_kinds": "HASH", "nodes": [...]}               hashes: of all edges, with those of child graphs
+ *   {"owner": 3, "id": "...", "thread": 1, "text": "...", "stack": "...", "pool": true}
+ *       memory: equal in two runs where the id is, but for the thread that has made it, whose number is chance; for
+ *       messages; the stack of the allocation, or "". pool: an allocator such as PyTorch's gives out parts of it
+ *   {"graph": 0, "name": "graph#0", "thread": 1, "file": "main.c", "line": 12, "edges": "HASH",
+ *    "edge_kinds": "HASH", "nodes": [...]}               thread: that has instantiated it; hashes: of all edges, with
+ *       those of child graphs
  *       a node: {"kind": "kernel", "call": "scale#0", "work": "scale(float*)", "file": "main.c", "line": 7,
  *       "launch": "8 1 1 128 1 1 0 1 1 1 0", "values": ["HEX", "HEX@0:3+16"]}
  *       work: of a host function its name or place ("add_one in program", "program+0x1234").

@@ -20,7 +20,7 @@ typedef struct told {
     size_t owner;
     bool lost;
     UT_hash_handle hh;
-    char id[];
+    char key[]; /* id and thread */
 } told;
 static told *all;
 
@@ -109,6 +109,7 @@ typedef struct place {
     size_t offset;
     char id[96], text[400];
     const char *stack; /* of the call that allocated it; NULL: unknown */
+    long thread;       /* that has called it; -1: unknown */
     uintptr_t base;    /* of the allocation that the driver gave out */
     size_t bytes;      /* 0: it is none */
 } place;
@@ -168,6 +169,7 @@ static bool describe_made(uintptr_t address, place *p)
     if (site.line > 0)
         snprintf(line, sizeof line, ":%d", site.line);
     p->stack = bg__stack_text(owner.made);
+    p->thread = (long)owner.thread;
     snprintf(p->id, sizeof p->id, "%s %016" PRIx64 " %lu", owner.event ? "event" : "made", bg__text_hash(p->stack),
              owner.ordinal);
     if (!owner.event)
@@ -209,24 +211,24 @@ static bool describe_host(const bg__spans *host, uintptr_t address, place *p)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static const told *find_told(const char *id)
+static const told *find_told(const char *key)
 {
-    size_t length = strlen(id);
+    size_t length = strlen(key);
     told *t;
-    HASH_FIND(hh, all, id, length, t);
+    HASH_FIND(hh, all, key, length, t);
     return t;
 }
 
 /* NULL: no host memory. */
-static const told *add_told(const char *id)
+static const told *add_told(const char *key)
 {
-    size_t length = strlen(id);
+    size_t length = strlen(key);
     told *t = calloc(1, sizeof *t + length + 1);
     if (t == NULL)
         return NULL;
-    memcpy(t->id, id, length);
+    memcpy(t->key, key, length);
     t->owner = HASH_COUNT(all);
-    HASH_ADD_KEYPTR(hh, all, t->id, length, t);
+    HASH_ADD_KEYPTR(hh, all, t->key, length, t);
     if (!t->lost)
         return t;
     free(t);
@@ -235,26 +237,32 @@ static const told *add_told(const char *id)
 
 static const told *tell(const bg__memory_ids *ids, const place *p)
 {
-    const told *t = add_told(p->id);
+    const bg__memory_id id = {p->id, p->thread, p->text, p->stack != NULL ? p->stack : "",
+                              p->bytes > 0 && bg__blocks_in(p->base, p->bytes)};
+    char key[sizeof p->id + 24];
+    const told *t;
+
+    snprintf(key, sizeof key, "%s %ld", p->id, p->thread);
+    t = find_told(key);
     if (t != NULL)
-        ids->tell(t->owner, p->id, p->text, p->stack != NULL ? p->stack : "",
-                  p->bytes > 0 && bg__blocks_in(p->base, p->bytes));
+        return t;
+    t = add_told(key);
+    if (t != NULL)
+        ids->tell(t->owner, &id);
     return t;
 }
 
 bool bg__memory_id_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset)
 {
     const uintptr_t address = (uintptr_t)word;
-    place p = {.offset = 0};
+    place p = {.thread = -1};
     const told *t;
 
     if (!bg__pointer_may_be(word) ||
         (!describe_named(address, &p) && !describe_own(&ids->own, address, &p) && !describe_made(address, &p) &&
          !describe_noted(ids->notes, address, &p) && !describe_host(&ids->host, address, &p)))
         return false;
-    t = find_told(p.id);
-    if (t == NULL)
-        t = tell(ids, &p);
+    t = tell(ids, &p);
     if (t == NULL)
         return false;
     *owner = t->owner;

@@ -6,10 +6,16 @@
 #include "debug/memory/pointers.h"
 #include "debug/memory/spans.h"
 
-/* Called for each number that is new in this process, before it is used. id: equal in two runs where the memory is;
- * text: for messages; stack: of the call that allocated it, a line for each frame, or "". pool: an allocator has it,
- * such as PyTorch's, which gives out parts of it. */
-typedef void bg__memory_id_tell(size_t owner, const char *id, const char *text, const char *stack, bool pool);
+/* Memory that has a number. */
+typedef struct bg__memory_id {
+    const char *id;    /* equal in two runs where the memory is, but for which thread has made it */
+    long thread;       /* that has (bg__owners_thread); -1: none, or it is not known */
+    const char *text;  /* for messages */
+    const char *stack; /* of the call that allocated it, a line for each frame, or "" */
+    bool pool;         /* an allocator has it, such as PyTorch's, which gives out parts of it */
+} bg__memory_id;
+/* Called for each number that is new in this process, before it is used. */
+typedef void bg__memory_id_tell(size_t owner, const bg__memory_id *id);
 
 /* For one graph. */
 typedef struct bg__memory_ids {

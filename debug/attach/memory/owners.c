@@ -11,9 +11,12 @@
 #include "base/base.h"
 #include "base/grow.h"
 
-/* How many allocations a stack has made. */
+/* How many allocations a stack has made in one thread: which thread comes first is chance. */
 typedef struct maker {
-    const bg__stack *stack;
+    struct maker_key {
+        const bg__stack *stack;
+        unsigned long thread;
+    } key;
     unsigned long count;
     bool lost;
     UT_hash_handle hh;
@@ -32,21 +35,31 @@ void bg__owners_begin(void)
     owners.on = true;
 }
 
-static maker *find_maker(const bg__stack *stack)
+unsigned long bg__owners_thread(void)
+{
+    static _Atomic unsigned long threads;
+    static _Thread_local unsigned long number; /* 0: none yet */
+
+    if (number == 0)
+        number = ++threads;
+    return number - 1;
+}
+
+static maker *find_maker(const struct maker_key *key)
 {
     maker *m;
-    HASH_FIND_PTR(owners.makers, &stack, m);
+    HASH_FIND(hh, owners.makers, key, sizeof *key, m);
     return m;
 }
 
 /* NULL: no host memory. */
-static maker *add_maker(const bg__stack *stack)
+static maker *add_maker(const struct maker_key *key)
 {
     maker *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
-    m->stack = stack;
-    HASH_ADD_PTR(owners.makers, stack, m);
+    m->key = *key;
+    HASH_ADD(hh, owners.makers, key, sizeof m->key, m);
     if (!m->lost)
         return m;
     free(m);
@@ -76,12 +89,13 @@ static void remove_places(size_t first, size_t behind)
 /* With the lock. */
 static bg_status add_owner(bg__made_memory added)
 {
-    maker *m = added.made != NULL ? find_maker(added.made) : NULL;
+    const struct maker_key key = {added.made, added.thread};
+    maker *m = added.made != NULL ? find_maker(&key) : NULL;
     size_t first, behind;
     bg_status status;
 
     if (m == NULL && added.made != NULL)
-        m = add_maker(added.made);
+        m = add_maker(&key);
     if (m == NULL)
         added.made = NULL;
     else
@@ -103,6 +117,7 @@ static void add(bg__made_memory added)
     if (!owners.on || added.bytes == 0)
         return;
     added.made = bg__stack_here();
+    added.thread = bg__owners_thread();
     pthread_mutex_lock(&owners.lock);
     if (add_owner(added) != BG_OK)
         bg__warn("--attach: whose memory an address is in is not known: %s", bg_last_error());

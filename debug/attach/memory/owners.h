@@ -9,10 +9,13 @@ typedef struct bg__made_memory {
     uintptr_t base;
     size_t bytes;
     const bg__stack *made; /* NULL: unknown */
-    unsigned long ordinal; /* among what that stack has made, from 0 */
+    unsigned long thread;  /* that has made it: bg__owners_thread */
+    unsigned long ordinal; /* among what that stack has made in that thread, from 0 */
     bool event;            /* it is no memory, but an event, of one byte */
 } bg__made_memory;
 
+/* A number of the calling thread: how many asked for theirs before it. */
+unsigned long bg__owners_thread(void);
 /* From now on allocations are noted; before that the functions below do nothing. */
 void bg__owners_begin(void);
 /* On the thread that has made the call. What overlaps it is gone. */

@@ -21,6 +21,8 @@
     "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"
 #define EVENT_ADVICE                                                                                                   \
     "record and wait for one event in all captures; or capture one graph for each case, and choose before each launch"
+/* A graph of another thread may be the one that this one is compared with. */
+#define GUESSED "; of the graphs that threads make there, the two that hold most alike are compared"
 #define CHANCE_ADVICE                                                                                                  \
     "if it is meant to change from launch to launch, keep it in device memory that the kernel reads, or set the "      \
     "node's parameters before each launch"
@@ -56,9 +58,8 @@ void cli_keys_clear(cli_difference_keys *keys)
 /* A pair of graphs. */
 typedef struct comparing {
     cli_run_comparison *all;
-    const cli_run_graph *graphs[2];
     cJSON *findings; /* those with a group have it as "group", which is removed at the end */
-    const cJSON *nodes[2];
+    cli_node_pair pair;
     size_t node;
     bool lost; /* out of host memory */
 } comparing;
@@ -89,7 +90,7 @@ static bool note_key(comparing *c, const char *what)
     bool chance;
 
     all->differences++;
-    if (asprintf(&key, "%zu %zu %s", (size_t)(c->graphs[0] - all->runs[0]->graphs), c->node, what) < 0) {
+    if (asprintf(&key, "%zu %zu %s", (size_t)(c->pair.graphs[0] - all->runs[0]->graphs), c->node, what) < 0) {
         c->lost = true;
         return false;
     }
@@ -111,11 +112,11 @@ static bool join_group(comparing *c, const char *group)
     {
         if (strcmp(cli_text(finding, "group"), group) != 0)
             continue;
-        if (strcmp(cli_text(finding, "call"), cli_text(c->nodes[0], "call")) == 0)
+        if (strcmp(cli_text(finding, "call"), cli_text(c->pair.nodes[0], "call")) == 0)
             return true;
         others = cJSON_GetObjectItemCaseSensitive(finding, "others");
         others = others != NULL ? others : cJSON_AddArrayToObject(finding, "others");
-        name = cJSON_CreateString(cli_text(c->nodes[0], "call"));
+        name = cJSON_CreateString(cli_text(c->pair.nodes[0], "call"));
         if (name == NULL || !cJSON_AddItemToArray(others, name)) {
             cJSON_Delete(name);
             c->lost = true;
@@ -135,6 +136,8 @@ static bool is_note(const cli_value_difference *d, bool chance)
 /* What follows from the difference. */
 static const char *consequence(const comparing *c, const cli_value_difference *d, bool chance)
 {
+    if (d->threads)
+        return "; several threads make such memory there, and which of them is which is not certain";
     if (d->sure == 0 && d->pointer)
         return "; an allocator gives out that memory, and may have put the same block elsewhere, or it is no address";
     if (d->event)
@@ -177,13 +180,14 @@ static void report_value(void *user, const cli_value_difference *d)
 
     snprintf(group, sizeof group, "%d %s", chance, d->group);
     if (note) /* one for all nodes: it is said that something may be overlooked */
-        snprintf(group, sizeof group, "note %d %d", d->pointer, d->event);
+        snprintf(group, sizeof group, "note %d %d %d", d->pointer, d->event, d->threads);
     if (join_group(c, group))
         return;
-    snprintf(message, sizeof message, "%s %s %s, and %s %s%s", d->what, d->sides[0], c->all->labels[0], second_side(d),
-             c->all->labels[1], consequence(c, d, chance));
+    snprintf(message, sizeof message, "%s %s %s, and %s %s%s%s", d->what, d->sides[0], c->all->labels[0],
+             second_side(d), c->all->labels[1], consequence(c, d, chance),
+             c->pair.graphs[0]->guessed && !d->threads ? GUESSED : "");
     c->lost |= !add_finding(c->findings, d->pointer ? "unstable-pointer" : "frozen-value", note ? "note" : "warning",
-                            c->nodes[0], advice, message) ||
+                            c->pair.nodes[0], advice, message) ||
                cJSON_AddStringToObject(c->findings->child->prev, "group", group) == NULL;
 }
 
@@ -222,7 +226,7 @@ static const char *flow_consequence(bool chance)
 
 static void report_flow(comparing *c, size_t first)
 {
-    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
+    const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
     char sides[2][300], counts[720], message[2200];
     bool chance;
 
@@ -271,27 +275,25 @@ static bool is_collective(const cJSON *node)
 
 static void compare_nodes(comparing *c)
 {
-    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
-    const cli_run_process *processes[] = {&c->all->runs[0]->processes[g->process],
-                                          &c->all->runs[1]->processes[h->process]};
+    const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
 
     for (size_t i = 0; i < g->count; i++) {
         c->node = i;
-        c->nodes[0] = g->nodes[i];
-        c->nodes[1] = h->nodes[i];
+        c->pair.nodes[0] = g->nodes[i];
+        c->pair.nodes[1] = h->nodes[i];
         if (g->all || h->all || g->updated[i] || h->updated[i]) {
             c->all->updated++;
             continue;
         }
         c->all->nodes++;
         if (!is_collective(g->nodes[i]))
-            c->all->values += cli_node_compare(c->nodes, processes, report_value, c);
+            c->all->values += cli_node_compare(&c->pair, report_value, c);
     }
 }
 
 static void compare_graphs(comparing *c)
 {
-    const cli_run_graph *g = c->graphs[0], *h = c->graphs[1];
+    const cli_run_graph *g = c->pair.graphs[0], *h = c->pair.graphs[1];
     const size_t first = find_other_work(g, h);
 
     c->all->graphs++;
@@ -334,7 +336,10 @@ static bool add_report(cli_run_comparison *all, const cli_run_graph *g, cJSON *f
 
 static bool compare_pair(cli_run_comparison *all, const cli_run_graph *g, const cli_run_graph *h)
 {
-    comparing c = {.all = all, .graphs = {g, h}, .findings = cJSON_CreateArray()};
+    comparing c = {.all = all,
+                   .findings = cJSON_CreateArray(),
+                   .pair = {.processes = {&all->runs[0]->processes[g->process], &all->runs[1]->processes[h->process]},
+                            .graphs = {g, h}}};
 
     if (c.findings == NULL)
         return false;

@@ -15,22 +15,24 @@ typedef struct value {
     const char *hex, *owners; /* owners: behind the "@", or "" */
     size_t bytes;
     const cli_run_process *process;
+    const cli_run_graph *graph;
 } value;
 
 /* An address: of which memory, and where in it. */
 typedef struct place {
     const cJSON *owner; /* NULL: the word is a number */
     unsigned long long offset;
+    bool own; /* the thread of the graph has made that memory */
 } place;
 
-static value value_of(const cJSON *text, const cli_run_process *process)
+static value value_of(const cJSON *text, const cli_run_process *process, const cli_run_graph *graph)
 {
     const char *hex = cJSON_GetStringValue(text);
     size_t length;
 
     hex = hex != NULL ? hex : "";
     length = strspn(hex, "0123456789abcdef");
-    return (value){hex, hex[length] == '@' ? hex + length + 1 : "", length / 2, process};
+    return (value){hex, hex[length] == '@' ? hex + length + 1 : "", length / 2, process, graph};
 }
 
 static void read_bytes(const value *v, size_t at, size_t count, unsigned char *to)
@@ -49,10 +51,11 @@ static place find_place(const value *v, size_t at)
 
     while (sscanf(text, "%llu:%llu+%llu%n", &where, &owner, &offset, &length) == 3) {
         if (where == at && owner < v->process->owner_count)
-            return (place){v->process->owners[owner], offset};
+            return (place){v->process->owners[owner], offset,
+                           cli_is_own_memory(v->graph->row, v->process->owners[owner])};
         text += length + (text[length] == ',');
     }
-    return (place){NULL, 0};
+    return (place){.owner = NULL};
 }
 
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
@@ -74,7 +77,7 @@ static void set_what(const comparing *c, size_t at, bool whole, cli_value_differ
 
 static bool is_same_place(const place *a, const place *b)
 {
-    return a->owner != NULL && b->owner != NULL && a->offset == b->offset &&
+    return a->owner != NULL && b->owner != NULL && a->offset == b->offset && a->own == b->own &&
            strcmp(cli_text(a->owner, "id"), cli_text(b->owner, "id")) == 0;
 }
 
@@ -126,6 +129,32 @@ static bool is_in_pool(const place *p)
     return p->owner != NULL && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(p->owner, "pool"));
 }
 
+/* Whether one place in the program has made both, in whatever thread. */
+static bool has_maker(const cJSON *owner, const cJSON *of)
+{
+    const size_t bytes = cli_maker_bytes(of);
+    return bytes > 0 && bytes == cli_maker_bytes(owner) &&
+           strncmp(cli_text(owner, "id"), cli_text(of, "id"), bytes) == 0;
+}
+
+static bool has_several_threads(const cli_run_process *process, const cJSON *owner)
+{
+    for (size_t i = 0; i < process->owner_count; i++)
+        if (has_maker(process->owners[i], owner) && !cli_is_own_memory(process->owners[i], owner))
+            return true;
+    return false;
+}
+
+/* Whether both are memory that several threads make at one place of the program, and these may be others. */
+static bool may_be_other_thread(const comparing *c, const place p[2])
+{
+    const value *const *values = c->values;
+    if (p[0].owner == NULL || p[1].owner == NULL || !has_maker(p[0].owner, p[1].owner) ||
+        (p[0].own && p[1].own && !values[0]->graph->mixed))
+        return false;
+    return has_several_threads(values[0]->process, p[0].owner) || has_several_threads(values[1]->process, p[1].owner);
+}
+
 /* Where an allocator such as PyTorch's puts a block depends on all blocks before. A word of which one run has made an
  * address may be a number. */
 static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(uint64_t)], bool alone)
@@ -143,7 +172,11 @@ static void tell_places(const comparing *c, size_t at, const place p[2], unsigne
 {
     const bool alone = c->values[0]->bytes == sizeof(uint64_t);
     const bool events = is_event(&p[0]) && is_event(&p[1]);
-    cli_value_difference d = {.pointer = !events, .event = events, .sure = sureness_of_places(p, words, alone)};
+    const bool threads = may_be_other_thread(c, p);
+    cli_value_difference d = {.pointer = !events,
+                              .event = events,
+                              .threads = threads,
+                              .sure = threads ? 0 : sureness_of_places(p, words, alone)};
 
     set_what(c, at, alone, &d);
     for (int i = 0; i < 2; i++)
@@ -383,24 +416,24 @@ static size_t compare_launch(const cJSON *const nodes[2], const comparing *of)
     return count;
 }
 
-size_t cli_node_compare(const cJSON *const nodes[2], const cli_run_process *const processes[2], cli_value_visit *visit,
-                        void *user)
+size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void *user)
 {
     comparing c = {.visit = visit, .user = user};
-    const cJSON *a = cJSON_GetObjectItemCaseSensitive(nodes[0], "values");
-    const cJSON *b = cJSON_GetObjectItemCaseSensitive(nodes[1], "values");
+    const cJSON *a = cJSON_GetObjectItemCaseSensitive(pair->nodes[0], "values");
+    const cJSON *b = cJSON_GetObjectItemCaseSensitive(pair->nodes[1], "values");
     size_t count = 0;
     char text[CLI_VALUE_WHAT];
 
     a = a != NULL ? a->child : NULL;
     b = b != NULL ? b->child : NULL;
     for (int i = 0; a != NULL && b != NULL; i++, a = a->next, b = b->next) {
-        const value first = value_of(a, processes[0]), second = value_of(b, processes[1]);
+        const value first = value_of(a, pair->processes[0], pair->graphs[0]);
+        const value second = value_of(b, pair->processes[1], pair->graphs[1]);
         c.values[0] = &first;
         c.values[1] = &second;
-        c.what = value_name(cli_text(nodes[0], "kind"), i, text);
+        c.what = value_name(cli_text(pair->nodes[0], "kind"), i, text);
         compare_value(&c);
         count++;
     }
-    return count + compare_launch(nodes, &c);
+    return count + compare_launch(pair->nodes, &c);
 }

@@ -7,9 +7,10 @@
 enum { CLI_VALUE_WHAT = 96, CLI_VALUE_SIDE = 480 };
 
 /* sure: 2, it is another value; 1: it looks like one, and may be padding of a struct, which holds anything; 0: it does
- * not, or is where an allocator has put a block. */
+ * not, or is where an allocator has put a block, or threads. */
 typedef struct cli_value_difference {
     bool pointer, event; /* neither: it is a number */
+    bool threads;        /* several have made such memory, and which of them is which is not certain */
     int sure;
     char what[CLI_VALUE_WHAT];     /* "kernel parameter 2, offset 8," */
     char sides[2][CLI_VALUE_SIDE]; /* "is 0.5 (as integer 1056964608)", "points to byte 16 of input" */
@@ -18,8 +19,13 @@ typedef struct cli_value_difference {
 
 typedef void cli_value_visit(void *user, const cli_value_difference *difference);
 
+/* A node in a graph of two runs. */
+typedef struct cli_node_pair {
+    const cJSON *nodes[2];
+    const cli_run_process *processes[2];
+    const cli_run_graph *graphs[2];
+} cli_node_pair;
 /* Calls visit for each difference. Returns how many values were compared. */
-size_t cli_node_compare(const cJSON *const nodes[2], const cli_run_process *const processes[2], cli_value_visit *visit,
-                        void *user);
+size_t cli_node_compare(const cli_node_pair *pair, cli_value_visit *visit, void *user);
 
 #endif

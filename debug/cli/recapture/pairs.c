@@ -1,10 +1,11 @@
 /* Pairs the graphs of two runs. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "closest.h"
 #include "debug/cli/output/json.h"
-#include "run_values.h"
 
 /* ---- what graphs have in common --------------------------------------------------------------------------------- */
 
@@ -24,16 +25,55 @@ uint64_t cli_node_work(const cJSON *node)
         hash, (uint64_t)(cli_number(node, "parent") + 1)); /* of a child graph, it is the node that has that */
 }
 
+enum { NO_THREAD = -2 };
+
+static long thread_of(const cJSON *row)
+{
+    const cJSON *thread = cJSON_GetObjectItemCaseSensitive(row, "thread");
+    return cJSON_IsNumber(thread) ? (long)cJSON_GetNumberValue(thread) : -1;
+}
+
+size_t cli_maker_bytes(const cJSON *owner)
+{
+    const char *id = cli_text(owner, "id"), *end = strrchr(id, ' ');
+    return thread_of(owner) >= 0 && end != NULL ? (size_t)(end - id) : 0;
+}
+
+bool cli_is_own_memory(const cJSON *graph, const cJSON *owner)
+{
+    return thread_of(owner) >= 0 && thread_of(owner) == thread_of(graph);
+}
+
 static void hash_graphs(cli_run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
         cli_run_graph *g = &run->graphs[i];
         g->pair = -1;
+        g->thread = thread_of(g->row);
+        g->other_thread = NO_THREAD;
         g->place = cli_hash_mix(bg__text_hash(run->processes[g->process].key), cli_graph_place(g));
         g->shape = g->count;
         for (size_t k = 0; k < g->count; k++)
             g->shape = cli_hash_mix(g->shape, cli_node_work(g->nodes[k]));
     }
+}
+
+static bool has_several_threads(const cli_run *run, uint64_t place)
+{
+    const cli_run_graph *first = NULL;
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->graphs[i].place != place)
+            continue;
+        if (first != NULL && first->thread != run->graphs[i].thread)
+            return true;
+        first = first != NULL ? first : &run->graphs[i];
+    }
+    return false;
+}
+
+static bool is_of_threads(const cli_run *a, const cli_run *b, uint64_t place)
+{
+    return has_several_threads(a, place) || has_several_threads(b, place);
 }
 
 typedef bool is_same_graph(const cli_run *a, const cli_run_graph *g, const cli_run *b, const cli_run_graph *h);
@@ -72,7 +112,8 @@ static void pair(cli_run *a, cli_run *b, is_same_graph *is_same, size_t most)
     for (size_t i = 0; i < a->count; i++) {
         cli_run_graph *g = &a->graphs[i];
         size_t count = g->pair < 0 ? count_free(a, g, a, is_same) : 0, j = 0;
-        if (count == 0 || count > most || count != count_free(a, g, b, is_same))
+        if (count == 0 || count > most || count != count_free(a, g, b, is_same) ||
+            (count > 1 && is_of_threads(a, b, g->place)))
             continue;
         while (b->graphs[j].pair >= 0 || !is_same(a, g, b, &b->graphs[j]))
             j++;
@@ -81,13 +122,106 @@ static void pair(cli_run *a, cli_run *b, is_same_graph *is_same, size_t most)
     }
 }
 
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
+
+static bool is_first_of_place(const cli_run *run, size_t index)
+{
+    size_t i = 0;
+    while (run->graphs[i].place != run->graphs[index].place)
+        i++;
+    return i == index;
+}
+
+/* The graphs of one place in both runs. */
+typedef struct at_place {
+    cli_run_graph **graphs[2];
+    const cli_run *runs[2];
+} at_place;
+
+static void pair_graphs(void *user, size_t i, size_t k)
+{
+    const at_place *at = user;
+    cli_run_graph *g = at->graphs[0][i], *h = at->graphs[1][k];
+
+    g->guessed = true;
+    g->pair = h - at->runs[1]->graphs;
+    h->pair = g - at->runs[0]->graphs;
+    for (size_t j = 0; j < at->runs[0]->count; j++)
+        if (at->runs[0]->graphs[j].process == g->process && at->runs[0]->graphs[j].thread == g->thread)
+            at->runs[0]->graphs[j].other_thread = h->thread;
+}
+
+static bool is_pair_of_threads(const void *user, size_t i, size_t k)
+{
+    const at_place *at = user;
+    return at->graphs[0][i]->other_thread == at->graphs[1][k]->thread;
+}
+
+/* Returns how many graphs are of that place, or SIZE_MAX: out of host memory. */
+static size_t read_place(const cli_run *run, uint64_t place, cli_run_graph ***graphs, cli_held **held)
+{
+    size_t count = 0;
+
+    *graphs = calloc(run->count + 1, sizeof **graphs);
+    *held = calloc(run->count + 1, sizeof **held);
+    for (size_t i = 0; *graphs != NULL && *held != NULL && i < run->count; i++) {
+        if (run->graphs[i].place != place)
+            continue;
+        if (!cli_held_add(&(*held)[count], run, &run->graphs[i], true))
+            return SIZE_MAX;
+        cli_held_sort(&(*held)[count]);
+        (*graphs)[count++] = &run->graphs[i];
+    }
+    return *graphs != NULL && *held != NULL ? count : SIZE_MAX;
+}
+
+/* Without host memory the graphs have no pairs, and are named as not compared. */
+static void pair_place(cli_run *a, cli_run *b, uint64_t place)
+{
+    enum { MOST = 256 }; /* each is compared with each */
+    at_place at = {.runs = {a, b}};
+    cli_closest closest = {.is_likely = is_pair_of_threads, .pair = pair_graphs, .user = &at};
+
+    for (int i = 0; i < 2; i++)
+        closest.count[i] = read_place(at.runs[i], place, &at.graphs[i], &closest.held[i]);
+    if (closest.count[0] == closest.count[1] && closest.count[0] <= MOST)
+        (void)cli_pair_closest(&closest);
+    for (int i = 0; i < 2; i++) {
+        cli_held_free(closest.held[i], at.runs[i]->count);
+        free(at.graphs[i]);
+    }
+}
+
+/* Which thread comes first is chance: where several have made graphs at a place, their order says nothing. */
+static void pair_threads(cli_run *a, cli_run *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (is_first_of_place(a, i) && is_of_threads(a, b, a->graphs[i].place))
+            pair_place(a, b, a->graphs[i].place);
+}
+
+/* A thread that takes what comes next does other work in another run. */
+static void mark_mixed(cli_run *a, const cli_run *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < a->count && a->graphs[i].pair >= 0; k++) {
+            cli_run_graph *g = &a->graphs[i];
+            const cli_run_graph *other = &a->graphs[k];
+            if (other->pair >= 0 && other->process == g->process)
+                g->mixed |=
+                    (g->thread == other->thread) != (b->graphs[g->pair].thread == b->graphs[other->pair].thread);
+        }
+}
+
 /* Last comes a graph that another place has made, as where the program decides which function captures: only where it
  * is the one that is left. */
 void cli_run_pair(cli_run *a, cli_run *b)
 {
     hash_graphs(a);
     hash_graphs(b);
+    pair_threads(a, b);
     pair(a, b, is_alike, SIZE_MAX);
     pair(a, b, is_of_place, SIZE_MAX);
     pair(a, b, is_of_process, 1);
+    mark_mixed(a, b);
 }

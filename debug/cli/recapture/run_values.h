@@ -24,11 +24,15 @@ typedef struct cli_run_graph {
     const cJSON *row;
     const cJSON **nodes; /* NULL: the graph could not be read */
     size_t count;
-    bool *updated;  /* of each node: the program has set it after the instantiation */
-    bool all;       /* the program has updated the graph */
-    uint64_t place; /* hash of its process, name and place in the program (pairs.c) */
-    uint64_t shape; /* and of what its nodes do */
-    long pair;      /* index in the other run; -1: none */
+    bool *updated;     /* of each node: the program has set it after the instantiation */
+    bool all;          /* the program has updated the graph */
+    uint64_t place;    /* hash of its process, name and place in the program (pairs.c) */
+    uint64_t shape;    /* and of what its nodes do */
+    long thread;       /* that has made it (pairs.c); -1: unknown */
+    long other_thread; /* of the other run, which has made the pair of one of that thread's graphs */
+    long pair;         /* index in the other run; -1: none */
+    bool guessed; /* several threads have made graphs at its place, and the pair is the one that holds most alike */
+    bool mixed;   /* which thread of the other run is its own is not known */
 } cli_run_graph;
 
 typedef struct cli_run {
@@ -55,12 +59,16 @@ uint64_t cli_node_work(const cJSON *node);
 
 /* Where in the program the graph was made, and its name: equal in two runs where those are. */
 uint64_t cli_graph_place(const cli_run_graph *g);
+/* Of rows of the file: whether the thread that has made that memory has made the graph (or other memory), too. */
+bool cli_is_own_memory(const cJSON *graph, const cJSON *owner);
+/* How many bytes of its id are the same for all that a place in the program has made, in whatever thread; 0: none. */
+size_t cli_maker_bytes(const cJSON *owner);
 /* Gives the processes of b the keys of those of a: of the same group, the ones whose graphs hold most alike. Where
  * there is no host memory for that, the processes stay as they are, in their order. */
 void cli_run_pair_processes(const cli_run *a, cli_run *b);
 
-/* Pairs the graphs of two runs: those of the same process, name and place in the program, in their order. What could be
- * paired in more than one way has no pair. */
+/* Pairs the graphs of two runs: those of the same process, name and place in the program, in their order; where several
+ * threads have made them, those that hold most alike. What could be paired in more than one way has no pair. */
 void cli_run_pair(cli_run *a, cli_run *b);
 
 #endif

@@ -129,6 +129,18 @@ expect attach-recapture-workers-found 1 '^warning .* 3.5 .* with RUN=1, and 4.5 
     sh -c "$workers; SCALE=\$((RUN + 2)).5 \"\$0\" scalar" "$work/frozen"
 grep -q '^check recapture: 1 finding$' "$work/log" || fail attach-recapture-workers-found "not one finding"
 
+# Threads that capture side by side come in another order in each run. Memory that each of them makes is its own.
+build_program threads || fail attach-recapture-threads "tests/cli/attach/reruns/threads.c does not build"
+threads() { local i; for i in 1 2 3; do recapture "$@" || return; done; }
+for threads in own given tasks; do
+    expect "attach-recapture-threads-$threads" 0 '^check recapture: 0 findings(; [0-9]+ notes?)?$' threads -- "$work/threads" $threads
+    expect "attach-recapture-threads-$threads-value" 1 'is [0-9.]*5 .*; of the graphs that threads make there, the two that hold most alike are compared$' \
+        recapture --vary=SCALE=0.5,0.25 -- "$work/threads" $threads
+done
+expect attach-recapture-threads-own-other 1 '^warning \[unstable-pointer\] .*, for own\+.* with OTHER=0, and to allocation #0 .*, for own\+.* with OTHER=1' \
+    recapture --vary=OTHER=0,1 -- "$work/threads" own
+expect attach-recapture-threads-given-other 1 '^check recapture: 1 finding$' recapture --vary=OTHER=0,1 -- "$work/threads" given
+
 expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes": 2, "values": 26, "updated": 0\}\}|"kind":	*"frozen-value"' recapture \
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
 expect attach-recapture-ranks 1 '^warning \[frozen-value\] scale#0 ' recapture --ranks=2 --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar

@@ -29,8 +29,8 @@ static void compare_values(const char *kind, const char *first, const char *seco
                                         "{\"id\": \"made q 0\", \"text\": \"Q\", \"stack\": \"\", \"pool\": true}"};
     const cJSON *owners[4];
     const cli_run_process process = {.owners = owners, .owner_count = 4};
-    const cli_run_process *const processes[] = {&process, &process};
-    cJSON *nodes[2];
+    const cli_run_graph graph = {.row = NULL};
+    cli_node_pair pair = {.processes = {&process, &process}, .graphs = {&graph, &graph}};
     char text[500];
 
     for (size_t i = 0; i < 4; i++)
@@ -38,13 +38,13 @@ static void compare_values(const char *kind, const char *first, const char *seco
     for (int i = 0; i < 2; i++) {
         snprintf(text, sizeof text, "{\"kind\": \"%s\", \"values\": [%s]%s}", kind, i == 0 ? first : second,
                  strcmp(kind, "kernel") == 0 ? ", \"launch\": \"1 1 1 128 1 1 0\"" : "");
-        nodes[i] = cJSON_Parse(text);
-        assert_non_null(nodes[i]);
+        pair.nodes[i] = cJSON_Parse(text);
+        assert_non_null(pair.nodes[i]);
     }
     told[0] = '\0';
-    (void)cli_node_compare((const cJSON *const *)nodes, processes, note_difference, NULL);
+    (void)cli_node_compare(&pair, note_difference, NULL);
     for (int i = 0; i < 2; i++)
-        cJSON_Delete(nodes[i]);
+        cJSON_Delete((cJSON *)(uintptr_t)pair.nodes[i]);
     for (size_t i = 0; i < 4; i++)
         cJSON_Delete((cJSON *)(uintptr_t)owners[i]);
 }
