@@ -35,7 +35,6 @@ typedef struct left {
     char name[96];
     bg_tensor compared;
     bg__poison_bytes bytes;
-    bool varies; /* from replay to replay */
 } left;
 
 typedef struct leaving {
@@ -281,11 +280,10 @@ static bg_status add_left(const bg__poison *poison, leaving *all, const bg__call
     l = &all->list[all->count++];
     *l = (left){.call = call, .compared = compared};
     snprintf(l->name, sizeof l->name, "%s", t->name);
-    l->bytes = (bg__poison_bytes){(uintptr_t)compared.data,
-                                  bg_tensor_bytes(&compared),
-                                  bg_dtype_bytes(compared.dtype),
-                                  &poison->poisoned,
-                                  {NULL}};
+    l->bytes = (bg__poison_bytes){.address = (uintptr_t)compared.data,
+                                  .bytes = bg_tensor_bytes(&compared),
+                                  .element = bg_dtype_bytes(compared.dtype),
+                                  .poisoned = &poison->poisoned};
 done:
     return status;
 }
@@ -312,28 +310,6 @@ done:
     return status;
 }
 
-/* Replays once more with the first pattern: what is not the same then tells nothing. */
-static bg_status repeat(const bg__poison *poison, leaving *all)
-{
-    unsigned char **before;
-    bg_status status;
-
-    BG__TRY(BG__ALLOCATE(before, all->count, "outputs"));
-    for (size_t i = 0; i < all->count; i++) {
-        before[i] = all->list[i].bytes.held[BG__ONES];
-        all->list[i].bytes.held[BG__ONES] = NULL;
-    }
-    BG__TRY(replay_with(poison, BG__ONES, all));
-    for (size_t i = 0; i < all->count; i++)
-        all->list[i].varies =
-            before[i] == NULL || memcmp(before[i], all->list[i].bytes.held[BG__ONES], all->list[i].bytes.bytes) != 0;
-done:
-    for (size_t i = 0; before != NULL && i < all->count; i++)
-        free(before[i]);
-    free(before);
-    return status;
-}
-
 static bool is_differing(const bg__poison *poison, const left *l)
 {
     size_t first;
@@ -343,7 +319,7 @@ static bool is_differing(const bg__poison *poison, const left *l)
 static const left *find_differing(const bg__poison *poison, const leaving *all, bool varying)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].varies == varying && is_differing(poison, &all->list[i]))
+        if (all->list[i].bytes.varies == varying && is_differing(poison, &all->list[i]))
             return &all->list[i];
     return NULL;
 }
@@ -361,11 +337,12 @@ static bg_status compare_all(const bg__poison *poison, leaving *all)
     bool found = false;
     bg_status status = BG_OK;
 
-    for (int p = 0; p < BG__PATTERNS; p++)
-        BG__TRY(replay_with(poison, (bg__pattern)p, all));
-    if (find_differing(poison, all, false) == NULL)
-        goto done;
-    BG__TRY(repeat(poison, all));
+    for (int tries = 0; tries <= BG__POISON_TRIES; tries++) {
+        for (int p = 0; p < BG__PATTERNS; p++)
+            BG__TRY(replay_with(poison, (bg__pattern)p, all));
+        if (find_differing(poison, all, false) == NULL)
+            break;
+    }
     varying = find_differing(poison, all, true);
     differing = find_differing(poison, all, false);
     if (varying != NULL)

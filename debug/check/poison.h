@@ -12,8 +12,11 @@ typedef struct bg__poison_bytes {
     size_t bytes, element; /* element: of the dtype */
     const bg__spans *poisoned;
     unsigned char *held[BG__PATTERNS];
+    bool varies; /* they were not the same after two replays with one pattern: differences say nothing */
+    size_t at;   /* the first byte that was not */
 } bg__poison_bytes;
-/* Copies them from the device after the replay with that pattern. */
+enum { BG__POISON_TRIES = 8 }; /* of replays that may be equal by chance */
+/* Copies them from the device after the replay with that pattern; after a later one, compares them. */
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream);
 void bg__poison_free(bg__poison_bytes *bytes);
 /* unwritten: elements that still hold each pattern; differing: elements that differ between patterns otherwise. */

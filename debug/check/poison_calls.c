@@ -6,6 +6,8 @@
 #include "debug/step/step.h"
 #include "debug/memory/tensors.h"
 
+enum { TRIES = 3 }; /* walks with each pattern: what differs between two of them varies by itself */
+
 /* An output of a call, as it was when the call had run. */
 typedef struct record {
     const bg__call *call;
@@ -20,6 +22,7 @@ typedef struct recording {
     bg__pattern pattern;
     record *list;
     size_t count, capacity;
+    bool begun;   /* the list is known, from the first replay */
     size_t next;  /* of this replay */
     bool strayed; /* this replay makes other calls than the first one */
 } recording;
@@ -39,13 +42,16 @@ static bg_status record_output(recording *r, const bg__call *call, const void *a
     if (!reached || r->strayed)
         goto done;
     bytes = bg_tensor_bytes(&compared);
-    if (r->pattern == 0) {
+    if (!r->begun) {
         BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs of calls"));
         at = &r->list[r->count++];
         *at = (record){.call = call,
                        .args = args,
                        .compared = compared,
-                       .bytes = {address, bytes, bg_dtype_bytes(t->tensor->dtype), &r->poison->poisoned, {NULL}}};
+                       .bytes = {.address = address,
+                                 .bytes = bytes,
+                                 .element = bg_dtype_bytes(t->tensor->dtype),
+                                 .poisoned = &r->poison->poisoned}};
         snprintf(at->name, sizeof at->name, "%s", t->name);
     } else {
         at = &r->list[r->next];
@@ -165,6 +171,8 @@ static bool report_first(const recording *r)
         bg__poison_count count;
         if (at->bytes.held[BG__PATTERNS - 1] == NULL)
             return false; /* the replays differ from here on: not every pattern has a record */
+        if (at->bytes.varies)
+            continue;
         if (r->poison->check != NULL) {
             if (r->poison->check->report(r->poison, at->call, at->name, &at->compared, &at->bytes))
                 return true;
@@ -198,8 +206,11 @@ bg_status bg__poison_find_call(const bg__poison *poison, bool *found)
     bg_status status = BG_OK;
 
     *found = false;
-    for (int p = 0; p < BG__PATTERNS; p++)
-        BG__TRY(replay_recorded(&r, (bg__pattern)p));
+    for (int tries = 0; tries < TRIES; tries++)
+        for (int p = 0; p < BG__PATTERNS; p++) {
+            BG__TRY(replay_recorded(&r, (bg__pattern)p));
+            r.begun = true;
+        }
     *found = report_first(&r);
 done:
     for (size_t i = 0; i < r.count; i++)

@@ -136,8 +136,11 @@ static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass
     if (!w->quiet)
         goto done;
     BG__TRY(bg__suspects_get(suspects, at, &suspect));
+    if (suspect->field[0] == '\0')
+        memcpy(suspect->field, d->field->name, sizeof suspect->field);
     suspect->differs = true;
-    suspect->digests[suspects->walk] += d->shape ? 0 : d->found.digest[1];
+    suspect->large |= d->shape || !bg__is_rounding(d->tensor, &d->found);
+    suspect->digests[suspects->walk > 0] += d->shape ? 0 : d->found.digest[1];
 done:
     return status;
 }
@@ -252,7 +255,8 @@ static bg_status compare_calls(bg__shadow *s, bool quiet)
                  .inner = &s->inner,
                  .quiet = quiet,
                  .next = bg__call_next(bg__graph_root(s->graph))};
-    bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
+    bg__walk_options options = {
+        .before = compare_inputs, .after = compare_call, .user = &w, .order = quiet ? s->suspects.walk : 0};
     bg_status status;
 
     bg__faults_begin(s);
@@ -284,7 +288,7 @@ bg_status bg__shadow_find_suspects(bg__shadow *s)
     for (size_t i = 0; i < s->suspects.count; i++) {
         bg__suspect *suspect = &s->suspects.list[i];
         suspect->differs &= s->suspects.walk > 0;
-        suspect->digests[s->suspects.walk] = 0;
+        suspect->digests[s->suspects.walk > 0] = 0;
     }
     return compare_calls(s, true);
 }
@@ -393,7 +397,7 @@ bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
     BG__TRY(find_varying(s, &w, eager));
     if (w.varying == NULL && !known)
         goto done;
-    bg__report_add(s->report, "nondeterministic", BG_FAULT, w.varying, NULL,
+    bg__report_add(s->report, "nondeterministic", BG_NOTE, w.varying, NULL,
                    "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
                    "tolerance where atomic sums differ",
                    "%s is nondeterministic: two runs from the same contents of memory differ%s%s%s",

@@ -414,6 +414,13 @@ bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
 
 /* ---- comparing outputs ---- */
 
+bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found)
+{
+    enum { ULP = 1024, ULP_OF_HALF = 8 };
+    return bg__tensor_is_float(tensor) && found->lost == 0 &&
+           found->ulp <= (bg_dtype_bytes(tensor->dtype) <= 2 ? ULP_OF_HALF : ULP);
+}
+
 /* Where the last eager run has the output; it may have moved since the run that was kept. */
 static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
 {

@@ -113,13 +113,17 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
                                                const bgk_difference *found),
                              size_t *beyond);
 
+/* Whether two sums of the same numbers may differ so. */
+bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found);
+
 /* Sets *flag if it is set on any rank. what: for messages. */
 bg_status bg__shadow_any(bg__shadow *shadow, const char *what, bool *flag);
 
 /* Replays the graph call by call, each with the inputs of the kept and recorded eager run, and adds "mismatch-origin"
  * for each call with other outputs (call_findings.c). Memory must be restored before, and is changed afterwards. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
-/* The same walk, which adds no finding: it notes in suspects which calls differ, and the digests of their outputs. */
+/* The same walk, which adds no finding: it notes in suspects which calls differ, and the digests of their outputs.
+ * Those behind the first one run what has no order within a call in other orders. */
 bg_status bg__shadow_find_suspects(bg__shadow *shadow);
 /* Runs the pass (eager) or the graph twice more, and adds "nondeterministic" with the first op call whose outputs
  * differ; without such a call, only if `known` says that outputs differ. Memory as for bg__shadow_compare_calls. */

@@ -2,7 +2,10 @@
  */
 #include <string.h>
 
+#include "argument_findings.h"
 #include "comparison.h"
+
+enum { TRIES = 8 }; /* of what may be equal by chance */
 
 typedef struct repetition {
     bg__shadow *shadow;
@@ -125,24 +128,62 @@ static bool is_new(const bg__suspect *suspect)
     return (suspect->differs || suspect->not_joined) && !suspect->judged;
 }
 
-/* Whether a captured call that varies froze something, or varies in replays, too: the second walk tells. */
+/* The replay differs, no call does, and nothing else is known to be at fault. */
+static bool is_unexplained(const bg__shadow *s)
+{
+    return s->suspects.order && !bg__faults_explained(s->report);
+}
+
+/* All that differs in the call is rounding, and it is not known to vary: what its nodes add up may come in any order.
+ */
+static bool is_in_doubt(const bg__suspect *suspect)
+{
+    return suspect->differs && !suspect->varies && !suspect->large && !suspect->call->eager;
+}
+
+static bool any_in_doubt(const bg__shadow *s)
+{
+    for (size_t i = 0; i < s->suspects.count; i++)
+        if (is_in_doubt(&s->suspects.list[i]))
+            return true;
+    return false;
+}
+
+/* After a walk in another order. A call that differs in that order alone has told something only where nothing else
+ * explains that the replay differs. */
+static void judge_order(bg__suspect *suspect, bool unexplained)
+{
+    const bool moved = suspect->digests[0] != suspect->digests[1];
+
+    if (moved && !suspect->varies && !suspect->large && (suspect->first || unexplained))
+        suspect->varies = suspect->order = true;
+    suspect->differs &= suspect->first || suspect->varies;
+    suspect->moves |= suspect->differs ? moved : suspect->varies && unexplained;
+}
+
+/* Whether a captured call that varies froze something, or varies in replays, too, as sums by atomics do: further walks
+ * tell, which run in other orders what has none within a call. */
 static bg_status walk_again(bg__shadow *s)
 {
-    bool again = false;
-    bg_status status;
+    const bool unexplained = is_unexplained(s);
+    bool again = unexplained || any_in_doubt(s);
+    bg_status status = BG_OK;
 
-    for (size_t i = 0; i < s->suspects.count; i++)
-        again |= s->suspects.list[i].varies && s->suspects.list[i].differs && !s->suspects.list[i].call->eager;
-    BG__TRY(bg__shadow_any(s, "calls vary", &again));
-    if (!again)
-        goto done;
-    s->suspects.walk = 1;
-    BG__TRY(bg__shadow_find_suspects(s));
-    BG__TRY(bg__shadow_restore(s));
     for (size_t i = 0; i < s->suspects.count; i++) {
-        bg__suspect *suspect = &s->suspects.list[i];
-        suspect->moves |= suspect->differs && suspect->digests[0] != suspect->digests[1];
+        s->suspects.list[i].first = s->suspects.list[i].differs;
+        again |= s->suspects.list[i].varies && !s->suspects.list[i].call->eager;
     }
+    for (s->suspects.walk = 1; s->suspects.walk <= TRIES; s->suspects.walk++) {
+        BG__TRY(bg__shadow_any(s, "calls vary", &again));
+        if (!again)
+            break;
+        BG__TRY(bg__shadow_find_suspects(s));
+        BG__TRY(bg__shadow_restore(s));
+        for (size_t i = 0; i < s->suspects.count; i++)
+            judge_order(&s->suspects.list[i], unexplained);
+        again = any_in_doubt(s) || (unexplained && !bg__suspects_only_vary(&s->suspects));
+    }
+    s->suspects.order &= !bg__suspects_only_vary(&s->suspects);
 done:
     return status;
 }
@@ -155,16 +196,15 @@ static bool has_late_write(const bg__suspects *suspects)
     return false;
 }
 
-/* The replay differs, and no call does: work that a break leaves on another stream may be why. Whether it is late is
- * chance. */
-static bg_status look_for_late_writes(bg__shadow *s)
+/* Work that a break leaves on another stream may be why, or a call that varies by itself: whether it is late, or
+ * another, is chance. */
+static bg_status look_for_chance(bg__shadow *s)
 {
-    enum { TRIES = 8 };
     bg_status status = BG_OK;
 
     for (int i = 0; i < TRIES; i++) {
-        bool again = s->suspects.order && s->suspects.race_count == 0 && bg__graph_get_facts(s->graph).breaks > 0 &&
-                     !has_late_write(&s->suspects);
+        bool again = any_in_doubt(s) ||
+                     (is_unexplained(s) && !bg__suspects_only_vary(&s->suspects) && !has_late_write(&s->suspects));
         BG__TRY(bg__shadow_any(s, "a cause is missing", &again));
         if (!again)
             break;
@@ -199,7 +239,7 @@ bg_status bg__shadow_judge(bg__shadow *s, bool differs, bool *found)
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(repeat_eager(s));
     BG__TRY(bg__suspects_list_races(suspects, s->graph));
-    BG__TRY(look_for_late_writes(s));
+    BG__TRY(look_for_chance(s));
     BG__TRY(walk_again(s));
     for (size_t i = 0; i < suspects->count; i++)
         suspects->list[i].judged = true;

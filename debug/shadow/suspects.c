@@ -137,7 +137,7 @@ bool bg__suspects_only_vary(const bg__suspects *s)
     for (size_t i = 0; i < s->count; i++) {
         if (s->list[i].not_joined || (s->list[i].differs && !bg__suspect_varies_itself(&s->list[i])))
             return false;
-        any |= s->list[i].differs;
+        any |= s->list[i].differs || bg__suspect_varies_itself(&s->list[i]);
     }
     return any;
 }
@@ -148,7 +148,7 @@ bool bg__suspects_only_vary(const bg__suspects *s)
 static bool is_involved(const bg__suspects *s, const bg__race *race)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].differs && is_of(race, s->list[i].call))
+        if ((s->list[i].differs || s->list[i].varies) && is_of(race, s->list[i].call))
             return true;
     return s->order;
 }
@@ -176,14 +176,6 @@ void bg__suspects_tell_order(const bg__suspects *s, bg_report *report)
                            s->list[i].field, s->list[i].call->name);
     for (size_t i = 0; i < s->race_count; i++)
         bg__report_race(report, is_involved(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
-}
-
-static bool any_guilty(const bg__suspects *s, const bg_graph *graph)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].differs && !bg__suspects_excuse(s, graph, s->list[i].call))
-            return true;
-    return false;
 }
 
 static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
@@ -226,18 +218,20 @@ done:
     return status;
 }
 
-static bg_status tell_nondeterministic(const bg__suspect *suspect, const bg_graph *graph, bg_severity severity,
-                                       bg_report *report)
+static bg_status tell_nondeterministic(const bg__suspect *suspect, const bg_graph *graph, bg_report *report)
 {
     char host[300];
     bg_status status;
 
     BG__TRY(find_host_function(graph, suspect->call, host, sizeof host));
-    bg__report_add(report, "nondeterministic", host[0] != '\0' ? BG_NOTE : severity, suspect->call, NULL,
+    bg__report_add(report, "nondeterministic", BG_NOTE, suspect->call, NULL,
                    "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
                    "tolerance where atomic sums differ",
-                   "the eager pass is nondeterministic: two runs from the same contents of memory differ, first in %s "
-                   "of %s%s",
+                   suspect->order
+                       ? "%s of %s is another by rounding where those of its nodes that do not wait for each "
+                         "other run in another order%s"
+                       : "the eager pass is nondeterministic: two runs from the same contents of memory "
+                         "differ, first in %s of %s%s",
                    suspect->field, suspect->call->name, host);
 done:
     return status;
@@ -245,7 +239,6 @@ done:
 
 bg_status bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
-    bool elsewhere = any_guilty(s, graph);
     bg_status status = BG_OK;
 
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
@@ -255,7 +248,7 @@ bg_status bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph
         if (call->eager && !bg__report_has(report, "not-repeatable", call->name))
             tell_not_repeatable(suspect, report);
         else if (!call->eager && !bg__report_has(report, "nondeterministic", call->name))
-            BG__TRY(tell_nondeterministic(suspect, graph, elsewhere ? BG_NOTE : BG_FAULT, report));
+            BG__TRY(tell_nondeterministic(suspect, graph, report));
     }
 done:
     return status;
@@ -266,7 +259,7 @@ bg_status bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
         if (suspect != NULL && suspect->varies && !bg__suspects_excuse(s, graph, call))
-            return tell_nondeterministic(suspect, graph, suspect->differs ? BG_NOTE : BG_FAULT, report);
+            return tell_nondeterministic(suspect, graph, report);
     }
     return BG_OK;
 }

@@ -6,15 +6,18 @@
 #include "debug/check/races.h"
 
 typedef struct bg__suspect {
-    const bg__call *call;          /* of the graph */
-    char field[96];                /* that varies, or that changed after the call */
-    bool differs;                  /* in a walk over the graph, from the kept eager run */
-    bool varies;                   /* between two eager runs that give it the same inputs */
-    bool same_arguments;           /* in these, and in the graph */
-    bool moves;                    /* between two walks that give it the same inputs */
-    bool not_joined;               /* work that its stream does not wait for writes its outputs */
-    bool judged;                   /* whether it varies is known */
-    unsigned long long digests[2]; /* of its outputs that differ in the first and the second walk */
+    const bg__call *call; /* of the graph */
+    char field[96];       /* that varies, or that changed after the call */
+    bool differs;         /* in a walk over the graph, from the kept eager run */
+    bool varies;          /* between two eager runs that give it the same inputs */
+    bool same_arguments;  /* in these, and in the graph */
+    bool moves;      /* between walks that give it the same inputs; or only the replay differs, and it may be why */
+    bool first;      /* it differs in the first walk, in the order of the graph */
+    bool large;      /* something of it differs by more than rounding in a walk */
+    bool order;      /* it varies with the order of its nodes alone */
+    bool not_joined; /* work that its stream does not wait for writes its outputs */
+    bool judged;     /* whether it varies is known */
+    unsigned long long digests[2]; /* of its outputs that differ in the first walk and the last one */
     unsigned long long repeated;   /* and in the eager run that was repeated */
 } bg__suspect;
 
@@ -23,7 +26,7 @@ typedef struct bg__suspects {
     bg__suspect *list;
     size_t count, capacity;
     bg__call_index index;
-    int walk;        /* the one whose digests are taken */
+    int walk;        /* 0: the first; each of the others has an order of its own */
     bg__race *races; /* of the graph */
     size_t race_count, race_capacity;
     bg_status race_status; /* of listing them */
@@ -45,18 +48,16 @@ bool bg__suspect_varies_itself(const bg__suspect *suspect);
 /* Whether a difference of the call says nothing about what the graph froze: it varies by itself, or depends on calls
  * without an order, or on work that is not joined. */
 bool bg__suspects_excuse(const bg__suspects *suspects, const bg_graph *graph, const bg__call *call);
-/* Whether calls differ, and all of them vary by themselves. */
+/* Whether there are calls that differ or vary, and all of them vary by themselves. */
 bool bg__suspects_only_vary(const bg__suspects *suspects);
 
 /* Whether what differs comes, as far as known, of calls that do not wait for each other. */
 bool bg__suspects_blame_order(const bg__suspects *suspects);
 /* Adds the causes that are no single call's: "race". */
 void bg__suspects_tell_order(const bg__suspects *suspects, bg_report *report);
-/* Adds for each call that varies by itself a note "not-repeatable" if it is a break, else "nondeterministic", a note if
- * another call is at fault, or the graph launches a host function before. */
+/* Adds for each call that varies by itself a note: "not-repeatable" if it is a break, else "nondeterministic". */
 bg_status bg__suspects_tell_repeats(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
-/* Adds "nondeterministic" at the first call that varies for another reason: a note if it differs in the graph, too, and
- * so has a finding of its own. */
+/* Adds a note "nondeterministic" at the first call that varies for another reason. */
 bg_status bg__suspects_tell_varying(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 
 #endif

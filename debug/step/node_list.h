@@ -17,8 +17,9 @@ typedef struct bg__step_list {
 } bg__step_list;
 
 /* Lists all nodes; the nodes of a child graph replace its node. nodes: those of the whole graph, which must outlive the
- * list. Call bg__step_list_free also after a failure. */
-bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes);
+ * list. order: of one call, nodes that do not wait for each other come as they were captured (0), the other way
+ * round (1), or in an order that the number selects. Call bg__step_list_free also after a failure. */
+bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, int order);
 void bg__step_list_free(bg__step_list *list);
 
 enum { BG__STEP_PARTS_MAX = 32, BG__STEP_BYTES_MAX = 192 };

@@ -49,13 +49,13 @@ done:
     return status;
 }
 
-static bg_status read_part(bg__step_parts *parts, int segment, bg_report *report)
+static bg_status read_part(bg__step_parts *parts, int segment, int order, bg_report *report)
 {
     bg__step_part *p = &parts->list[segment];
     bg_status status;
 
     p->calls = &parts->calls[segment];
-    BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(parts->graph, segment)->graph, &parts->nodes));
+    BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(parts->graph, segment)->graph, &parts->nodes, order));
     if (p->list.whole == NULL)
         BG__TRY(find_refused(parts, segment, report));
     for (size_t i = 0; i < p->list.count; i++)
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, bg_report *report)
+bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, int order, bg_report *report)
 {
     bg_status status;
 
@@ -74,7 +74,7 @@ bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, bg_report 
     BG__TRY(bg__step_calls_create(&parts->calls, graph));
     BG__TRY(bg__nodes_take(graph, &parts->nodes));
     for (int i = 0; i < bg__graph_segment_count(graph); i++)
-        BG__TRY(read_part(parts, i, report));
+        BG__TRY(read_part(parts, i, order, report));
     for (int i = 0; i < bg__graph_step_count(graph); i++)
         parts->total += bg__step_parts_count(parts, bg__graph_step(graph, i));
 done:

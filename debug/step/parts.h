@@ -22,8 +22,9 @@ typedef struct bg__step_parts {
     int total;             /* nodes, eager calls, copies, events and whole segments: indices are below it */
 } bg__step_parts;
 
-/* Reports nodes that CUDA does not take any more. Call bg__step_parts_free also after a failure. */
-bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, bg_report *report);
+/* Reports nodes that CUDA does not take any more. order: as for bg__step_list_create. Call bg__step_parts_free also
+ * after a failure. */
+bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, int order, bg_report *report);
 void bg__step_parts_free(bg__step_parts *parts);
 
 /* The segment is launched as a whole; it has one index. */

@@ -27,6 +27,7 @@ typedef struct bg__walk_options {
     const char *stop;    /* stop after this call, or the entry with this index; NULL: do not stop */
     const char *from;    /* what is before this call, or this index, runs as in a replay; NULL: step all */
     bg__dump *dump;      /* NULL: none. One that goes on says itself from where */
+    int order;           /* of nodes of one call that do not wait for each other: see bg__step_list_create */
     bool progress;       /* on a terminal, a line shows it */
     bool signals;        /* stop where bg__stop_signals_noted is not NULL */
     const char *command; /* flags that, with --from, step what a stop leaves: "--graphs=graph#1 "; NULL: no command */

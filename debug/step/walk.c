@@ -358,7 +358,7 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
         bg__fail_where("the work on the stream before the step");
         goto done;
     }
-    BG__TRY(bg__step_parts_read(&w.parts, graph, report));
+    BG__TRY(bg__step_parts_read(&w.parts, graph, options->order, report));
     BG__TRY(bg__device_alloc(sizeof *w.look.room, (void **)&w.look.room));
     BG__TRY(find_from(&w));
     if (options->progress)
