@@ -10,6 +10,7 @@ void bg__layout_free(bg__layout *l)
     free(l->edge_to);
     free(l->first_edge);
     free(l->waits);
+    free(l->early);
     free(l->ready);
     *l = (bg__layout){0};
 }
@@ -35,6 +36,7 @@ static bg_status grow_layout(bg__layout *l)
     BG__TRY(BG__ALLOCATE(l->handles, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->first_edge, l->count + 1, "nodes"));
     BG__TRY(BG__ALLOCATE(l->waits, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->early, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->ready, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(l->edge_to, l->edges, "edges"));
 done:
@@ -52,6 +54,7 @@ static void sort_edges(bg__layout *l)
         size_t to = place_of(l, l->list.to[i]);
         l->edge_to[l->first_edge[place_of(l, l->list.from[i]) + 1]++] = to;
         l->waits[to]++;
+        l->early[to] |= l->list.data[i].type == cudaGraphDependencyTypeProgrammatic;
     }
 }
 

@@ -15,7 +15,8 @@ typedef struct bg__layout {
     } * handles;                /* by address */
     size_t *edge_to;            /* places; edges of one node are adjacent, from first_edge[node] on */
     size_t *first_edge, *waits; /* waits: how many edges lead to each node */
-    bool *ready;                /* used by bg__layout_in_order */
+    bool *early; /* by programmatic dependencies, each node may begin before one that it waits for ends */
+    bool *ready; /* used by bg__layout_in_order */
 } bg__layout;
 
 /* Call bg__layout_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */

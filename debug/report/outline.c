@@ -124,7 +124,7 @@ static bool add_kernel(cJSON *item, const bg__kernel *kernel)
            (kernel->demangled == NULL || cJSON_AddStringToObject(item, "symbol", kernel->symbol) != NULL);
 }
 
-static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lanes *lanes)
+static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__layout *layout, const bg__lanes *lanes)
 {
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddNumberToObject(item, "segment", node->segment) &&
@@ -132,11 +132,13 @@ static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lan
            cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) && add_kernel(item, node->kernel) &&
            (node->call == NULL || cJSON_AddStringToObject(item, "call", node->call->name)) &&
            (!node->writeback || cJSON_AddTrueToObject(item, "writeback")) &&
-           cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place);
+           cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place) &&
+           (!layout->early[node->place] || cJSON_AddTrueToObject(item, "early"));
 }
 
 /* The nodes are in the order of segments: *next is the first that is left, and then that of the next segment. */
-static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment, const bg__lanes *lanes)
+static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment, const bg__layout *layout,
+                        const bg__lanes *lanes)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(outline, "nodes");
     cJSON *item = bg__json_add_object(cJSON_GetObjectItemCaseSensitive(outline, "segments"));
@@ -148,7 +150,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, in
             continue;
         count++;
         kernels += node->type == cudaGraphNodeTypeKernel;
-        if (!add_node_to_outline(list, node, lanes))
+        if (!add_node_to_outline(list, node, layout, lanes))
             return false;
     }
     return item != NULL && cJSON_AddNumberToObject(item, "nodes", (double)count) &&
@@ -170,7 +172,7 @@ static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__n
 
     BG__TRY(bg__layout_read(&layout, bg__graph_segment(graph, segment)->graph));
     BG__TRY(bg__lanes_find(&lanes, &layout));
-    if (!add_segment(outline, nodes, next, segment, &lanes))
+    if (!add_segment(outline, nodes, next, segment, &layout, &lanes))
         status = outline_out_of_memory(graph);
 done:
     bg__lanes_free(&lanes);

@@ -2,9 +2,12 @@
 #include "runs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "debug/attach/nodes/reached.h"
+#include "debug/memory/tensors.h"
 #include "node_text.h"
+#include "rounding.h"
 
 /* Digests of what one of the two may reach: of every word where that is little. */
 enum { PAGES_MAX = 1 << 16, WORD = 8, NAME_BYTES = BG__NODE_TEXT };
@@ -18,6 +21,8 @@ typedef struct sharing {
     bg__digests before, between, after;   /* of the first order: before both, between them, after both */
     bg__digests reversed, reversed_after; /* of the other one: between them, after both */
     bg__spans shared;
+    bool both_write;
+    bool rounding;   /* what the two leave differs by rounding alone */
     const char *how; /* printf format of "%s writes what %s reads" */
 } sharing;
 
@@ -74,6 +79,61 @@ done:
     return status;
 }
 
+/* ---- rounding --------------------------------------------------------------------------------------------------- */
+
+static bg_status read_spans(const bg__spans *spans, char *to, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < spans->count; i++) {
+        const bg__span *span = &spans->list[i];
+        BG__TRY(bg__copy_and_wait(to, (const void *)span->begin, span->end - span->begin, stream));
+        to += span->end - span->begin;
+    }
+done:
+    return status;
+}
+
+/* Behind the other order, whose results are still there: reads them, and those of the first order, which runs again. */
+static bg_status read_both(sharing *s, const bg__spans *differing, char *one, char *other)
+{
+    bg_status status;
+
+    BG__TRY(read_spans(differing, other, s->runs->stream));
+    BG__TRY(run_before(s));
+    BG__TRY(bg__serial_run(&s->runs->order, &s->pair->earlier, 1, s->runs->stream));
+    BG__TRY(bg__serial_run(&s->runs->order, &s->pair->later, 1, s->runs->stream));
+    BG__TRY(read_spans(differing, one, s->runs->stream));
+done:
+    return status;
+}
+
+/* Where both write all that differs. */
+static bg_status look_at_rounding(sharing *s)
+{
+    enum { MOST = 1 << 22 };
+    bg__spans differing = {0};
+    size_t bytes = 0;
+    char *both = NULL;
+    bg_status status;
+
+    BG__TRY(bg__digests_compare(&s->after, &s->reversed_after, &s->reach, &differing));
+    for (size_t i = 0; i < differing.count; i++)
+        if (!s->both_write || !bg__spans_cover(&s->shared, differing.list[i].begin, differing.list[i].end))
+            goto done;
+    bytes = bg__spans_bytes(&differing);
+    both = bytes > 0 && bytes <= MOST ? malloc(2 * bytes) : NULL;
+    if (both == NULL) /* it is not known */
+        goto done;
+    BG__TRY(read_both(s, &differing, both, both + bytes));
+    s->rounding = bg__differ_by_rounding(both, both + bytes, bytes);
+done:
+    free(both);
+    bg__spans_free(&differing);
+    return status;
+}
+
+/* ---- what they share -------------------------------------------------------------------------------------------- */
+
 /* Adds to shared what lies in both, and says how; *found: there is something. */
 static bg_status share(sharing *s, const bg__spans *one, const bg__spans *other, const char *how, bool *found)
 {
@@ -114,6 +174,7 @@ static bg_status find_shared(sharing *s)
     BG__TRY(bg__spans_add_all(&all_earlier, &c.earlier));
     BG__TRY(bg__spans_add_all(&all_earlier, &c.earlier_last));
     BG__TRY(share(s, &all_earlier, &all_later, "both write", &found));
+    s->both_write = found;
     if (found)
         goto done;
     BG__TRY(share(s, &all_earlier, &s->of_later, "%1$s writes, and %2$s may read,", &found));
@@ -180,12 +241,14 @@ bg_status bg__runs_report_pair(bg__runs *runs, const bg__pair *pair, const char 
 
     BG__TRY(run_both_ways(&s));
     BG__TRY(find_shared(&s));
-    bg__report_add(report, "race", BG_WARNING, s.later->call,
+    BG__TRY(look_at_rounding(&s));
+    bg__report_add(report, "race", s.rounding ? BG_NOTE : BG_WARNING, s.later->call,
                    s.shared.count > 0 ? (const void *)s.shared.list[0].begin : NULL,
                    "let the stream of one wait for the other, where the graph is captured (an event, or wait_stream of "
                    "PyTorch)",
-                   "%s and %s have no order in the graph, and its result depends on which one runs first: %s (%s)",
+                   "%s and %s have no order in the graph, and its result depends on which one runs first%s: %s (%s)",
                    bg__node_text(s.later, later, sizeof later), placed_name(s.earlier, earlier, sizeof earlier),
+                   s.rounding ? ", by rounding alone, which is right if both add to it by atomics" : "",
                    shared_text(&s, shared, sizeof shared), how);
 done:
     free_sharing(&s);

@@ -237,6 +237,27 @@ static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
     return status;
 }
 
+/* The graph orders a culprit behind the node that it must come behind, as no launch changes: then which nodes are
+ * outside has changed the order of others. */
+static cli_status refuse_ordered(cli_bisection *b)
+{
+    for (size_t i = 0; i < b->found; i++) {
+        const cJSON *call = call_of(b, b->culprits[i]);
+        const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
+        if (behind == NULL || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "ordered")) ||
+            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "bad_first")) ||
+            cli_nodes_may_be_early(b, (size_t)behind->valuedouble, b->culprits[i]))
+            continue;
+        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                              "no node is at fault by itself: the fault vanishes with %s outside of the graph, which "
+                              "waits there for all that it could come too early for; so the order of other nodes "
+                              "decides, which is right for sums by atomics: breakgraph check --attach --what=orders "
+                              "names nodes whose order changes the result",
+                              cli_text(call, "name"));
+    }
+    return CLI_OK;
+}
+
 /* ---- the confirmation ------------------------------------------------------------------------------------------- */
 
 static void mark_culprits(const cli_bisection *b, bool *marks)
@@ -297,6 +318,8 @@ static cli_status search(cli_bisection *b, bool *marks)
         forget_partners(b); /* of a search that was interrupted */
     for (size_t i = 0; status == CLI_OK && i < b->found && b->found <= PARTNERS; i++)
         status = find_partner(b, marks, i);
+    if (status == CLI_OK)
+        status = refuse_ordered(b);
     if (status == CLI_OK)
         status = find_makers(b, marks);
     return status == CLI_OK ? confirm(b, marks) : status;

@@ -70,6 +70,8 @@ static bool add_node(cJSON *calls, const graph_nodes *g, size_t place)
                  cJSON_AddStringToObject(item, "graph", g->graph) != NULL &&
                  cJSON_AddNumberToObject(item, "node", (double)place) != NULL &&
                  cJSON_AddItemToObject(item, "after", cJSON_Duplicate(list_of(node, "after"), true)) &&
+                 (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(node, "early")) ||
+                  cJSON_AddTrueToObject(item, "early") != NULL) &&
                  cJSON_AddItemToArray(calls, item);
     if (!added)
         cJSON_Delete(item);
@@ -330,6 +332,19 @@ char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
+
+bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to)
+{
+    const cJSON *first = cJSON_GetArrayItem(b->calls, (int)from), *call = first;
+    bool may = false;
+
+    for (size_t i = from; i < to && !may; i++) {
+        call = call->next;
+        may = strcmp(cli_text(call, "graph"), cli_text(first, "graph")) == 0 &&
+              cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "early"));
+    }
+    return may;
+}
 
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to)
 {

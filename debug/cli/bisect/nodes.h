@@ -22,5 +22,8 @@ char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names);
 char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names);
 /* Whether a path leads in the graph from one call of b to another one behind it. */
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to);
+/* Whether a node of that graph behind the first call, up to the other one, may begin before one that it waits for has
+ * ended (a programmatic dependency). */
+bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to);
 
 #endif

@@ -110,10 +110,14 @@ grep -q '^    nodes of the child graph, one after the other' "$work/log" || fail
 grep -q 'come behind' "$work/log" && fail attach-bisect-child "another node is blamed"
 
 # A fault that no order of launches has, only what runs at the same time: good where the node is outside, or all before the other one.
-judged_by beside order correct '(from <= 31 && to >= 31) || (from == 0 && to >= 20)'
+judged_by beside order 'join || true' '(from <= 31 && to >= 31) || (from == 0 && to >= 30)'
 expect attach-bisect-beside 1 '^culprit graph#0/combine#7 ' bisect -- ./beside
 grep -q '^    it must not run at the same time as graph#0/' "$work/log" || fail attach-bisect-beside "the other node is not named"
 grep -q '^bad by order:' "$work/log" && fail attach-bisect-beside "no order of launches is bad"
+
+# Two nodes that the graph orders cannot run at the same time, or the other way round: who is outside has changed something else.
+judged_by ordered order correct '(from <= 31 && to >= 31) || (from == 0 && to >= 20)'
+expect attach-bisect-ordered 12 'no node is at fault by itself: .* the order of other nodes decides' bisect -- ./ordered
 
 # One that shows only in some starts: each has another order of what nothing orders.
 cat >"$work/sometimes" <<'END'

@@ -27,6 +27,12 @@ static void copy_b(void)
     CUDA(cudaMemcpyAsync(c, b, BYTES, cudaMemcpyDeviceToDevice, two));
 }
 
+/* What two streams add, as by atomics: the kernels run one after the other. */
+static void add_to_b(void)
+{
+    CUDA(launch(&b, &c, two));
+}
+
 static void chain(cudaStream_t stream, int nodes)
 {
     float **y = stream == one ? &last : &other;
@@ -77,7 +83,11 @@ static void capture(const char *what, bool correct, cudaGraph_t *graph)
     CUDA(cudaStreamBeginCapture(one, cudaStreamCaptureModeRelaxed));
     if (is_case(what, "memory-nodes"))
         add_memory_nodes();
-    fork_branches(what, correct, is_case(what, "write") ? clear_b : is_case(what, "copy") ? copy_b : read_b);
+    fork_branches(what, correct,
+                  is_case(what, "write")  ? clear_b
+                  : is_case(what, "copy") ? copy_b
+                  : is_case(what, "sums") ? add_to_b
+                                          : read_b);
     CUDA(cudaStreamEndCapture(one, graph));
 }
 
@@ -108,9 +118,9 @@ int main(int argc, char **argv)
     CUDA(cudaMalloc((void **)&c, bytes));
     CUDA(cudaMalloc((void **)&other, bytes));
     CUDA(cudaMalloc((void **)&last, bytes));
-    fill(a, 1, FLOATS);
-    fill(b, 10, FLOATS);
-    fill(c, 100, FLOATS);
+    fill(a, is_case(what, "sums") ? 0.3F : 1, FLOATS);
+    fill(b, is_case(what, "sums") ? 10.3F : 10, FLOATS);
+    fill(c, is_case(what, "sums") ? 100.7F : 100, FLOATS);
     fill(other, 0, FLOATS);
     fill(last, 0, FLOATS);
     capture(what, correct, &graph);
