@@ -444,6 +444,7 @@ static bg_status find_varying(bisection *b, bool *varies)
     bool agrees = true;
     bg_status status = BG_OK;
 
+    BG__TRY(bg__shadow_any(&b->shadow, "it differs by more than rounding", &b->large));
     BG__TRY(replay_agrees(b, &agrees));
     for (int i = 0; i < TRIES && !b->large && agrees && verdict == BG_GOOD; i++) {
         BG__TRY(try_eager(b, &verdict));

@@ -8,6 +8,41 @@
 #include "base/text.h"
 #include "debug/cli/output/json.h"
 
+/* ---- of one row ------------------------------------------------------------------------------------------------- */
+
+/* A name that the tools have given says the order alone. */
+uint64_t cli_graph_place(const cli_run_graph *g)
+{
+    const char *name = strncmp(g->name, "graph#", strlen("graph#")) == 0 ? "" : g->name;
+    uint64_t hash = cli_hash_mix(bg__text_hash(name), bg__text_hash(cli_text(g->row, "file")));
+
+    return cli_hash_mix(hash, (uint64_t)cli_number(g->row, "line"));
+}
+
+uint64_t cli_node_work(const cJSON *node)
+{
+    uint64_t hash = cli_hash_mix(bg__text_hash(cli_text(node, "kind")), bg__text_hash(cli_text(node, "work")));
+    return cli_hash_mix(
+        hash, (uint64_t)(cli_number(node, "parent") + 1)); /* of a child graph, it is the node that has that */
+}
+
+long cli_thread_of(const cJSON *row)
+{
+    const cJSON *thread = cJSON_GetObjectItemCaseSensitive(row, "thread");
+    return cJSON_IsNumber(thread) ? (long)cJSON_GetNumberValue(thread) : -1;
+}
+
+size_t cli_maker_bytes(const cJSON *owner)
+{
+    const char *id = cli_text(owner, "id"), *end = strrchr(id, ' ');
+    return cli_thread_of(owner) >= 0 && end != NULL ? (size_t)(end - id) : 0;
+}
+
+bool cli_is_own_memory(const cJSON *graph, const cJSON *owner)
+{
+    return cli_thread_of(owner) >= 0 && cli_thread_of(owner) == cli_thread_of(graph);
+}
+
 /* ---- what a graph holds ----------------------------------------------------------------------------------------- */
 
 typedef struct graph_of {

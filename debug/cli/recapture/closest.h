@@ -4,6 +4,17 @@
 
 #include "run_values.h"
 
+/* What a node does, whatever its values: equal in two runs where it does the same. */
+uint64_t cli_node_work(const cJSON *node);
+
+/* Where in the program the graph was made, and its name: equal in two runs where those are. */
+uint64_t cli_graph_place(const cli_run_graph *g);
+/* The thread that has made the graph, or the memory, in its row; -1: unknown. */
+long cli_thread_of(const cJSON *row);
+/* Of rows of the file: whether the thread that has made that memory has made the graph (or other memory), too. */
+bool cli_is_own_memory(const cJSON *graph, const cJSON *owner);
+/* How many bytes of its id are the same for all that a place in the program has made, in whatever thread; 0: none. */
+size_t cli_maker_bytes(const cJSON *owner);
 /* A hash of each value, sorted: two have much in common where many are equal. Starts zeroed. */
 typedef struct cli_held {
     uint64_t *list;

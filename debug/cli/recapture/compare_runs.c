@@ -9,6 +9,7 @@
 #include "debug/check/value_text.h"
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/json.h"
+#include "closest.h"
 #include "node_values.h"
 
 #define FLOW_ADVICE                                                                                                    \

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "debug/check/value_text.h"
+#include "closest.h"
 #include "debug/cli/output/json.h"
 
 /* ---- one value -------------------------------------------------------------------------------------------------- */

@@ -54,15 +54,6 @@ static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
 cli_status cli_run_read(cli_run *run, const char *directory);
 void cli_run_clear(cli_run *run);
 
-/* What a node does, whatever its values: equal in two runs where it does the same. */
-uint64_t cli_node_work(const cJSON *node);
-
-/* Where in the program the graph was made, and its name: equal in two runs where those are. */
-uint64_t cli_graph_place(const cli_run_graph *g);
-/* Of rows of the file: whether the thread that has made that memory has made the graph (or other memory), too. */
-bool cli_is_own_memory(const cJSON *graph, const cJSON *owner);
-/* How many bytes of its id are the same for all that a place in the program has made, in whatever thread; 0: none. */
-size_t cli_maker_bytes(const cJSON *owner);
 /* Gives the processes of b the keys of those of a: of the same group, the ones whose graphs hold most alike. Where
  * there is no host memory for that, the processes stay as they are, in their order. */
 void cli_run_pair_processes(const cli_run *a, cli_run *b);
