@@ -1,11 +1,12 @@
 #include "specials.h"
 
-static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__field_tensor *t, bgk_specials *counts)
+/* rows: all of the tensor, or those of the batch. */
+static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__field_tensor *t, bg_tensor rows,
+                              bgk_specials *counts)
 {
     const bgk_specials none = BGK_SPECIALS_NONE;
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status = BG_OK;
-    bg_tensor counted = bg__tensor_of_batch(call, t->tensor);
     bool reached;
 
     *counts = none;
@@ -14,8 +15,8 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY(bg__tensor_reach(t->tensor, &reached));
     if (reached) {
-        BG__TRY(bg__tensor_count(&counted, look->room, look->stream, counts));
-        look->elements += bg_tensor_bytes(&counted) / bg_dtype_bytes(counted.dtype);
+        BG__TRY(bg__tensor_count(&rows, look->room, look->stream, counts));
+        look->elements += bg_tensor_bytes(&rows) / bg_dtype_bytes(rows.dtype);
     } else {
         bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
                        "check the graph's addresses (bg_check), unless this is host memory on purpose",
@@ -32,14 +33,20 @@ bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *a
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
-    *inputs = (bg__held){0, 0};
+    *inputs = (bg__held){.nan = 0};
     while (bg__field_tensor_next(call->op, args, &t)) {
-        bgk_specials counts;
+        const bg_tensor rows = bg__tensor_of_batch(call, t.tensor);
+        bgk_specials counts, all;
         if (!t.input)
             continue;
-        BG__TRY(count_tensor(look, call, &t, &counts));
+        BG__TRY(count_tensor(look, call, &t, rows, &counts));
         inputs->nan += counts.nan;
         inputs->inf += counts.inf;
+        if (bg__tensor_has_shape(&rows, t.tensor))
+            continue;
+        BG__TRY(count_tensor(look, call, &t, *t.tensor, &all));
+        inputs->padding_nan += all.nan - counts.nan;
+        inputs->padding_inf += all.inf - counts.inf;
     }
 done:
     return status;
@@ -58,6 +65,16 @@ static bool is_mask(const bgk_specials *counts)
     return counts->inf > 0 && counts->positive_inf == 0 && counts->nan == 0 && counts->numbers == 0;
 }
 
+/* Nobody knows whether the call reads these rows: BG_CHECK=padding does. */
+static void report_padding(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
+{
+    bg__report_add(look->report, "nan-input", BG_NOTE, call, t->tensor->data,
+                   "run breakgraph check --what=padding, which tells whether padding rows reach the batch",
+                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu; of its inputs only the padding "
+                   "rows of the batch hold any",
+                   t->name, call->name, counts->nan, count_elements(call, t), counts->first_nan);
+}
+
 static void report_nan(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
 {
     bg__report_add(look->report, "nan-origin", BG_WARNING, call, t->tensor->data,
@@ -67,17 +84,19 @@ static void report_nan(bg__look *look, const bg__call *call, const bg__field_ten
                    t->name, call->name, counts->nan, count_elements(call, t), counts->first_nan);
 }
 
-static void report_inf(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
+static void report_inf(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts,
+                       bool in_padding)
 {
     bool mask = is_mask(counts), *reported = mask ? &look->mask_reported : &look->inf_reported;
 
     if (!*reported)
-        bg__report_add(look->report, "inf-origin", mask ? BG_NOTE : BG_WARNING, call, t->tensor->data,
+        bg__report_add(look->report, "inf-origin", mask || in_padding ? BG_NOTE : BG_WARNING, call, t->tensor->data,
                        mask ? "ignore it if the call makes a mask; else dump its tensors (bg_step_dump)"
                             : "dump the call's tensors (bg_step_dump), and look at what it computes from them",
                        "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of the "
-                       "call holds any%s",
+                       "call holds any%s%s",
                        t->name, call->name, counts->inf, count_elements(call, t), counts->first_inf,
+                       in_padding ? " but in padding rows of the batch" : "",
                        mask ? "; all are -inf, and all other elements are 0" : "");
     *reported = true;
 }
@@ -89,16 +108,16 @@ bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *
     bool tell_nan = inputs->nan == 0 && !look->nan_reported;
     bg_status status = BG_OK;
 
-    *outputs = (bg__held){0, 0};
+    *outputs = (bg__held){.nan = 0};
     while (bg__field_tensor_next(call->op, args, &t)) {
         bgk_specials counts;
         if (!t.output)
             continue;
-        BG__TRY(count_tensor(look, call, &t, &counts));
+        BG__TRY(count_tensor(look, call, &t, bg__tensor_of_batch(call, t.tensor), &counts));
         if (counts.nan > 0 && tell_nan && outputs->nan == 0)
-            report_nan(look, call, &t, &counts);
+            (inputs->padding_nan > 0 ? report_padding : report_nan)(look, call, &t, &counts);
         if (counts.inf > 0 && inputs->inf == 0)
-            report_inf(look, call, &t, &counts);
+            report_inf(look, call, &t, &counts, inputs->padding_inf > 0);
         outputs->nan += counts.nan;
         outputs->inf += counts.inf;
     }

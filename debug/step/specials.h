@@ -16,6 +16,7 @@ typedef struct bg__look {
 /* How many elements of all inputs, or of all outputs, of a call are NaN and infinite. */
 typedef struct bg__held {
     uint64_t nan, inf;
+    uint64_t padding_nan, padding_inf; /* of inputs alone: in the padding rows of a runner's batch */
 } bg__held;
 
 bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *args, bg__held *inputs);

@@ -126,7 +126,7 @@ static bg_status walk_step(bg__walking *w, int number)
 {
     const bg__step_view step = bg__graph_step(w->graph, number);
     const bg__call *eager = step.kind == BG__CALL ? step.call : NULL;
-    bg__held inputs = {0, 0};
+    bg__held inputs = {.nan = 0};
     cudaError_t fault = cudaSuccess;
     bg__walk_unit u = {.call = step.call, .segment = step.kind == BG__LAUNCH ? step.place : -1};
     bg_status status, failed;

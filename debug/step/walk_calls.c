@@ -62,7 +62,7 @@ done:
  * inputs were not counted in time; then no NaN is reported to originate in the call. */
 static void begin_again(const bg__walking *w, const bg__step_part *p, bg__step_call *c)
 {
-    c->inputs = (bg__held){1, 1};
+    c->inputs = (bg__held){.nan = 1, .inf = 1};
     for (const bg__step_part *q = &w->parts.list[c->call->segment]; q < p; q++) {
         const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call);
         if (earlier == NULL || !earlier->begun)
@@ -123,7 +123,7 @@ done:
 void bg__walk_begin_unknown(bg__step_call *c)
 {
     c->begun = true;
-    c->inputs = (bg__held){1, 1};
+    c->inputs = (bg__held){.nan = 1, .inf = 1};
 }
 
 void bg__walk_skip_calls(const bg__walking *w, bg__step_view step)

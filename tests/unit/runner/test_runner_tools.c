@@ -10,6 +10,7 @@
 #include "debug/memory/results.h"
 
 #include <float.h>
+#include <math.h>
 #include <unistd.h>
 
 enum { BUCKET = 8 };
@@ -26,6 +27,15 @@ BG_EAGER_OP(own_rows, BG_IN(x), BG_OUT(y), BG_VALUE(int *, rows))
     const bg_forward_context *context = bg_forward_context_get();
     *args->rows = context->batch.tokens;
     return from_cuda(bgk_scale(args->y.data, args->x.data, 1, (size_t)context->batch.tokens, stream));
+}
+
+/* y = x, but for its first row, which is the last one of x: of a padded batch, a row of padding. */
+BG_OP(take_last, BG_IN(x), BG_OUT(y))
+{
+    const size_t bytes = (size_t)args->x.dim[0] * sizeof(float), last = bytes - sizeof(float);
+    TRY_BG(from_cuda(cudaMemcpyAsync(args->y.data, args->x.data, bytes, cudaMemcpyDeviceToDevice, stream)));
+    return from_cuda(
+        cudaMemcpyAsync(args->y.data, (char *)args->x.data + last, sizeof(float), cudaMemcpyDeviceToDevice, stream));
 }
 
 /* counts += 1 */
@@ -343,6 +353,46 @@ FIXTURE_TEST(test_shadow)
 {
     assert_string_equal(shadow(f, (model){.spares = true}, 5), "");
     EXPECT_TEXT(shadow(f, (model){.spares = true, .drifts = true}, 5), "[frozen-value] scale#0");
+}
+
+/* ---- BG_DEBUG=step ---- */
+
+static bg_status take_last_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
+{
+    model *m = user;
+    bg_tensor x = bg_tensor_1d(m->x.data, BG_F32, context->padded_tokens);
+    bg_tensor y = bg_tensor_1d(m->y.data, BG_F32, context->padded_tokens);
+    return BG_CALL(take_last, stream, .x = x, .y = y);
+}
+
+/* What a batch says, stepped, where the padding rows hold that. */
+static const char *step(fixture *f, double padding, int tokens)
+{
+    static char text[8192];
+    OWNED_MODEL(m);
+
+    set_variable("BG_DEBUG", "step");
+    EXPECT_OK(bg_runner_create(&m.runner, RUNNER_CONFIG(.mode = BG_MODE_FULL, .schedule = "8", .max_tokens = BUCKET),
+                               take_last_forward, &m, f->stream));
+    EXPECT_OK(bg_runner_add_input(m.runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, padding, &m.x));
+    EXPECT_OK(bg_runner_add_output(m.runner, "y", BG_F32, 1, (int64_t[]){0}, &m.y));
+    EXPECT_OK(bg_runner_capture(m.runner));
+    hold_errors();
+    run_batch(&m, tokens, 0);
+    snprintf(text, sizeof text, "%s", held_errors());
+    set_variable("BG_DEBUG", NULL);
+    return text;
+}
+
+FIXTURE_TEST(test_step)
+{
+    const char *text = step(f, (double)NAN, 5);
+    EXPECT_IN(text,
+              "note [nan-input] take_last#0 at |y of take_last#0 holds 1 NaN (of 5 elements)|of its inputs only the "
+              "padding rows");
+    EXPECT_NOT_IN(text, "[nan-origin]");
+    EXPECT_IN(step(f, (double)INFINITY, 5), "note [inf-origin] take_last#0|but in padding rows of");
+    EXPECT_NOT_IN(step(f, (double)NAN, BUCKET), "take_last#0");
 }
 
 TESTS_ON_HOST_DEVICE("that calls fail on request");
