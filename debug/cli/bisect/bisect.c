@@ -50,9 +50,10 @@ static cli_status ask_all_eager(cli_bisection *b)
                               "breakgraph bisect without --compiled looks for the call",
                               b->name_count);
     return cli_bisect_end(b, CLI_STAYS,
-                          "the fault remains with all %zu calls eager: it is in captured work outside these ops, or in "
-                          "frozen arguments; breakgraph report and breakgraph check --what=recapture look for it",
-                          b->name_count);
+                          "the fault remains with all %zu calls eager: no captured call is to blame. It may be in work "
+                          "that is captured outside op calls, in arguments that the capture has frozen%s, or in memory "
+                          "that changes between replays; breakgraph check looks for these",
+                          b->name_count, b->runner ? ", in padding rows of its batches" : "");
 }
 
 /* The same captured work, one node after the other: where that is good though nothing runs eagerly, the fault is one of

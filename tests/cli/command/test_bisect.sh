@@ -93,7 +93,7 @@ expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$c
 expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 'there is no fault to search for' in_work "$command" bisect --shadow -- ./faulty wrong 8
-expect shadow-frozen 13 'the fault remains with all [0-9]+ calls eager: .*frozen arguments' in_work "$command" bisect --shadow -- ./faulty frozen 8
+expect shadow-frozen 13 'the fault remains with all [0-9]+ calls eager: no captured call is to blame' in_work "$command" bisect --shadow -- ./faulty frozen 8
 expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3: --shadow ignores" in_work "$command" bisect --shadow -- sh -c './faulty wrong 8; exit 3'
 expect shadow-and-check 2 'exclude each other' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
 expect bad-tolerance 2 "'--tolerance=garbage': allowed are items separated by ';'" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
