@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "exits.h"
 
 enum { SHOWN = 10, MOST = 1 << 28 }; /* lines; bytes of a file that is read */
@@ -19,6 +20,30 @@ char *cli_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) >= 0 ? path : NULL;
 }
 
+/* Of this process: names that were made, and NULL for those that were removed. */
+static struct {
+    char **list;
+    size_t count, capacity;
+} made;
+
+static void note_made(const char *name)
+{
+    char *copy = strdup(name);
+    if (copy != NULL && BG__GROW(made.list, made.count, made.capacity, "temporary directories") == BG_OK)
+        made.list[made.count++] = copy;
+    else
+        free(copy); /* it is not removed where the command is killed */
+}
+
+static void forget_made(const char *name)
+{
+    for (size_t i = 0; i < made.count; i++)
+        if (made.list[i] != NULL && strcmp(made.list[i], name) == 0) {
+            free(made.list[i]);
+            made.list[i] = NULL;
+        }
+}
+
 /* From the root: a program may change its directory. */
 char *cli_place_make(void)
 {
@@ -26,8 +51,10 @@ char *cli_place_make(void)
     char *root = realpath(parent, NULL), *name = cli_path(root != NULL ? root : parent, "breakgraph.XXXXXX");
 
     free(root);
-    if (name != NULL && mkdtemp(name) != NULL)
+    if (name != NULL && mkdtemp(name) != NULL) {
+        note_made(name);
         return name;
+    }
     (void)cli_say(CLI_FAILED, "no temporary directory can be made (%s): %s; set TMPDIR", name != NULL ? name : "",
                   strerror(errno));
     free(name);
@@ -42,10 +69,25 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
+static bool remove_all(const char *directory)
+{
+    return nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
+}
+
 void cli_place_remove(const char *directory)
 {
-    if (directory != NULL && nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+    if (directory == NULL)
+        return;
+    if (!remove_all(directory))
         (void)cli_say(CLI_FAILED, "%s cannot be removed: %s", directory, strerror(errno));
+    forget_made(directory);
+}
+
+void cli_places_remove(void)
+{
+    for (size_t i = 0; i < made.count; i++)
+        if (made.list[i] != NULL)
+            (void)remove_all(made.list[i]);
 }
 
 bool cli_place_renew(const char *directory)

@@ -14,6 +14,8 @@ char *cli_path(const char *directory, const char *name);
 char *cli_place_make(void);
 /* Removes it with its contents. Takes NULL. */
 void cli_place_remove(const char *directory);
+/* Removes all that were made and are still there, and says nothing: for a process that outlives the command. */
+void cli_places_remove(void);
 /* Makes a directory empty, or creates it. */
 bool cli_place_renew(const char *directory);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "debug/cli/output/exits.h"
+#include "debug/cli/output/place.h"
 #include "debug/report/files.h"
 #include "signals.h"
 #include "strays.h"
@@ -182,6 +183,7 @@ static void tell_left(const void *user, pid_t pid, bool refused)
 static void keep_child(const cli_child *child, int held, int reports)
 {
     bool ended = false;
+    char released;
     pid_t program;
 
     cli_strays_adopt();
@@ -197,6 +199,8 @@ static void keep_child(const cli_child *child, int held, int reports)
     if (child->apart)
         (void)kill(-program, SIGKILL);
     cli_strays_end(tell_left, NULL);
+    if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and removes nothing any more */
+        cli_places_remove();
     _exit(0);
 }
 
@@ -262,6 +266,8 @@ bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end)
 
 void cli_keeper_release(cli_keeper *keeper)
 {
+    ssize_t wrote = write(keeper->held, "", 1);
+    (void)wrote; /* the keeper may be gone */
     (void)close(keeper->held);
 }
 

@@ -388,19 +388,22 @@ away step 4 step
 away report 4 report
 in_its_place bisect 4 bisect
 away bisect-check 4 bisect --state="$work/state" --check='bash '"$work/away-$mark.sh $work/away"
-# away_killed NAME WHOM WORD...: SIGKILL for the command, or, "-", for its process group
+# away_killed NAME WHOM WORD...: SIGKILL for the command, or, "-", for its process group. Its files go, too.
+is_empty() { [ -z "$(ls -A "$1")" ]; }
 away_killed()
 {
     local pid
     ! is_left_out "away-killed-$1" || return 0
     rm -f "$work"/away.*
-    setsid "$command" "${@:3}" -- bash "$work/away-$mark.sh" "$work/away" stay >"$work/log" 2>&1 </dev/null &
+    mkdir -p "$work/places"
+    TMPDIR="$work/places" setsid "$command" "${@:3}" -- bash "$work/away-$mark.sh" "$work/away" stay >"$work/log" 2>&1 </dev/null &
     pid=$!
     await test -e "$work/away.0"
     kill -KILL -- "$2$pid"
     { wait $pid; } 2>/dev/null
     is "away-killed-$1" $? 137
     gone "away-killed-$1-gone"
+    await is_empty "$work/places" && pass "away-killed-$1-files" || fail "away-killed-$1-files" "left: $(ls -A "$work/places")"
 }
 for whom in '' -; do
     away_killed run$whom "$whom" run --ranks=2 --oversubscribe
