@@ -207,11 +207,12 @@ static bg_status check_owner(acceptor *a, joining_rank *one)
         drop(other);
     if (status != BG_OK)
         goto done;
-    if (!bg__owner_may_join(owner, a->job->token != NULL))
-        reject(a, one,
-               owner == BG__OWNER_OTHER
-                   ? "on this machine only processes of rank 0's user may join"
-                   : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
+    if (bg__owner_may_join(owner, a->job->token != NULL))
+        goto done;
+    if (owner == BG__OWNER_UNKNOWN && bg__peer_is_gone(one->fd)) /* a process that has ended has no owner */
+        drop(one);
+    else
+        reject(a, one, owner == BG__OWNER_OTHER ? BG__REFUSED_USER : BG__REFUSED_STRANGER);
 done:
     return status;
 }
@@ -223,7 +224,7 @@ static bg_status challenge(acceptor *a, joining_rank *one, const bg__frame *fram
     if (!bg__hello_is(frame, &protocol)) {
         drop(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
-        reject(a, one, "it has a different version of breakgraph than rank 0, " BG_VERSION);
+        reject(a, one, BG__REFUSED_VERSION ", " BG_VERSION);
     } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
@@ -267,7 +268,7 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
     bg_status status;
     BG__TRY(check_proof(a, one, frame, &proven));
     if (!proven) {
-        reject(a, one, "its token is not the job's; set the same BG_RANKS_TOKEN on all ranks");
+        reject(a, one, BG__REFUSED_TOKEN);
         return BG_OK;
     }
     BG__TRY(check_owner(a, one));

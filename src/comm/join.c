@@ -27,8 +27,17 @@ static bg_status fail_join(const connector *c, bg_status status, const char *why
 
 static const char no_answer[] = "connections are closed without an answer";
 
-/* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and has no owner. */
-static bg_status check_owner(const connector *c, int fd, bool *gone)
+static const char no_accept[] = "connections are not accepted";
+
+static const char *owner_text(bg__owner owner)
+{
+    return owner == BG__OWNER_OTHER ? "the process that listens there belongs to another user"
+                                    : "whose process listens there is not known, and BG_RANKS_TOKEN is not set";
+}
+
+/* Until rank 0 has accepted it, a TCP connection may have no owner yet. *gone: it is closed, or is not accepted in
+ * time, and nobody's: another one may be. */
+static bg_status check_owner(connector *c, int fd, bool *gone)
 {
     double until = bg__now_ms() + OWNER_MS;
     bg_status status = BG_OK;
@@ -43,24 +52,36 @@ static bg_status check_owner(const connector *c, int fd, bool *gone)
         BG__TRY(bg__peer_owner(fd, &owner));
         if (bg__owner_may_join(owner, c->job->token != NULL))
             return BG_OK;
-        if (bg__now_ms() >= until)
-            return fail_join(c, BG_ERROR_RANKS, "the process that listens there belongs to another user");
-        BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
-        *gone = wait.revents != 0;
-        if (*gone)
+        *gone = bg__peer_is_gone(fd) || (owner == BG__OWNER_NONE && bg__now_ms() >= until);
+        if (*gone) {
+            c->last = owner == BG__OWNER_NONE ? no_accept : no_answer;
             return BG_OK;
+        }
+        if (bg__now_ms() >= until)
+            return fail_join(c, BG_ERROR_RANKS, owner_text(owner));
+        BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
     }
 done:
     return status;
 }
 
-/* Fails with what a frame says that rank 0 sent instead of the expected one. Before rank 0's proof only a refusal is
- * believed. */
+/* Whoever refuses before its proof says one of a few sentences, which are this process's own. */
+static const char *unproven_refusal(const char *what)
+{
+    static const char *const known[] = {BG__REFUSED_VERSION, BG__REFUSED_TOKEN, BG__REFUSED_USER, BG__REFUSED_STRANGER};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(what, known[i], strlen(known[i])) == 0)
+            return known[i];
+    return "the process that listens there refuses this rank, and has not proven to be rank 0";
+}
+
+/* Fails with what a frame says that rank 0 sent instead of the expected one. Before rank 0's proof only that it is a
+ * refusal is believed. */
 static bg_status take_refusal(const connector *c, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
     if (frame->type == BG__REFUSED)
-        return fail_join(c, BG_ERROR_RANKS, frame->what);
+        return fail_join(c, BG_ERROR_RANKS, proven ? frame->what : unproven_refusal(frame->what));
     if (!proven || !bg__failure_read(frame, &failure))
         return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
     return bg__fail(failure.status, "%s", failure.text);
@@ -146,9 +167,7 @@ static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader
         return BG_OK;
     }
     BG__TRY(check_owner(c, *fd, again));
-    if (*again)
-        c->last = no_answer;
-    else
+    if (!*again)
         BG__TRY(handshake(c, *fd, reader, again));
 done:
     if (status != BG_OK || *again)

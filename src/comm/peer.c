@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,12 +96,14 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
     }
 }
 
-/* Only established connections count: one that its process has closed is shown as root's. */
+/* Only established connections count: one that its process has closed is shown as root's, and so is one, without an
+ * inode, that Linux before 6.17 has made and nobody has accepted. */
 static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
 {
     enum { ESTABLISHED = 1 };
     char line[512], local[64], remote[64], from[64], to[64];
     unsigned state, user = 0;
+    unsigned long inode = 0;
     char why[BG__ERRNO_MAX];
     bool has = false;
     FILE *file = fopen(table, "re");
@@ -111,12 +114,12 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
     in_table(&e->there, mapped, from, sizeof from);
     in_table(&e->here, mapped, to, sizeof to);
     while (file != NULL && !has && fgets(line, sizeof line, file) != NULL)
-        has = sscanf(line, "%*s %63s %63s %x %*s %*s %*s %u", local, remote, &state, &user) == 4 &&
+        has = sscanf(line, "%*s %63s %63s %x %*s %*s %*s %u %*s %lu", local, remote, &state, &user, &inode) == 5 &&
               state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0;
     if (file != NULL)
         (void)fclose(file); /* it was only read */
     if (has)
-        *owner = user == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
+        *owner = user == geteuid() ? BG__OWNER_SAME : user == 0 && inode == 0 ? BG__OWNER_NONE : BG__OWNER_OTHER;
     return BG_OK;
 }
 
@@ -157,6 +160,12 @@ bg_status bg__peer_owner(int fd, bg__owner *owner)
 bool bg__owner_may_join(bg__owner owner, bool token)
 {
     return owner == BG__OWNER_SAME || (token && owner == BG__OWNER_UNKNOWN);
+}
+
+bool bg__peer_is_gone(int fd)
+{
+    struct pollfd now = {fd, POLLRDHUP, 0};
+    return poll(&now, 1, 0) > 0;
 }
 
 void bg__peer_name(int fd, char text[BG__NAME_MAX])

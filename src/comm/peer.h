@@ -5,8 +5,9 @@
 #include "comm/address.h"
 
 /* The owner of the process at the other end: from SO_PEERCRED for a Unix-domain socket, from /proc/net/tcp and tcp6 for
- * a TCP connection inside this machine. UNKNOWN: the other end is on another machine, or in no table. */
-typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
+ * a TCP connection inside this machine. UNKNOWN: the other end is on another machine, or in no table, as where its
+ * process has ended. NONE: nobody has accepted the connection yet. */
+typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_NONE, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
 /* BG_ERROR_IO: no descriptor is left to read the table. */
 bg_status bg__peer_owner(int fd, bg__owner *owner);
 
@@ -16,6 +17,9 @@ bool bg__owner_may_join(bg__owner owner, bool token);
 /* Whether a socket is connected to itself: that happens if nobody listens on a port, and the kernel gives the
  * connecting socket the same port. */
 bool bg__is_own_end(int fd);
+
+/* Whether the other end has closed it. */
+bool bg__peer_is_gone(int fd);
 
 /* For messages. */
 void bg__peer_name(int fd, char text[BG__NAME_MAX]);
