@@ -30,12 +30,23 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
-/* In a body that runs at a break, or in a replay, no stream captures: CUDA would refuse a flag that asks for a node. */
-static unsigned flags_here(const bg_capture *capture, unsigned flags)
+/* CUDA refuses a flag that asks for a node where the stream does not capture: in a body that runs at a break, in
+ * replays, and in passes outside of graphs, whoever runs these. Elsewhere its answer is the program's. */
+static bg_status take_flags(const bg_capture *capture, cudaStream_t stream, unsigned *flags)
 {
-    const bg_phase phase = bg__thread_self()->phase;
-    bool in_body = capture != NULL ? capture->in_body : phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY;
-    return in_body ? 0 : flags;
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
+    bg_status status = BG_OK;
+
+    if (*flags == 0)
+        return BG_OK;
+    if (capture == NULL && bg__thread_self()->call != NULL)
+        BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    else if (capture != NULL && capture->in_body)
+        capturing = cudaStreamCaptureStatusNone;
+    if (capturing == cudaStreamCaptureStatusNone)
+        *flags = 0;
+done:
+    return status;
 }
 
 /* By a node, and so that streams of the segment can fork from there. */
@@ -61,7 +72,7 @@ static bg_status record_captured_event(bg_capture *capture, cudaEvent_t event, c
     bg__stream_kind kind = BG__OUTSIDE;
     bg_status status;
 
-    flags = flags_here(capture, flags);
+    BG__TRY(take_flags(capture, stream, &flags));
     if (capture != NULL && !capture->in_body)
         BG__TRY(bg__capture_claim(capture, stream, site, &kind));
     else
@@ -344,13 +355,14 @@ done:
 static bg_status wait_outside_pass(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
 {
     bg_capture *capture = bg__live_captured();
+    bg_status status;
 
-    flags = flags_here(capture, flags);
-    if (capture == NULL)
-        return wait_plain(waiter, event, flags);
-    if (capture->in_body)
-        return wait_in_body(capture, waiter, event, flags);
-    return wait_beside_capture(capture, waiter, event, flags, site);
+    BG__TRY(take_flags(capture, waiter, &flags));
+    status = capture == NULL    ? wait_plain(waiter, event, flags)
+             : capture->in_body ? wait_in_body(capture, waiter, event, flags)
+                                : wait_beside_capture(capture, waiter, event, flags, site);
+done:
+    return status;
 }
 
 bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)

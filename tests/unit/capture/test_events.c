@@ -552,6 +552,8 @@ EVENT_TEST(test_an_event_for_both_ways)
             EXPECT_CUDA(bgk_add(t->y.data, t->z.data, t->z.data, N, t->stream)); /* and go on without waiting */
         }
         EXPECT_VALUE(&t->z, 150);
+        EXPECT_OK(bg_forward_run(ping_pong, t, t->stream, NULL));
+        EXPECT_VALUE(&t->z, 150);
     }
     EXPECT_CUDA(cudaFree(w.data));
 }
