@@ -2,6 +2,7 @@
 #include <breakgraph/breakgraph.h>
 #include "kernels/model/kernels.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LARGEST = 16 };
 
@@ -19,14 +20,17 @@ BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 /* Eager: how many rows are the batch's own stands in the context, which is another one in each run. */
 BG_EAGER_OP(normalize, BG_INOUT(x))
 {
-    size_t rows = (size_t)bg_forward_context_get()->batch.tokens;
-    float host[LARGEST], sum = 0;
-    bg_status status =
-        checked(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
+    size_t rows = (size_t)bg_forward_context_get()->batch.tokens; /* in a capture those of the bucket */
+    float *host = malloc(rows * sizeof *host), sum = 0;
+    bg_status status = host != NULL ? BG_OK : BG_ERROR_OUT_OF_MEMORY;
+
+    if (status == BG_OK)
+        status = checked(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
     if (status == BG_OK)
         status = checked(cudaStreamSynchronize(stream));
     for (size_t i = 0; status == BG_OK && i < rows; i++)
         sum += host[i];
+    free(host);
     return status != BG_OK ? status : checked(bgk_scale(args->x.data, args->x.data, 1 / sum, rows, stream));
 }
 

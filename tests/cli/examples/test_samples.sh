@@ -57,6 +57,8 @@ captures: 3 (recaptures of a bucket: 0); graphs: 3, segments: 6
 replays: 3 piecewise, 0 full; padding rows: 2
 eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured, 0 unsupported
 TEXT
+# Sizes that the example did not think of.
+expect runner-larger 0 '^captures: 2 ' env BG_RUNNER_SCHEDULE=1,8192 BG_RUNNER_MAX_TOKENS=8192 "$OUT/examples/runner/batches"
 prints two-batch-overlap runner/two_batch_overlap <<'TEXT'
  1 rows, 1 and 0: as in one batch
  2 rows, 1 and 1: as in one batch
