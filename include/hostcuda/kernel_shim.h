@@ -9,7 +9,7 @@
 
 /* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so a variable that
  * is local to that thread is shared by the block. */
-#if __GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11)
+#if !defined(__HOSTCUDA_CC__) && (__GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11))
 /* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. A launch is a
  * frame of its own in stacks. */
 #define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0), noinline))
@@ -17,7 +17,8 @@
 #define HOSTCUDA_KERNEL __attribute__((noinline))
 #endif
 #ifdef __HOSTCUDA_CC__
-/* Words for hostcuda-cc, which no compiler sees. */
+/* Words for hostcuda-cc, which no compiler sees. Each kernel registers itself: gcc's list of them keeps gold and lld
+ * from linking two files with one kernel of a template. */
 #define __global__  __hostcuda_global__ HOSTCUDA_KERNEL
 #define __device__  __hostcuda_device__
 #define __host__    __hostcuda_host__
@@ -27,7 +28,7 @@
 #define __global__ HOSTCUDA_KERNEL
 #define __device__
 #define __host__
-#define __shared__ thread_local
+#define __shared__ __attribute__((aligned(16))) thread_local
 #endif
 #define __constant__
 #define __grid_constant__

@@ -171,14 +171,15 @@ static void refer_to_shared(struct hcc_edits *edits, size_t name, size_t end)
     hcc_insert_before(edits, end, hcc_text(" = ::hostcuda::dynamic_shared()"));
 }
 
-/* alignas(...) stays before thread_local. */
+/* alignas(...) stays before thread_local. Of arrays of float, programs read float4, as the arrays of a GPU's block
+ * allow. */
 static void share(const struct hcc_source *source, struct hcc_edits *edits, size_t i)
 {
     size_t next = i + 1;
     while (hcc_is(source, next, "alignas"))
         next = hcc_close(source, next + 1) + 1;
     hcc_drop(edits, i);
-    hcc_insert_before(edits, next < source->count ? next : i, hcc_text("thread_local "));
+    hcc_insert_before(edits, next < source->count ? next : i, hcc_text("__attribute__((aligned(16))) thread_local "));
 }
 
 static void keep_shared(struct hcc_shared *outside, size_t name, char *scope)

@@ -6,7 +6,11 @@
 #define GROUP                                                                                                          \
     "cooperative groups beyond a block and its tiles are not supported by the host device: its blocks run one after "  \
     "the other; launch one kernel for each step"
-#define PTX "inline PTX is not supported by the host device; use CUDA's function for the instruction"
+#define WMMA                                                                                                           \
+    "matrix fragments (nvcuda::wmma) are not supported by the host device; write the product as a loop, or call "      \
+    "cuBLAS"
+#define BARRIER "the barriers of __mbarrier_* are not supported by the host device; use __syncthreads"
+#define PTX     "inline PTX is not supported by the host device; use CUDA's function for the instruction"
 
 /* Words that are rejected: everywhere, in device code, before a (, or as one of
  * cooperative_groups, which programs call cg. A word that ends with * stands for all
@@ -40,6 +44,8 @@ static const struct {
     {"__asm", IN_DEVICE_CODE, PTX},
     {"<<<", IN_DEVICE_CODE,
      "dynamic parallelism is not supported by the host device: a kernel cannot launch one; launch it from host code"},
+    {"nvcuda", EVERYWHERE, WMMA},
+    {"__mbarrier_*", AS_CALL, BARRIER},
     {"multi_grid_group", OF_GROUPS, GROUP},
     {"cluster_group", OF_GROUPS, GROUP},
     {"this_multi_grid", OF_GROUPS, GROUP},
