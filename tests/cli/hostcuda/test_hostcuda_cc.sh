@@ -49,9 +49,47 @@ rejects ptx 1 'inline PTX' '__device__ unsigned lane() { unsigned i; asm("mov.u3
 rejects ptx-volatile 2 'inline PTX' '__global__ void k()\n{ asm volatile("bar.sync 0;"); }\n'
 rejects cluster 2 'cooperative groups beyond a block' '#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n'
 rejects cooperative-launch 2 'cooperative groups beyond a block' 'void f(void *k)\n{ cudaLaunchCooperativeKernel(k, 1, 1, nullptr); }\n'
+rejects wmma 2 'matrix fragments \(nvcuda::wmma\)' '#include <mma.h>\n__global__ void k() { nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> f; }\n'
+rejects barrier 2 'the barriers of __mbarrier_' '#include <cuda_awbarrier_primitives.h>\n__global__ void k(__mbarrier_t *b) { __mbarrier_init(b, 32); }\n'
+# Code of a function that only some GPUs have must not vanish, but for what only waits; at file scope a compiler misses it.
+vanish='the code under this condition is for GPUs of some __CUDA_ARCH__'
+rejects architecture 2 "$vanish" '__global__ void k(int *x) {\n#if __CUDA_ARCH__ >= 800\n*x = 1; // {\n#endif\n}\n'
+rejects architecture-defined 3 "$vanish" 'namespace n { __global__ void k(int *x)\n{\n#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 900)\n*x = 1;\n#elif __CUDA_ARCH__ >= 800\n*x = 2;\n#endif\n} }\n'
 rejects launch 1 'this launch cannot be read; write it as kernel<<<' '__global__ void k() {} void f() { k<<<1, 1>>>; }\n'
 rejects shared 1 'dynamic shared memory is an array' '__global__ void k() { extern __shared__ float x; }\n'
 printf '__managed__ int x;\n\n__managed__ int y;\n' >both.cu
+cat >architectures.cu <<'END'
+#ifndef ONCE
+#define ONCE
+#if __CUDA_ARCH__ >= 800
+__device__ int only_there(int x) { return x; }
+#endif
+__global__ void k(int *x)
+{
+#if __CUDA_ARCH__ >= 800
+    *x = 1;
+#else
+    *x = 2;
+#endif
+#if __CUDA_ARCH__ < 700 /* '}' */
+    *x = 3;
+#endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600 || defined(__HOSTCUDA_CC__)
+    *x = 4;
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    __nanosleep(20);
+#endif
+#ifdef FEATURE
+#if __CUDA_ARCH__ >= 800
+    *x = 5;
+#endif
+#endif
+}
+#endif
+END
+ends architectures 0 compile -c architectures.cu
 expect rejects-all 1 '^both\.cu:3: error' compile -c both.cu
 grep -q '^both\.cu:1: error' log && pass rejects-all-first || fail rejects-all-first "only one of two errors is printed"
 printf '#include <cooperative_groups.h>\n\n__global__ void k()\n{\n    cooperative_groups::this_grid().sync();\n}\n' >grid.cu
@@ -140,6 +178,7 @@ gives namespace-attribute 'namespace n __attribute__((visibility("hidden"))) { '
 gives attribute-namespace 'namespace [[gnu::visibility("hidden")]] n { '"$one"'}\nvoid run(int *x) { n::k<<<1, 1>>>(x); }'
 gives requires 'template <int n, class T> requires requires (T t) { t + 1; } __global__ void k(T *x) { *x += n; }\nvoid run(int *x) { k<1><<<1, 1>>>(x); }' -std=c++20
 gives shared-alignas '__global__ void k(int *x) { __shared__ alignas(16) int s[4]; s[0] = 1; *x = s[0]; }\nvoid run(int *x) { k<<<1, 1>>>(x); }'
+gives shared-vectors '__global__ void k(int *x) { __shared__ char c[3]; __shared__ float s[64], t[64]; c[0] = 1; s[threadIdx.x] = c[0]; __syncthreads();\nif (threadIdx.x < 16) reinterpret_cast<float4 *>(t)[threadIdx.x] = reinterpret_cast<float4 *>(s)[threadIdx.x];\n__syncthreads(); x[threadIdx.x % 16] = static_cast<int>(t[threadIdx.x]); }\nvoid run(int *x) { k<<<1, 64>>>(x); }' -O3
 gives shared-member 'extern __shared__ int s[];\nstruct m { int *s; __device__ void f() { s[0] = 1; } };\n__global__ void k(m a, int *) { s[0] = 7; a.f(); }\nvoid run(int *x) { k<<<1, 1, 16>>>(m{x}, x); }'
 gives shared-twice 'extern __shared__ int s[];\nextern __shared__ int s[];\n__global__ void k(int *x) { s[0] = 1; *x = s[0]; }\nvoid run(int *x) { k<<<1, 1, 16>>>(x); }'
 gives shared-namespaces 'namespace a { extern __shared__ int s[]; }\nnamespace b { extern __shared__ float s[];\n__global__ void k(int *x) { s[0] = 1.5f; *x = static_cast<int>(s[0]); } }\nvoid run(int *x) { b::k<<<1, 1, 16>>>(x); }'
@@ -150,6 +189,22 @@ printf '%b' '__global__ void k(int *x) { ++*x; }\n__host__ __device__ void f(int
     'int main() { int *x; cudaMalloc(&x, 4); l<<<1, 1>>>(x); return cudaDeviceSynchronize() != cudaSuccess; }\n' >nested.cu
 ! deep || compile nested.cu -o nested 2>log
 expect nested-launch 1 '^hostcuda: a kernel launches a kernel' ./nested
+
+# A kernel of a template in two files: each linker that is there makes a program of them.
+printf '%b' 'template <class T> __global__ void put(T *x, T value) { *x = value; }\nvoid other(int *x);\n' >put.h
+printf '%b' '#include "put.h"\n#include <cstdio>\nint main()\n{\nint *x, host[2];\ncudaMalloc(&x, 8);\nput<<<1, 1>>>(x, 1);\nother(x + 1);\n' \
+    'cudaMemcpy(host, x, 8, cudaMemcpyDeviceToHost);\nstd::printf("%d %d\\n", host[0], host[1]);\n}\n' >put1.cu
+printf '%b' '#include "put.h"\nvoid other(int *x) { put<<<1, 1>>>(x, 2); }\n' >put2.cu
+! compile -c put1.cu -o put1.o 2>log || compile -c put2.cu -o put2.o 2>log
+for linker in bfd gold lld; do
+    if ! command -v "ld.$linker" >/dev/null; then
+        skip "template-$linker" "there is no ld.$linker"
+    elif compile put1.o put2.o "-fuse-ld=$linker" -o put >log 2>&1; then
+        says "template-$linker" ./put <<<'1 2'
+    else
+        fail "template-$linker" "it does not link"
+    fi
+done
 
 # ---- lines -------------------------------------------------------------------------------------------------------------
 

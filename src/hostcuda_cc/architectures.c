@@ -1,0 +1,455 @@
+#include "architectures.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+static bool is_word_character(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* ---- conditions ---------------------------------------------------------------------------------------------------
+ */
+
+/* Of an expression of the preprocessor. known: it does not depend on macros of the program. */
+typedef struct value {
+    bool known;
+    long number;
+} value;
+
+typedef struct expression {
+    const char *at;
+    bool compares; /* __CUDA_ARCH__ with something */
+} expression;
+
+static value read_or(expression *e);
+
+static void skip_blanks(expression *e)
+{
+    while (isspace((unsigned char)*e->at) || *e->at == '\\')
+        e->at++;
+}
+
+static bool take(expression *e, const char *sign)
+{
+    size_t length = strlen(sign);
+    skip_blanks(e);
+    if (strncmp(e->at, sign, length) != 0)
+        return false;
+    e->at += length;
+    return true;
+}
+
+/* Of a word at e->at. */
+static bool take_architecture(expression *e)
+{
+    static const char name[] = "__CUDA_ARCH__";
+    bool is = strncmp(e->at, name, sizeof name - 1) == 0 && !is_word_character(e->at[sizeof name - 1]);
+    while (is_word_character(*e->at))
+        e->at++;
+    return is;
+}
+
+static value read_defined(expression *e)
+{
+    bool bracket = take(e, "("), is;
+    skip_blanks(e);
+    is = take_architecture(e);
+    if (bracket)
+        (void)take(e, ")");
+    return (value){is, 0};
+}
+
+static value read_operand(expression *e)
+{
+    if (take(e, "!")) {
+        value v = read_operand(e);
+        return (value){v.known, !v.number};
+    }
+    if (take(e, "(")) {
+        value v = read_or(e);
+        (void)take(e, ")");
+        return v;
+    }
+    skip_blanks(e);
+    if (isdigit((unsigned char)*e->at)) {
+        char *end;
+        value v = {true, strtol(e->at, &end, 0)};
+        e->at = end;
+        while (is_word_character(*e->at)) /* 800L */
+            e->at++;
+        return v;
+    }
+    if (strncmp(e->at, "defined", strlen("defined")) == 0 && !is_word_character(e->at[strlen("defined")])) {
+        e->at += strlen("defined");
+        return read_defined(e);
+    }
+    if (is_word_character(*e->at))
+        return (value){take_architecture(e), 0}; /* not defined: 0 */
+    return (value){false, 0};
+}
+
+static long compare(int sign, long a, long b)
+{
+    switch (sign) {
+    case 0: return a >= b;
+    case 1: return a <= b;
+    case 2: return a == b;
+    case 3: return a != b;
+    case 4: return a > b;
+    default: return a < b;
+    }
+}
+
+static value read_comparison(expression *e)
+{
+    static const char *const signs[] = {">=", "<=", "==", "!=", ">", "<"};
+    const char *from = e->at;
+    value a = read_operand(e);
+    for (int i = 0; i < (int)(sizeof signs / sizeof *signs); i++) {
+        if (!take(e, signs[i]))
+            continue;
+        value b = read_operand(e);
+        e->compares |= memmem(from, (size_t)(e->at - from), "__CUDA_ARCH__", strlen("__CUDA_ARCH__")) != NULL;
+        return (value){a.known && b.known, compare(i, a.number, b.number)};
+    }
+    return a;
+}
+
+static value read_and(expression *e)
+{
+    value a = read_comparison(e);
+    while (take(e, "&&")) {
+        value b = read_comparison(e);
+        bool no = (a.known && a.number == 0) || (b.known && b.number == 0);
+        a = (value){no || (a.known && b.known), !no && a.number != 0 && b.number != 0};
+    }
+    return a;
+}
+
+static value read_or(expression *e)
+{
+    value a = read_and(e);
+    while (take(e, "||")) {
+        value b = read_and(e);
+        bool yes = (a.known && a.number != 0) || (b.known && b.number != 0);
+        a = (value){yes || (a.known && b.known), yes || a.number != 0 || b.number != 0};
+    }
+    return a;
+}
+
+/* ---- one file -----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct braces {
+    size_t depth, function; /* function: the depth of the outermost brace of a function; 0: none */
+} braces;
+
+/* An #if that is open. */
+typedef struct condition {
+    value now;     /* of the branch that is read */
+    bool sure;     /* the conditions around it hold */
+    bool vanishes; /* the branch is left out for want of __CUDA_ARCH__ */
+    bool another;  /* some branch may be there */
+    unsigned line; /* of the first branch that vanishes with code; 0: none */
+    size_t code;   /* where the branch begins */
+    braces before; /* of the first branch */
+} condition;
+
+typedef struct scan {
+    const char *name;
+    char *raw, *text; /* text: without comments and what is quoted, in as many bytes */
+    size_t length;
+    condition *open;
+    size_t count, capacity;
+    braces braces;
+    size_t statement; /* where it begins */
+    bool good;
+} scan;
+
+/* A comment from i on; returns its end. */
+static size_t end_of_comment(const scan *s, size_t i)
+{
+    const char *end = s->raw[i + 1] == '/' ? strchr(s->raw + i, '\n') : strstr(s->raw + i + 2, "*/");
+    if (end == NULL)
+        return s->length;
+    return (size_t)(end - s->raw) + (s->raw[i + 1] == '/' ? 0 : 2);
+}
+
+static size_t end_of_quoted(const scan *s, size_t i)
+{
+    size_t end = i + 1;
+    while (end < s->length && s->raw[end] != s->raw[i] && s->raw[end] != '\n')
+        end += s->raw[end] == '\\' ? 2 : 1;
+    return end < s->length ? end + (s->raw[end] == s->raw[i]) : s->length;
+}
+
+static void blank_out(scan *s)
+{
+    for (size_t i = 0; i < s->length;) {
+        bool comment = s->raw[i] == '/' && (s->raw[i + 1] == '/' || s->raw[i + 1] == '*');
+        bool separator = s->raw[i] == '\'' && i > 0 && isdigit((unsigned char)s->raw[i - 1]); /* 1'000 */
+        bool quoted = s->raw[i] == '"' || (s->raw[i] == '\'' && !separator);
+        size_t end = comment ? end_of_comment(s, i) : quoted ? end_of_quoted(s, i) : i + 1;
+        for (; i < end; i++)
+            if ((comment || quoted) && s->text[i] != '\n')
+                s->text[i] = ' ';
+    }
+}
+
+static bool has_word(const char *text, size_t length, const char *word)
+{
+    size_t bytes = strlen(word);
+    for (size_t i = 0; i + bytes <= length; i++)
+        if (memcmp(text + i, word, bytes) == 0 && (i == 0 || !is_word_character(text[i - 1])) &&
+            (i + bytes == length || !is_word_character(text[i + bytes])))
+            return true;
+    return false;
+}
+
+/* Whether the { at i begins the body of a function. */
+static bool begins_function(const scan *s, size_t i)
+{
+    static const char *const others[] = {"namespace", "struct", "class", "union", "enum"};
+    const char *from = s->text + s->statement;
+    size_t length = i - s->statement, last = length;
+    while (last > 0 && isspace((unsigned char)from[last - 1]))
+        last--;
+    if (last > 0 && from[last - 1] == ')')
+        return true;
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (has_word(from, length, others[k]))
+            return false;
+    return memchr(from, '(', length) != NULL;
+}
+
+static void read_code(scan *s, size_t i)
+{
+    char c = s->text[i];
+    if (c == '{') {
+        s->braces.depth++;
+        if (s->braces.function == 0 && begins_function(s, i))
+            s->braces.function = s->braces.depth;
+    } else if (c == '}') {
+        if (s->braces.function == s->braces.depth)
+            s->braces.function = 0;
+        s->braces.depth -= s->braces.depth > 0;
+    }
+    if (c == '{' || c == '}' || c == ';')
+        s->statement = i + 1;
+}
+
+/* ---- what vanishes ------------------------------------------------------------------------------------------------
+ */
+
+/* Waiting and hints: the result is the same without. from, to: a statement. */
+static bool may_vanish(const scan *s, size_t from, size_t to)
+{
+    static const char *const calls[] = {"__nanosleep", "cudaGridDependencySynchronize",
+                                        "cudaTriggerProgrammaticLaunchCompletion"};
+    static const char *const instructions[] = {"griddepcontrol", "nanosleep", "prefetch"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (has_word(s->text + from, to - from, calls[i]))
+            return true;
+    if (!has_word(s->text + from, to - from, "asm") && !has_word(s->text + from, to - from, "__asm__"))
+        return false;
+    for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++)
+        if (memmem(s->raw + from, to - from, instructions[i], strlen(instructions[i])) != NULL)
+            return true;
+    return false;
+}
+
+static size_t end_of_line(const scan *s, size_t i);
+
+/* Whether there is code from here to there that is missed. */
+static bool has_code(const scan *s, size_t from, size_t to)
+{
+    size_t statement = from;
+    bool any = false;
+    for (size_t i = from; i < to; i++) {
+        char c = s->text[i];
+        if (c == '#') {
+            i = end_of_line(s, i);
+            continue;
+        }
+        any = any || !(isspace((unsigned char)c) || strchr("{};", c) != NULL);
+        if (c != ';' && i + 1 < to)
+            continue;
+        if (any && !may_vanish(s, statement, i))
+            return true;
+        any = false;
+        statement = i + 1;
+    }
+    return false;
+}
+
+static void end_branch(scan *s, condition *c, size_t at, unsigned line)
+{
+    if (c->vanishes && c->line == 0 && s->braces.function > 0 && has_code(s, c->code, at))
+        c->line = line;
+    c->another |= !c->vanishes && !(c->now.known && c->now.number == 0);
+}
+
+static void end_condition(scan *s, const condition *c)
+{
+    if (c->line == 0 || c->another || !c->sure)
+        return;
+    fprintf(
+        stderr,
+        "%s:%u: error: the code under this condition is for GPUs of some __CUDA_ARCH__, which the host device does not "
+        "have: it would be left out; write what is right without it in an #else, or add || defined(__HOSTCUDA_CC__)\n",
+        s->name, c->line);
+    s->good = false;
+}
+
+/* ---- lines of the preprocessor ------------------------------------------------------------------------------------
+ */
+
+/* The newline that ends it, or the end of the file: one behind \ does not. */
+static size_t end_of_line(const scan *s, size_t i)
+{
+    while (i < s->length && (s->text[i] != '\n' || (i > 0 && s->text[i - 1] == '\\')))
+        i++;
+    return i;
+}
+
+static value read_condition(const char *text, bool *vanishes)
+{
+    expression e = {text, false};
+    value v = read_or(&e);
+    skip_blanks(&e);
+    if (*e.at != '\0') /* an operator that is not read here */
+        v.known = false;
+    *vanishes = v.known && v.number == 0 && e.compares;
+    return v;
+}
+
+/* #ifndef NAME and #define NAME at once: the file is read once. */
+static bool is_guard(const scan *s, size_t behind, const char *name)
+{
+    char next[200];
+    size_t length = strcspn(name, " \t\r\n");
+    return sscanf(s->text + behind, " # define %199s", next) == 1 && strlen(next) == length &&
+           strncmp(next, name, length) == 0;
+}
+
+static value read_ifdef(const scan *s, size_t behind, const char *name, bool no)
+{
+    if (has_word(name, strcspn(name, " \t\r\n"), "__CUDA_ARCH__"))
+        return (value){true, no};
+    return (value){no && is_guard(s, behind, name), 1};
+}
+
+static void open_condition(scan *s, condition added, size_t behind)
+{
+    const condition *outer = s->count > 0 ? &s->open[s->count - 1] : NULL;
+    added.sure = outer == NULL || (outer->sure && outer->now.known && outer->now.number != 0);
+    added.code = behind;
+    added.before = s->braces;
+    HCC_GROW(s->open, s->count, s->capacity);
+    s->open[s->count++] = added;
+}
+
+/* What is behind # and its blanks, up to behind. lines: of the directive and of the branch before it. */
+static void read_directive(scan *s, size_t at, size_t behind, unsigned line, unsigned *branch)
+{
+    char *text = hcc_text("%.*s", (int)(behind - at), s->text + at);
+    const char *rest = text;
+    condition *c = s->count > 0 ? &s->open[s->count - 1] : NULL;
+    bool vanishes = false;
+    while (isalpha((unsigned char)*rest))
+        rest++;
+    size_t length = (size_t)(rest - text);
+    rest += strspn(rest, " \t");
+    if (length == 2 && strncmp(text, "if", 2) == 0) {
+        value now = read_condition(rest, &vanishes);
+        open_condition(s, (condition){.now = now, .vanishes = vanishes}, behind);
+        *branch = line;
+    } else if (hcc_begins(text, "ifdef") || hcc_begins(text, "ifndef")) {
+        open_condition(s, (condition){.now = read_ifdef(s, behind, rest, text[2] == 'n')}, behind);
+        *branch = line;
+    } else if (c != NULL && (hcc_begins(text, "el"))) {
+        end_branch(s, c, at, *branch);
+        c->now = hcc_begins(text, "elif") ? read_condition(rest, &vanishes) : (value){false, 1};
+        c->vanishes = vanishes;
+        c->code = behind;
+        s->braces = c->before;
+        *branch = line;
+    } else if (c != NULL && hcc_begins(text, "endif")) {
+        end_branch(s, c, at, *branch);
+        end_condition(s, c);
+        s->count--;
+    }
+    free(text);
+}
+
+static void read_lines(scan *s)
+{
+    unsigned line = 1, branches[64] = {0};
+    bool begins = true;
+    for (size_t i = 0; i < s->length; i++) {
+        char c = s->text[i];
+        if (c == '#' && begins) {
+            size_t end = end_of_line(s, i), word = i + 1, depth = s->count < 63 ? s->count : 63;
+            while (s->text[word] == ' ' || s->text[word] == '\t')
+                word++;
+            /* a branch's line is kept at the depth of its condition, and one that opens has the next */
+            unsigned *branch = &branches[hcc_begins(s->text + word, "if") || depth == 0 ? depth : depth - 1];
+            read_directive(s, word, end, line, branch);
+            for (; i < end; i++)
+                line += s->text[i] == '\n';
+            i--;
+            continue;
+        }
+        line += c == '\n';
+        begins = c == '\n' || (begins && isspace((unsigned char)c));
+        read_code(s, i);
+    }
+}
+
+static bool read_file(const struct hcc_file *file)
+{
+    scan s = {.name = hcc_text("%.*s", (int)file->length, file->name), .good = true};
+    FILE *from = fopen(s.name, "re");
+    FILE *to = from != NULL ? hcc_memory_file(&s.raw, &s.length) : NULL;
+    char buffer[4096];
+    size_t got;
+    while (to != NULL && (got = fread(buffer, 1, sizeof buffer, from)) > 0)
+        fwrite(buffer, 1, got, to);
+    if (to != NULL) {
+        hcc_memory_file_close(to);
+        s.length = strlen(s.raw);
+        s.text = hcc_text("%s", s.raw);
+        blank_out(&s);
+        read_lines(&s);
+    }
+    if (from != NULL)
+        (void)fclose(from); /* it was only read */
+    free(s.open);
+    free(s.raw);
+    free(s.text);
+    free((char *)s.name);
+    return s.good;
+}
+
+static bool is_same(const struct hcc_file *a, const struct hcc_file *b)
+{
+    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
+}
+
+bool hcc_keeps_code(const struct hcc_source *source)
+{
+    bool good = true;
+    for (size_t i = 0; i < source->file_count; i++) {
+        size_t first = 0;
+        while (!is_same(&source->files[first], &source->files[i]))
+            first++;
+        if (first == i && !source->files[i].system)
+            good = read_file(&source->files[i]) && good;
+    }
+    return good;
+}
