@@ -94,8 +94,8 @@ BG_API bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dt
 BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 
-/* Captures every bucket, from large to small, without launching it. Another call captures all buckets again. Progress
- * is shown on a terminal, by rank 0.
+/* Captures every bucket, from large to small. It launches them only where rules are to be proven (config.level 2 and 3,
+ * compile.h), on padding. Another call captures all buckets again. Progress is shown on a terminal, by rank 0.
  * With config.lazy ON_DEMAND each bucket is captured at its first use, and this function need not be called. If it is
  * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
  * next use. With BACKGROUND the first call captures the largest bucket of each query length and variant. If some bucket

@@ -62,7 +62,7 @@ FIXTURE_TEST(test_the_limit)
     EXPECT_ERROR(text);
     snprintf(text, sizeof text, "%zu bytes are mapped, the limit is %zu bytes", 2 * page, 3 * page);
     EXPECT_ERROR(text);
-    EXPECT_ERROR("options.limit_bytes");
+    EXPECT_ERROR("limit_bytes of the pool's options; of a runner, memory_limit");
     EXPECT_ERROR("smaller sizes");
     EXPECT_OK(bg__pool_check(pool));
     assert_int_equal(pool_stats(pool).mapped, 2 * page);
