@@ -47,6 +47,26 @@ BG_EAGER_OP(total, BG_IN(x), BG_OUT(sum), BG_VALUE(bool, all))
     return fetch(args->sum.data, &sum, sizeof sum, stream);
 }
 
+/* Zeroes the rows beyond the batch. */
+BG_EAGER_OP(clear_rest, BG_INOUT(x))
+{
+    const int rows = (int)args->x.dim[0], live = bg_forward_context_get()->batch.tokens;
+    return from_cuda(cudaMemsetAsync((float *)args->x.data + live, 0, (size_t)(rows - live) * sizeof(float), stream));
+}
+
+/* The same of its input, and the sum of all rows then. */
+BG_EAGER_OP(total_cleared, BG_IN(x), BG_OUT(sum))
+{
+    float x[BUCKET], sum = 0;
+    const int rows = (int)args->x.dim[0], live = bg_forward_context_get()->batch.tokens;
+
+    TRY_BG(from_cuda(cudaMemsetAsync((float *)args->x.data + live, 0, (size_t)(rows - live) * sizeof(float), stream)));
+    EXPECT_OK(fetch(x, args->x.data, (size_t)rows * sizeof *x, stream));
+    for (int i = 0; i < rows; i++)
+        sum += x[i];
+    return fetch(args->sum.data, &sum, sizeof sum, stream);
+}
+
 BG_EAGER_OP(spread, BG_IN(x), BG_IN(sum), BG_OUT(y))
 {
     float x[BUCKET], sum;
@@ -75,6 +95,7 @@ typedef struct model {
     bg_runner *runner;
     bg_tensor x, slot, y, cache, doubled, sum;
     bool wraps, all, varies;
+    int clears; /* 1: rows of padding are zeroed before all are added; 2: by the op that adds them */
     bool whole; /* an op gets static buffers with all their rows, of which there are more than in the bucket */
 } model;
 
@@ -95,7 +116,12 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     else
         BG_CALL(twice, stream, .x = x, .y = doubled);
     BG_CALL(write_cache, stream, .x = doubled, .slot = rows_of(&m->slot, rows), .cache = m->cache, .wraps = m->wraps);
-    BG_CALL(total, stream, .x = doubled, .sum = m->sum, .all = m->all);
+    if (m->clears == 1)
+        BG_CALL(clear_rest, stream, .x = doubled);
+    if (m->clears == 2)
+        BG_CALL(total_cleared, stream, .x = doubled, .sum = m->sum);
+    else
+        BG_CALL(total, stream, .x = doubled, .sum = m->sum, .all = m->all);
     if (m->varies)
         return BG_CALL(count_passes, stream, .x = doubled, .y = y);
     return BG_CALL(spread, stream, .x = doubled, .sum = m->sum, .y = y);
@@ -214,6 +240,12 @@ FIXTURE_TEST(test_sum)
 {
     EXPECT_IN(check(f, (model){.all = true}, BG_PAD_SENTINEL, -1, TOKENS),
               "warning [padding] total#0 at |1 of its 1 elements differ");
+}
+
+FIXTURE_TEST(test_cleared)
+{
+    assert_string_equal(check(f, (model){.all = true, .clears = 1}, BG_PAD_SENTINEL, -1, TOKENS), "");
+    assert_string_equal(check(f, (model){.clears = 2}, BG_PAD_SENTINEL, -1, TOKENS), "");
 }
 
 /* A batch that fills its bucket has no padding rows. */
