@@ -111,15 +111,31 @@ static bg_status prove_run(const bg__parts *p, bg__run *run)
     return BG_OK;
 }
 
+/* For the runs that are left, which nothing proves any more. */
+static void set_all(const bg__piece *piece, bg__run **list, size_t count, const bg__finding *finding)
+{
+    for (size_t i = 0; i < count; i++)
+        *list[i]->found = *finding;
+    piece->compiled->info.proofs += (int)count;
+}
+
+/* Where a part cannot be launched, what is left of the segment is one part. */
 static bg_status prove_each(const bg__parts *p, bg__run **list, size_t count)
 {
+    bg__finding none = {.state = BG_FUSION_APPLIED};
     size_t at = 0;
     bg_status status = BG_OK;
 
-    for (size_t i = 0; i < count; i++) {
-        BG__TRY(bg__parts_launch(p, at, list[i]->first));
-        at = list[i]->first;
-        BG__TRY(prove_run(p, list[i]));
+    for (size_t i = 0; i < count && none.state == BG_FUSION_APPLIED; i++) {
+        bg__fail_forget_cause();
+        BG__TRY(excuse(p->piece, bg__parts_launch(p, at, list[i]->first), "a part of the segment cannot be launched",
+                       &none));
+        if (none.state != BG_FUSION_APPLIED) {
+            set_all(p->piece, list + i, count - i, &none);
+        } else {
+            at = list[i]->first;
+            BG__TRY(prove_run(p, list[i]));
+        }
     }
     BG__TRY(bg__parts_launch(p, at, p->piece->count));
 done:
@@ -134,10 +150,8 @@ static bg_status prove_in_parts(const bg__piece *piece, bg__run **list, size_t c
 
     bg__fail_forget_cause();
     BG__TRY(excuse(piece, bg__parts_open(&p), "the segment cannot be launched in parts", &none));
-    for (size_t i = 0; i < count && none.state != BG_FUSION_APPLIED; i++)
-        *list[i]->found = none;
     if (none.state != BG_FUSION_APPLIED) {
-        piece->compiled->info.proofs += (int)count;
+        set_all(piece, list, count, &none);
         goto done;
     }
     *piece->launched = true;

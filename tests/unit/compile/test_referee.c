@@ -155,3 +155,42 @@ FIXTURE_TEST(test_call_that_captures_forbid)
     EXPECT_OK(forward_few(f, f->stream));
     EXPECT_FLOATS(f, f->y.data, FEW, 8);
 }
+
+static bg_status forward_after(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    TRY_BG(BG_CALL(twofold, stream, .x = f->x, .y = f->z, .count = N));
+    return forward_few(user, stream);
+}
+
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+/* A launch that fails once costs the proof, and not the capture, but for the last one: the segment's own. */
+FAULT_TEST(test_launch_that_fails)
+{
+    char faults[64];
+    int captures = 0, parts = 0;
+
+    now.op = "by_value";
+    set_variable("BG_COMPILE_PROVE", "always");
+    for (int call = 1, failed = 1; failed > 0; call++) {
+        bg_status status;
+        OWNED_GRAPH(graph);
+        snprintf(faults, sizeof faults, "cudaGraphLaunch@%d=cudaErrorMemoryAllocation", call);
+        EXPECT_CUDA(bgk_fill(f->x.data, 4, N, f->stream));
+        fail_calls(faults);
+        hold_errors();
+        status = bg_capture_forward(&graph, forward_after, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE));
+        parts += strstr(held_errors(), "a part of the segment cannot be launched") != NULL;
+        failed = hostcuda_faults();
+        fail_calls(NULL);
+        captures += status != BG_OK;
+        if (status != BG_OK)
+            continue;
+        EXPECT_FLOATS(f, f->y.data, FEW, 8);
+        EXPECT_FLOATS(f, f->z.data, N, 8);
+    }
+    assert_int_equal(captures, 1);
+    assert_true(parts > 0);
+    set_variable("BG_COMPILE_PROVE", NULL);
+}
+TESTS_ON_ANY_DEVICE;
