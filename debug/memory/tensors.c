@@ -202,12 +202,6 @@ static bool format_of(bg_dtype dtype, bgk_float *format)
     }
 }
 
-bool bg__tensor_is_float(const bg_tensor *tensor)
-{
-    bgk_float format;
-    return format_of(tensor->dtype, &format);
-}
-
 bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts)
 {
     const bgk_specials none = BGK_SPECIALS_NONE;

@@ -41,8 +41,6 @@ bg_status bg__wait_for_stream(cudaStream_t stream);
 /* cudaMemcpyAsync in either direction, and waits for stream. */
 bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream_t stream);
 
-bool bg__tensor_is_float(const bg_tensor *tensor);
-
 /* Counts the NaN and the infinities in a float tensor that the device can access. room: a bgk_specials in device
  * memory. Waits for stream. */
 bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts);

@@ -29,6 +29,11 @@ static inline size_t bg__dtype_bytes(bg_dtype dtype)
     return 0;
 }
 
+static inline bool bg__tensor_is_float(const bg_tensor *tensor)
+{
+    return tensor->dtype == BG_F32 || tensor->dtype == BG_F64 || tensor->dtype == BG_F16 || tensor->dtype == BG_BF16;
+}
+
 /* Sets *bytes to what the tensor covers. False: it is not valid. */
 static inline bool bg__tensor_measure(const bg_tensor *tensor, size_t *bytes)
 {

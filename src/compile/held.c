@@ -18,15 +18,11 @@ static bg__held *find_held(const bg__proof *p, const bg_tensor *tensor)
     return NULL;
 }
 
-static bool is_float(bg_dtype dtype)
-{
-    return dtype == BG_F32 || dtype == BG_F64 || dtype == BG_F16 || dtype == BG_BF16;
-}
-
 /* Rows that may be padding: of what has as many rows as the run. Integers stay, since they are places in memory. */
 static bool has_padding(const bg__proof *p, const bg__held *h)
 {
-    return p->run->rows > 1 && is_float(h->tensor.dtype) && h->tensor.rank > 0 && h->tensor.dim[0] == p->run->rows;
+    return p->run->rows > 1 && bg__tensor_is_float(&h->tensor) && h->tensor.rank > 0 &&
+           h->tensor.dim[0] == p->run->rows;
 }
 
 static bg_status add_held(bg__proof *p, bg__held held)
@@ -57,7 +53,7 @@ static bg_status hold(bg__proof *p, const bg__call *call, const bg_field *field,
         known->output = false;
     if (tensor->dtype != known->tensor.dtype) { /* floats have tolerances; integers may be places in memory */
         known->mixed = true;
-        known->tensor = is_float(tensor->dtype) ? *tensor : known->tensor;
+        known->tensor = bg__tensor_is_float(tensor) ? *tensor : known->tensor;
     }
     if (written) {
         known->written = true;
@@ -274,7 +270,7 @@ static bg_status find_constants(bg__proof *p)
         bg__held *h = &p->list[i];
         if (!h->output && h->field != NULL)
             BG__TRY(is_constant(p, h, &h->constant));
-        p->any_constant |= h->constant && is_float(h->tensor.dtype) && !h->shared;
+        p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
     }
 done:
     return status;
@@ -290,7 +286,7 @@ bool bg__held_tells(const bg__proof *p)
         const bg__held *h = &p->list[i];
         if (h->output || h->field == NULL)
             continue;
-        if (is_float(h->tensor.dtype)) {
+        if (bg__tensor_is_float(&h->tensor)) {
             if (h->constant && (h->shared || h->mixed))
                 return false;
             varies = true;
@@ -354,14 +350,14 @@ static bool is_other(const bg__proof *p, const bg__held *h)
         return false;
     return p->contents == BG__CONTENTS_PADDED
                ? has_padding(p, h)
-               : p->contents == BG__CONTENTS_RANDOM && h->constant && is_float(h->tensor.dtype);
+               : p->contents == BG__CONTENTS_RANDOM && h->constant && bg__tensor_is_float(&h->tensor);
 }
 
 /* NaN; an integer that is rarely right: -1 often is. */
 static int pattern_of(const bg__proof *p, const bg__held *h)
 {
     enum { NOT_A_NUMBER = 0xff, ONE = 0x5a, OTHER = 0xa5 };
-    return is_float(h->tensor.dtype) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
+    return bg__tensor_is_float(&h->tensor) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
 }
 
 static bg_status prepare(const bg__proof *p, const bg__held *h)

@@ -34,9 +34,8 @@ static bg_status launch(bg__proof *p, const trial *t, bool op)
 static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
 {
     const char *text = p->run->rule->attributes_.tolerance;
-    bool is_float =
-        tensor->dtype == BG_F32 || tensor->dtype == BG_F64 || tensor->dtype == BG_F16 || tensor->dtype == BG_BF16;
-    return is_float || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text : NULL;
+    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
+                                                                                                               : NULL;
 }
 
 static bg_status compare_all(bg__proof *p, const char *when)
