@@ -91,14 +91,25 @@ done:
     return status;
 }
 
-bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor)
+static const bg_forward_context *context_of(const bg__call *call)
 {
-    const bg_forward_context *context;
-    bg_tensor rows = *tensor;
-
     while (call->parent != NULL)
         call = call->parent;
-    context = call->context;
+    return call->context;
+}
+
+bg_tensor bg__field_of_batch(const bg__call *call, const bg__field_tensor *t)
+{
+    const bg_forward_context *context = context_of(call);
+    const bool rows = context != NULL && t->tensor->rank > 0 && t->tensor->dim[0] == context->padded_tokens;
+    return rows || (t->output && !t->input && t->tensor->rank > 1) ? bg__tensor_of_batch(call, t->tensor) : *t->tensor;
+}
+
+bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor)
+{
+    const bg_forward_context *context = context_of(call);
+    bg_tensor rows = *tensor;
+
     if (context != NULL && context->batch.tokens < context->padded_tokens && rows.rank > 0 &&
         rows.dim[0] % context->padded_tokens == 0)
         rows.dim[0] = rows.dim[0] / context->padded_tokens * context->batch.tokens;

@@ -24,6 +24,9 @@ bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 /* In a padded run of a runner, of a tensor by tokens: the rows of the batch. Nobody reads what a call leaves in the
  * others, so tools do not judge it. Else the tensor. call: one of the graph, or its root. */
 bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor);
+/* The same of a field of the call, for who must not overlook anything: a tensor of several times as many rows may be a
+ * cache, a matrix of weights or sums of columns, and is left whole, but for one of rows that the call writes alone. */
+bg_tensor bg__field_of_batch(const bg__call *call, const bg__field_tensor *t);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
 /* Of a call that a rule has fused with its neighbours (bg__call.run): whether one of them before it, or behind it,

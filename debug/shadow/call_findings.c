@@ -141,6 +141,9 @@ static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass
     suspect->differs = true;
     suspect->large |= d->shape || !bg__is_rounding(d->tensor, &d->found);
     suspect->digests[suspects->walk > 0] += d->shape ? 0 : d->found.digest[1];
+    suspect->counts[suspects->walk > 0] += d->shape ? 0 : d->found.beyond;
+    if (!d->shape && d->found.absolute > suspect->errors[suspects->walk > 0])
+        suspect->errors[suspects->walk > 0] = d->found.absolute;
 done:
     return status;
 }
@@ -289,6 +292,8 @@ bg_status bg__shadow_find_suspects(bg__shadow *s)
         bg__suspect *suspect = &s->suspects.list[i];
         suspect->differs &= s->suspects.walk > 0;
         suspect->digests[s->suspects.walk > 0] = 0;
+        suspect->counts[s->suspects.walk > 0] = 0;
+        suspect->errors[s->suspects.walk > 0] = 0;
     }
     return compare_calls(s, true);
 }

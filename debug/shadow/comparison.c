@@ -444,6 +444,13 @@ typedef struct batch {
     size_t beyond;
 } batch;
 
+bg_tensor bg__shadow_rows(const bg__shadow_output *out, const bg_tensor *tensor)
+{
+    bg__field_tensor field = out->field;
+    field.tensor = tensor;
+    return out->call != NULL ? bg__field_of_batch(out->call, &field) : *tensor;
+}
+
 static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
 {
     const bg_tensor *got = b->eager ? find_eager(s, out) : out->tensor;
@@ -460,7 +467,7 @@ static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
         goto done;
     if (b->count == 0)
         BG__TRY(bg__compare_begin(s->room, BG__COMPARED_TOGETHER, s->stream));
-    rows = bg__tensor_of_batch(out->call != NULL ? out->call : bg__graph_root(s->graph), got);
+    rows = bg__shadow_rows(out, got);
     if (same_shape)
         BG__TRY(bg__compare_queue(&rows, out->expected, rows.data,
                                   bg__tolerances_find(&s->tolerances, out->call, rows.dtype), &s->room[b->count],

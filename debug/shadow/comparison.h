@@ -113,6 +113,9 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
                                                const bgk_difference *found),
                              size_t *beyond);
 
+/* The rows of the batch in an output, or all of it; tensor: where a run has it. */
+bg_tensor bg__shadow_rows(const bg__shadow_output *out, const bg_tensor *tensor);
+
 /* Whether two sums of the same numbers may differ so. */
 bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found);
 

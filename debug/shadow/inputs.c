@@ -17,10 +17,11 @@ static bgk_element element_of(const bg_tensor *tensor)
 }
 
 /* A comparison of the batch's rows with themselves, which has their digest. */
-static bg_status queue_digest(const bg__call *call, const bg_tensor *tensor, bgk_difference *room, cudaStream_t stream)
+static bg_status queue_digest(const bg__call *call, const bg__field_tensor *t, bgk_difference *room,
+                              cudaStream_t stream)
 {
     const bgk_tolerance exact = {0};
-    const bg_tensor rows = bg__tensor_of_batch(call, tensor);
+    const bg_tensor rows = bg__field_of_batch(call, t);
     cudaError_t error = bgk_compare(room, rows.data, rows.data, bg_tensor_bytes(&rows) / bg_dtype_bytes(rows.dtype),
                                     element_of(&rows), &exact, stream);
     bg_status status;
@@ -84,7 +85,7 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
             continue;
         BG__TRY(bg__tensor_reach(t.tensor, &reached));
         if (reached)
-            BG__TRY(queue_digest(call, t.tensor, &c->digests[number], stream));
+            BG__TRY(queue_digest(call, &t, &c->digests[number], stream));
         c->held |= (uint32_t)reached << number;
         number++;
     }
@@ -111,7 +112,7 @@ static bg_status queue_digests(const bg__call_inputs *inputs, const void *args, 
     while (bg__field_tensor_next(inputs->call->op, args, &t))
         if (t.input) {
             if ((which >> *count & 1) != 0)
-                BG__TRY(queue_digest(inputs->call, t.tensor, &room[*count], stream));
+                BG__TRY(queue_digest(inputs->call, &t, &room[*count], stream));
             ++*count;
         }
     BG__TRY_CUDA(cudaMemcpyAsync(room + *count, inputs->digests, bytes, cudaMemcpyDeviceToDevice, stream));

@@ -115,7 +115,7 @@ static bg_status compare_tensor(const bg__pass_call *kept, const bg__call *call,
     if (d.held == NULL)
         return BG_OK;
     d.shape = !bg__tensor_has_shape(d.tensor, field->tensor) && !is_shorter(call->op, field->tensor, d.tensor);
-    d.compared = bg__tensor_of_batch(call, field->tensor);
+    d.compared = bg__field_of_batch(call, field);
     if (!d.shape)
         BG__TRY(bg__compare(&d.compared, d.held, d.compared.data,
                             bg__tolerances_find(c->tolerances, call, d.tensor->dtype), c->room, c->stream, &d.found));

@@ -86,7 +86,7 @@ static bg_status compare_outputs(const bg__references *r, const bg__call *call, 
 
     while (bg__field_tensor_next(call->op, args, &a) && bg__field_tensor_next(call->op, theirs, &b)) {
         const bg_tolerance *tolerance = bg__tolerances_find(r->tolerances, call, a.tensor->dtype);
-        const bg_tensor rows = bg__tensor_of_batch(call, a.tensor);
+        const bg_tensor rows = bg__field_of_batch(call, &a);
         bgk_difference found;
         char text[300];
         bool reached = false;

@@ -44,7 +44,7 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
                          : earlier                                ? in_work
                          : bg__faults_known(s->report, NULL)      ? apart
                                                                   : nowhere;
-    const bg_tensor rows = bg__tensor_of_batch(out->call != NULL ? out->call : bg__graph_root(s->graph), out->tensor);
+    const bg_tensor rows = bg__shadow_rows(out, out->tensor);
 
     out->told = true;
     if (out->call != NULL && bg__faults_known(s->report, out->call)) /* whose findings say that it differs */

@@ -17,7 +17,10 @@ typedef struct bg__suspect {
     bool order;      /* it varies with the order of its nodes alone */
     bool not_joined; /* work that its stream does not wait for writes its outputs */
     bool judged;     /* whether it varies is known */
+    bool open;       /* another order of its nodes gives something else */
     unsigned long long digests[2]; /* of its outputs that differ in the first walk and the last one */
+    unsigned long long counts[2];  /* how many of their elements do */
+    double errors[2];              /* and by how much, at most */
     unsigned long long repeated;   /* and in the eager run that was repeated */
 } bg__suspect;
 

@@ -38,6 +38,13 @@ BG_OP(take_last, BG_IN(x), BG_OUT(y))
         cudaMemcpyAsync(args->y.data, (char *)args->x.data + last, sizeof(float), cudaMemcpyDeviceToDevice, stream));
 }
 
+/* Writes a number into the last slot of a cache, which has several times as many slots as a bucket rows. */
+BG_OP(keep, BG_INOUT(cache), BG_VALUE(float, number))
+{
+    const size_t last = (size_t)args->cache.dim[0] - 1;
+    return from_cuda(bgk_fill((float *)args->cache.data + last, args->number, 1, stream));
+}
+
 /* counts += 1 */
 BG_OP(advance, BG_IN(one), BG_INOUT(counts))
 {
@@ -48,7 +55,8 @@ BG_OP(advance, BG_IN(one), BG_INOUT(counts))
 typedef struct model {
     fixture *f;
     bg_runner *runner;
-    bg_tensor x, y;
+    bg_tensor x, y, cache;
+    bool keeps; /* planted: another number is kept in each pass */
     bool drifts, strays,
         turns;    /* planted: another value, a stream that is not captured, another address in each pass */
     int left_out; /* planted: elements that scale does not write */
@@ -89,6 +97,8 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     EXPECT_OK(bg_pool_alloc(bg_runner_pool(m->runner), bg_tensor_bytes(&own), &own.data));
     BG_CALL(own_rows, stream, .x = hidden, .y = own, .rows = &m->rows);
     status = BG_CALL(scale, stream, .x = own, .y = y, .factor = 1);
+    if (m->keeps && status == BG_OK)
+        status = BG_CALL(keep, stream, .cache = m->cache, .number = (float)pass);
     bg_pool_release(bg_runner_pool(m->runner), own.data);
     bg_pool_release(bg_runner_pool(m->runner), hidden.data);
     return status;
@@ -106,6 +116,7 @@ static void open_runner(model *m, bg_mode mode, bool lazy)
                          forward, m, m->f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, FLT_MAX, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 1, (int64_t[]){0}, &m->y));
+    EXPECT_OK(bg_runner_add_buffer(m->runner, "cache", BG_F32, 1, (int64_t[]){8 * BUCKET}, &m->cache));
 }
 
 static void start_runner(model *m, bg_mode mode, bool lazy)
@@ -353,6 +364,7 @@ FIXTURE_TEST(test_shadow)
 {
     assert_string_equal(shadow(f, (model){.spares = true}, 5), "");
     EXPECT_TEXT(shadow(f, (model){.spares = true, .drifts = true}, 5), "[frozen-value] scale#0");
+    EXPECT_TEXT(shadow(f, (model){.spares = true, .keeps = true}, 5), "[frozen-value] keep#0"); /* no row, but a slot */
 }
 
 /* ---- BG_DEBUG=step ---- */
