@@ -3,11 +3,15 @@
 #include "poison.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/attach/runs/node_text.h"
+#include "debug/attach/runs/rounding.h"
+#include "debug/memory/tensors.h"
 
-enum { ALL_BITS = 0xff };
+enum { ALL_BITS = 0xff, TRIES = 8 }; /* of launches whose order may be the same by chance */
 
 /* As much as is filled in a launch: nothing, 0, or what is marked. */
 typedef enum filled { UNFILLED, CLEARED, MARKED } filled;
@@ -140,8 +144,6 @@ static void note_differing(const bg__runs *r, const bg__spans *differing)
         bg__spans_bytes(differing), (const void *)differing->list[0].begin);
 }
 
-/* Sums by atomics differ from launch to launch, and may have been equal before by chance: *found: something else
- * differs with patterns. */
 static bool is_all_in(const bg__spans *differing, const bg__spans *without)
 {
     for (size_t i = 0; i < differing->count; i++)
@@ -150,18 +152,62 @@ static bool is_all_in(const bg__spans *differing, const bg__spans *without)
     return true;
 }
 
-static bg_status launch_more(const bg__poisoned *p, const bg__spans *differing, bool *found)
+static bg_status read_spans(const bg__spans *spans, unsigned char *to, cudaStream_t stream)
 {
-    enum { TRIES = 8 };
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < spans->count; i++) {
+        const bg__span *span = &spans->list[i];
+        BG__TRY(bg__copy_and_wait(to, (const void *)span->begin, span->end - span->begin, stream));
+        to += span->end - span->begin;
+    }
+done:
+    return status;
+}
+
+/* What is read too early is a pattern, or 0: no rounding. */
+static bg_status look_at_rounding(const bg__poisoned *p, filled how, const bg__spans *differing, bool *rounding)
+{
+    enum { MOST = 1 << 22 };
+    const bg__runs *r = p->runs;
+    const size_t bytes = bg__spans_bytes(differing);
+    unsigned char *both = bytes <= MOST ? malloc(2 * bytes + 1) : NULL;
+    bg_status status = BG_OK;
+
+    *rounding = false;
+    if (both == NULL) /* it is not known */
+        return BG_OK;
+    BG__TRY(fill(p, how));
+    BG__TRY(bg__serial_run(&r->order, r->steps, r->order.count, r->stream));
+    BG__TRY(read_spans(differing, both, r->stream));
+    *rounding = true;
+    for (int i = 0; i < TRIES && *rounding; i++) {
+        BG__TRY(fill(p, how));
+        BG__TRY(launch_once(r));
+        BG__TRY(read_spans(differing, both + bytes, r->stream));
+        *rounding = memcmp(both, both + bytes, bytes) == 0 || bg__differ_by_rounding(both, both + bytes, bytes);
+    }
+done:
+    free(both);
+    return status;
+}
+
+/* Sums by atomics differ from launch to launch, and may have been equal before by chance: *found: something else
+ * differs with patterns. */
+static bg_status launch_more(const bg__poisoned *p, filled how, const bg__spans *differing, bool *found)
+{
     bg__spans without = {0};
+    bool rounding = false;
     bg_status status = BG_OK;
 
     for (int i = 0; i < TRIES && *found; i++) {
         BG__TRY(compare_launch(p, UNFILLED, differing, &without));
         *found = !is_all_in(differing, &without);
     }
+    if (*found)
+        BG__TRY(look_at_rounding(p, how, differing, &rounding));
+    *found &= !rounding;
     if (!*found)
-        note_differing(p->runs, &without);
+        note_differing(p->runs, rounding ? differing : &without);
 done:
     bg__spans_free(&without);
     return status;
@@ -184,8 +230,9 @@ bg_status bg__poisoned_launch(const bg__poisoned *p, bool *found)
         bg__spans_free(&differing);
         BG__TRY(compare_launch(p, how, &compared, &differing));
         *found = differing.count > 0;
+        if (*found)
+            BG__TRY(launch_more(p, how, &differing, found));
     }
-    BG__TRY(launch_more(p, &differing, found));
     if (*found)
         BG__TRY(report(p->runs, &differing));
 done:

@@ -22,7 +22,7 @@ typedef struct sharing {
     bg__digests reversed, reversed_after; /* of the other one: between them, after both */
     bg__spans shared;
     bool both_write;
-    bool rounding;   /* what the two leave differs by rounding alone */
+    bool rounding;   /* both add to it, and the orders differ by rounding alone */
     const char *how; /* printf format of "%s writes what %s reads" */
 } sharing;
 
@@ -81,7 +81,7 @@ done:
 
 /* ---- rounding --------------------------------------------------------------------------------------------------- */
 
-static bg_status read_spans(const bg__spans *spans, char *to, cudaStream_t stream)
+static bg_status read_spans(const bg__spans *spans, unsigned char *to, cudaStream_t stream)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < spans->count; i++) {
@@ -93,16 +93,26 @@ done:
     return status;
 }
 
-/* Behind the other order, whose results are still there: reads them, and those of the first order, which runs again. */
-static bg_status read_both(sharing *s, const bg__spans *differing, char *one, char *other)
+static bg_status run_and_read(sharing *s, const bg__spans *differing, size_t step, unsigned char *to)
+{
+    bg_status status;
+    BG__TRY(bg__serial_run(&s->runs->order, &step, 1, s->runs->stream));
+    BG__TRY(read_spans(differing, to, s->runs->stream));
+done:
+    return status;
+}
+
+static bg_status read_states(sharing *s, const bg__spans *differing, unsigned char *const states[BG__SUM_STATES])
 {
     bg_status status;
 
-    BG__TRY(read_spans(differing, other, s->runs->stream));
     BG__TRY(run_before(s));
-    BG__TRY(bg__serial_run(&s->runs->order, &s->pair->earlier, 1, s->runs->stream));
-    BG__TRY(bg__serial_run(&s->runs->order, &s->pair->later, 1, s->runs->stream));
-    BG__TRY(read_spans(differing, one, s->runs->stream));
+    BG__TRY(read_spans(differing, states[BG__BEFORE], s->runs->stream));
+    BG__TRY(run_and_read(s, differing, s->pair->earlier, states[BG__AFTER_ONE]));
+    BG__TRY(run_and_read(s, differing, s->pair->later, states[BG__AFTER_BOTH]));
+    BG__TRY(run_before(s));
+    BG__TRY(run_and_read(s, differing, s->pair->later, states[BG__AFTER_OTHER]));
+    BG__TRY(run_and_read(s, differing, s->pair->earlier, states[BG__AFTER_REVERSED]));
 done:
     return status;
 }
@@ -111,9 +121,9 @@ done:
 static bg_status look_at_rounding(sharing *s)
 {
     enum { MOST = 1 << 22 };
+    unsigned char *states[BG__SUM_STATES], *all = NULL;
     bg__spans differing = {0};
     size_t bytes = 0;
-    char *both = NULL;
     bg_status status;
 
     BG__TRY(bg__digests_compare(&s->after, &s->reversed_after, &s->reach, &differing));
@@ -121,13 +131,15 @@ static bg_status look_at_rounding(sharing *s)
         if (!s->both_write || !bg__spans_cover(&s->shared, differing.list[i].begin, differing.list[i].end))
             goto done;
     bytes = bg__spans_bytes(&differing);
-    both = bytes > 0 && bytes <= MOST ? malloc(2 * bytes) : NULL;
-    if (both == NULL) /* it is not known */
+    all = bytes > 0 && bytes <= MOST ? malloc(BG__SUM_STATES * bytes) : NULL;
+    if (all == NULL) /* it is not known */
         goto done;
-    BG__TRY(read_both(s, &differing, both, both + bytes));
-    s->rounding = bg__differ_by_rounding(both, both + bytes, bytes);
+    for (int i = 0; i < BG__SUM_STATES; i++)
+        states[i] = all + (size_t)i * bytes;
+    BG__TRY(read_states(s, &differing, states));
+    s->rounding = bg__are_sums((const unsigned char *const *)states, bytes);
 done:
-    free(both);
+    free(all);
     bg__spans_free(&differing);
     return status;
 }
