@@ -23,7 +23,9 @@ typedef struct value {
 
 typedef struct expression {
     const char *at;
-    bool compares; /* __CUDA_ARCH__ with something */
+    bool asks; /* whether __CUDA_ARCH__ is as high as something */
+    int depth;
+    long architecture; /* 0: __CUDA_ARCH__ is not defined */
 } expression;
 
 static value read_or(expression *e);
@@ -61,11 +63,14 @@ static value read_defined(expression *e)
     is = take_architecture(e);
     if (bracket)
         (void)take(e, ")");
-    return (value){is, 0};
+    return (value){is, e->architecture > 0};
 }
 
 static value read_operand(expression *e)
 {
+    enum { DEEPEST = 1000 };
+    if (e->depth++ > DEEPEST)
+        return (value){false, 0};
     if (take(e, "!")) {
         value v = read_operand(e);
         return (value){v.known, !v.number};
@@ -89,7 +94,7 @@ static value read_operand(expression *e)
         return read_defined(e);
     }
     if (is_word_character(*e->at))
-        return (value){take_architecture(e), 0}; /* not defined: 0 */
+        return (value){take_architecture(e), e->architecture}; /* of another macro nothing is known */
     return (value){false, 0};
 }
 
@@ -114,7 +119,8 @@ static value read_comparison(expression *e)
         if (!take(e, signs[i]))
             continue;
         value b = read_operand(e);
-        e->compares |= memmem(from, (size_t)(e->at - from), "__CUDA_ARCH__", strlen("__CUDA_ARCH__")) != NULL;
+        bool asks = signs[i][0] == '>' || strcmp(signs[i], "==") == 0;
+        e->asks |= asks && memmem(from, (size_t)(e->at - from), "__CUDA_ARCH__", strlen("__CUDA_ARCH__")) != NULL;
         return (value){a.known && b.known, compare(i, a.number, b.number)};
     }
     return a;
@@ -168,8 +174,24 @@ typedef struct scan {
     size_t count, capacity;
     braces braces;
     size_t statement; /* where it begins */
+    bool defines;     /* the program defines __CUDA_ARCH__ itself: what is left out is as it wants */
     bool good;
 } scan;
+
+/* R"mark( ... )mark", whose " is at i; its end, or 0: it is none. */
+static size_t end_of_raw_string(const scan *s, size_t i)
+{
+    const char *from = s->raw + i + 1;
+    size_t mark = strcspn(from, "( \\)\n\"");
+    char *close;
+    const char *end;
+    if (i == 0 || s->raw[i] != '"' || s->raw[i - 1] != 'R' || from[mark] != '(')
+        return 0;
+    close = hcc_text(")%.*s\"", (int)mark, from);
+    end = strstr(from, close);
+    free(close);
+    return end != NULL ? (size_t)(end - s->raw) + mark + 2 : 0;
+}
 
 /* A comment from i on; returns its end. */
 static size_t end_of_comment(const scan *s, size_t i)
@@ -182,7 +204,10 @@ static size_t end_of_comment(const scan *s, size_t i)
 
 static size_t end_of_quoted(const scan *s, size_t i)
 {
-    size_t end = i + 1;
+    size_t end = end_of_raw_string(s, i);
+    if (end > 0)
+        return end;
+    end = i + 1;
     while (end < s->length && s->raw[end] != s->raw[i] && s->raw[end] != '\n')
         end += s->raw[end] == '\\' ? 2 : 1;
     return end < s->length ? end + (s->raw[end] == s->raw[i]) : s->length;
@@ -192,7 +217,7 @@ static void blank_out(scan *s)
 {
     for (size_t i = 0; i < s->length;) {
         bool comment = s->raw[i] == '/' && (s->raw[i + 1] == '/' || s->raw[i + 1] == '*');
-        bool separator = s->raw[i] == '\'' && i > 0 && isdigit((unsigned char)s->raw[i - 1]); /* 1'000 */
+        bool separator = s->raw[i] == '\'' && i > 0 && isxdigit((unsigned char)s->raw[i - 1]); /* 1'000 */
         bool quoted = s->raw[i] == '"' || (s->raw[i] == '\'' && !separator);
         size_t end = comment ? end_of_comment(s, i) : quoted ? end_of_quoted(s, i) : i + 1;
         for (; i < end; i++)
@@ -211,20 +236,13 @@ static bool has_word(const char *text, size_t length, const char *word)
     return false;
 }
 
-/* Whether the { at i begins the body of a function. */
+/* Whether the { at i begins the body of a function of the device: others have the code nowhere. */
 static bool begins_function(const scan *s, size_t i)
 {
-    static const char *const others[] = {"namespace", "struct", "class", "union", "enum"};
     const char *from = s->text + s->statement;
-    size_t length = i - s->statement, last = length;
-    while (last > 0 && isspace((unsigned char)from[last - 1]))
-        last--;
-    if (last > 0 && from[last - 1] == ')')
-        return true;
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (has_word(from, length, others[k]))
-            return false;
-    return memchr(from, '(', length) != NULL;
+    size_t length = i - s->statement;
+    return memchr(from, '(', length) != NULL &&
+           (has_word(from, length, "__global__") || has_word(from, length, "__device__"));
 }
 
 static void read_code(scan *s, size_t i)
@@ -246,11 +264,18 @@ static void read_code(scan *s, size_t i)
 /* ---- what vanishes ------------------------------------------------------------------------------------------------
  */
 
-/* Waiting and hints: the result is the same without. from, to: a statement. */
+/* Waiting, hints and checks: the result is the same without. from, to: a statement. */
 static bool may_vanish(const scan *s, size_t from, size_t to)
 {
-    static const char *const calls[] = {"__nanosleep", "cudaGridDependencySynchronize",
-                                        "cudaTriggerProgrammaticLaunchCompletion"};
+    static const char *const calls[] = {"__nanosleep",
+                                        "cudaGridDependencySynchronize",
+                                        "cudaTriggerProgrammaticLaunchCompletion",
+                                        "assert",
+                                        "static_assert",
+                                        "__trap",
+                                        "printf",
+                                        "__builtin_assume",
+                                        "void"};
     static const char *const instructions[] = {"griddepcontrol", "nanosleep", "prefetch"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (has_word(s->text + from, to - from, calls[i]))
@@ -268,8 +293,9 @@ static size_t end_of_line(const scan *s, size_t i);
 /* Whether there is code from here to there that is missed. */
 static bool has_code(const scan *s, size_t from, size_t to)
 {
+    static const char *const leaves[] = {"return", "break", "continue", "goto"};
     size_t statement = from;
-    bool any = false;
+    bool any = false, found = false, left = false;
     for (size_t i = from; i < to; i++) {
         char c = s->text[i];
         if (c == '#') {
@@ -279,12 +305,15 @@ static bool has_code(const scan *s, size_t from, size_t to)
         any = any || !(isspace((unsigned char)c) || strchr("{};", c) != NULL);
         if (c != ';' && i + 1 < to)
             continue;
-        if (any && !may_vanish(s, statement, i))
-            return true;
+        if (any)
+            left = false;
+        for (size_t k = 0; any && k < sizeof leaves / sizeof *leaves; k++)
+            left |= has_word(s->text + statement, i - statement, leaves[k]);
+        found |= any && !may_vanish(s, statement, i);
         any = false;
         statement = i + 1;
     }
-    return false;
+    return found && !left; /* else what follows is in its place */
 }
 
 static void end_branch(scan *s, condition *c, size_t at, unsigned line)
@@ -296,7 +325,7 @@ static void end_branch(scan *s, condition *c, size_t at, unsigned line)
 
 static void end_condition(scan *s, const condition *c)
 {
-    if (c->line == 0 || c->another || !c->sure)
+    if (c->line == 0 || c->another || !c->sure || s->defines)
         return;
     fprintf(
         stderr,
@@ -312,19 +341,26 @@ static void end_condition(scan *s, const condition *c)
 /* The newline that ends it, or the end of the file: one behind \ does not. */
 static size_t end_of_line(const scan *s, size_t i)
 {
-    while (i < s->length && (s->text[i] != '\n' || (i > 0 && s->text[i - 1] == '\\')))
-        i++;
+    bool goes_on = false;
+    for (; i < s->length && (s->text[i] != '\n' || goes_on); i++)
+        goes_on = s->text[i] == '\\' || (goes_on && s->text[i] != '\n' && isspace((unsigned char)s->text[i]));
     return i;
 }
 
+static value read_whole(expression *e)
+{
+    value v = read_or(e);
+    skip_blanks(e);
+    return (value){v.known && *e->at == '\0', v.number}; /* else there is an operator that is not read here */
+}
+
+/* vanishes: it holds for the newest GPU. */
 static value read_condition(const char *text, bool *vanishes)
 {
-    expression e = {text, false};
-    value v = read_or(&e);
-    skip_blanks(&e);
-    if (*e.at != '\0') /* an operator that is not read here */
-        v.known = false;
-    *vanishes = v.known && v.number == 0 && e.compares;
+    enum { NEWEST = 9999 };
+    expression here = {.at = text}, there = {.at = text, .architecture = NEWEST};
+    value v = read_whole(&here), on_gpu = read_whole(&there);
+    *vanishes = v.known && v.number == 0 && here.asks && on_gpu.known && on_gpu.number != 0;
     return v;
 }
 
@@ -379,6 +415,8 @@ static void read_directive(scan *s, size_t at, size_t behind, unsigned line, uns
         c->code = behind;
         s->braces = c->before;
         *branch = line;
+    } else if (hcc_begins(text, "define") && has_word(rest, strcspn(rest, " \t\r\n("), "__CUDA_ARCH__")) {
+        s->defines = true;
     } else if (c != NULL && hcc_begins(text, "endif")) {
         end_branch(s, c, at, *branch);
         end_condition(s, c);
@@ -403,6 +441,7 @@ static void read_lines(scan *s)
             for (; i < end; i++)
                 line += s->text[i] == '\n';
             i--;
+            s->statement = end; /* what is defined there begins no function */
             continue;
         }
         line += c == '\n';
@@ -433,7 +472,7 @@ static bool read_file(const struct hcc_file *file)
     free(s.raw);
     free(s.text);
     free((char *)s.name);
-    return s.good;
+    return s.good || s.defines;
 }
 
 static bool is_same(const struct hcc_file *a, const struct hcc_file *b)

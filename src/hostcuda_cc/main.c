@@ -164,10 +164,23 @@ static int preprocess(const struct driver *d, const char *input, const char *out
     return status;
 }
 
+static bool has_definition(const struct hcc_list *flags)
+{
+    for (size_t i = 0; i < flags->count; i++)
+        if (strstr(flags->items[i], "__CUDA_ARCH__") != NULL)
+            return true;
+    return false;
+}
+
+static bool defines_architecture(const struct hcc_options *o)
+{
+    return has_definition(&o->preprocess) || has_definition(&o->compile) || has_definition(&o->both);
+}
+
 static int rewrite(const struct driver *d, const char *from, const char *to)
 {
     FILE *file = to ? fopen(to, "w") : stdout;
-    bool written = file && hcc_rewrite(from, d->places.own, file);
+    bool written = file && hcc_rewrite(from, d->places.own, defines_architecture(&d->options), file);
     bool failed = !file || ferror(file) || (to ? fclose(file) : fflush(file)) != 0;
     if (failed)
         fprintf(stderr, "hostcuda-cc: error: %s cannot be written: %s\n", to ? to : "the output", strerror(errno));

@@ -49,13 +49,14 @@ static bool rewrite_tokens(struct rewrite *r)
     return ok;
 }
 
-bool hcc_rewrite(const char *from, const char *own, FILE *to)
+bool hcc_rewrite(const char *from, const char *own, bool architecture, FILE *to)
 {
     struct rewrite r = {0};
     bool ok = hcc_source_read(&r.source, from, own);
     hcc_edits_begin(&r.edits, &r.source);
     hcc_scopes_begin(&r.scopes);
-    ok = ok && rewrite_tokens(&r) && hcc_keeps_code(&r.source) && hcc_edits_write(&r.edits, &r.source, to);
+    ok = ok && rewrite_tokens(&r) && (architecture || hcc_keeps_code(&r.source)) &&
+         hcc_edits_write(&r.edits, &r.source, to);
     hcc_shared_free(&r.shared);
     hcc_scopes_free(&r.scopes);
     hcc_edits_free(&r.edits);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Rewrites what the preprocessor wrote into `from`; headers below the folder `own` are the host device's. Prints
- * errors, and returns false if there are any. */
-bool hcc_rewrite(const char *from, const char *own, FILE *to);
+/* Rewrites what the preprocessor wrote into `from`; headers below the folder `own` are the host device's. architecture:
+ * the program has defined __CUDA_ARCH__ for it. Prints errors, and returns false if there are any. */
+bool hcc_rewrite(const char *from, const char *own, bool architecture, FILE *to);
 
 #endif

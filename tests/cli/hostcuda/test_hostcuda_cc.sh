@@ -64,6 +64,29 @@ cat >architectures.cu <<'END'
 #if __CUDA_ARCH__ >= 800
 __device__ int only_there(int x) { return x; }
 #endif
+__device__ void bits_of(int) {}
+const char *raw = R"(he said " { )";
+unsigned bits = 0xFF'00u;
+#define CALL(x) x
+extern "C" {
+__device__ int fallback(int x)
+{
+#if __CUDA_ARCH__ >= 900
+    return only_there(x);
+#endif
+    return x;
+}
+__device__ void guard()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 600
+    __trap();
+#endif
+#if defined(__CUDA_ARCH__) && \
+    __CUDA_ARCH__ >= 800 || defined(__HOSTCUDA_CC__)
+    bits_of(0);
+#endif
+}
+}
 __global__ void k(int *x)
 {
 #if __CUDA_ARCH__ >= 800
