@@ -316,10 +316,18 @@ static bool is_differing(const bg__poison *poison, const left *l)
     return count_differing(poison->user, &l->compared, &l->bytes, &first) > 0;
 }
 
-static const left *find_differing(const bg__poison *poison, const leaving *all, bool varying)
+static const left *find_differing(const bg__poison *poison, const leaving *all)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].bytes.varies == varying && is_differing(poison, &all->list[i]))
+        if (is_differing(poison, &all->list[i]))
+            return &all->list[i];
+    return NULL;
+}
+
+static const left *find_varying(const leaving *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].bytes.varies)
             return &all->list[i];
     return NULL;
 }
@@ -340,17 +348,16 @@ static bg_status compare_all(const bg__poison *poison, leaving *all)
     for (int tries = 0; tries <= BG__POISON_TRIES; tries++) {
         for (int p = 0; p < BG__PATTERNS; p++)
             BG__TRY(replay_with(poison, (bg__pattern)p, all));
-        if (find_differing(poison, all, false) == NULL)
+        if (find_differing(poison, all) == NULL)
             break;
     }
-    varying = find_differing(poison, all, true);
-    differing = find_differing(poison, all, false);
+    varying = find_varying(all);
+    differing = find_differing(poison, all);
     if (varying != NULL)
         report_varying(poison, varying);
     if (differing == NULL)
         goto done;
-    if (varying == NULL) /* else the first call that differs may be one that varies */
-        BG__TRY(bg__poison_find_call(poison, &found));
+    BG__TRY(bg__poison_find_call(poison, &found));
     if (!found)
         (void)report_dependence(poison, differing->call, differing->name, &differing->compared, &differing->bytes);
 done:

@@ -93,7 +93,7 @@ static void report_unrepeatable(const bg__poison *poison, size_t number, const b
 
 static bool is_dependent(const bg__poison_bytes *bytes)
 {
-    return !bytes->varies && bg__poison_compare(bytes).differing > 0;
+    return bg__poison_compare(bytes).differing > 0;
 }
 
 /* Replays again. *differs: an output that is the same after each replay with a pattern differs between patterns. */
@@ -110,7 +110,7 @@ static bg_status repeat_patterns(const bg__poison *poison, bg__poison_bytes *out
             *differs |= is_dependent(&outputs[i]);
     }
     for (size_t i = 0; i < count; i++)
-        if (outputs[i].varies && bg__poison_compare(&outputs[i]).differing > 0)
+        if (outputs[i].varies && !is_dependent(&outputs[i]))
             report_unrepeatable(poison, i, &outputs[i]);
 done:
     return status;

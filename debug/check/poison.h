@@ -12,9 +12,12 @@ typedef struct bg__poison_bytes {
     size_t bytes, element; /* element: of the dtype */
     const bg__spans *poisoned;
     unsigned char *held[BG__PATTERNS];
-    bool varies; /* they were not the same after two replays with one pattern: differences say nothing */
-    size_t at;   /* the first byte that was not */
+    bool varies;  /* they were not the same after two replays with one pattern */
+    size_t at;    /* the first byte that was not */
+    char *spread; /* of each element (bg__poison_spread); NULL: all are the same */
 } bg__poison_bytes;
+/* By how much an element differs after replays with one pattern: by rounding, as sums in another order; or by more. */
+enum bg__poison_spread { BG__SAME, BG__NEAR, BG__FAR };
 enum { BG__POISON_TRIES = 8 }; /* of replays that may be equal by chance */
 /* Copies them from the device after the replay with that pattern; after a later one, compares them. */
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream);
@@ -24,7 +27,7 @@ typedef struct bg__poison_count {
     size_t elements, unwritten, differing;
 } bg__poison_count;
 bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes);
-/* Whether an element is not the same after all replays. */
+/* Whether an element depends on the pattern: it differs by more than it does after replays with one. */
 bool bg__poison_differs(const bg__poison_bytes *bytes, size_t element);
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element);
 

@@ -25,10 +25,11 @@ typedef struct sides {
 static float frozen_factor; /* of sum_rows: what a capture freezes, and no field tells */
 
 /* y = the sum of so many rows of x, in any order, times a factor */
-BG_OP(sum_rows, BG_IN(x), BG_OUT(y), BG_VALUE(sides *, s), BG_VALUE(int, parts))
+BG_OP(sum_rows, BG_IN(x), BG_OUT(y), BG_VALUE(sides *, s), BG_VALUE(int, parts), BG_VALUE(bool, uncleared))
 {
     const sides *s = args->s;
-    TRY_BG(from_cuda(cudaMemsetAsync(args->y.data, 0, N * sizeof(float), stream)));
+    if (!args->uncleared)
+        TRY_BG(from_cuda(cudaMemsetAsync(args->y.data, 0, N * sizeof(float), stream)));
     TRY_BG(from_cuda(cudaEventRecord(s->begun, stream)));
     for (int i = 0; i < args->parts; i++) {
         TRY_BG(from_cuda(cudaStreamWaitEvent(s->streams[i], s->begun, 0)));
@@ -45,6 +46,7 @@ typedef struct model {
     sides s;
     bg_tensor rows;
     int parts, passes;
+    bool uncleared;          /* planted: the sum begins with what is there */
     bool frozen, frozen_sum; /* planted: the call behind the sum, or the sum, has another value in each pass */
 } model;
 
@@ -54,7 +56,8 @@ static bg_status forward(void *user, cudaStream_t stream)
     const fixture *f = m->f;
 
     frozen_factor = m->frozen_sum ? (float)++m->passes : 1;
-    TRY_BG(BG_CALL(sum_rows, stream, .x = m->rows, .y = f->y, .s = &m->s, .parts = m->parts));
+    TRY_BG(
+        BG_CALL(sum_rows, stream, .x = m->rows, .y = f->y, .s = &m->s, .parts = m->parts, .uncleared = m->uncleared));
     TRY_BG(BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = m->frozen ? (float)++m->passes : 3));
     return BG_CALL(scale, stream, .x = f->z, .y = f->x, .factor = 0.5f);
 }
@@ -148,6 +151,25 @@ FIXTURE_TEST(test_sums)
             notes += expect_notes(bisect(&m), "bisect", seed);
         }
     assert_true(notes > 0 || hostcuda_seed == NULL);
+    set_seed(0);
+    close_model(&m);
+}
+
+/* What it adds to is no rounding. */
+FIXTURE_TEST(test_sum_of_unwritten_memory)
+{
+    model m;
+
+    open_model(&m, f);
+    m.uncleared = true;
+    for (int seed = 0; seed < by_size(3, 10, 50); seed++)
+        for (m.parts = 3; m.parts <= MOST; m.parts += MOST - 3) {
+            bg_report *report;
+            set_seed(seed);
+            report = poison(&m);
+            (void)EXPECT_THE(report, "reads-unwritten", "sum_rows#0", .severity = "fault");
+            bg_report_destroy(report);
+        }
     set_seed(0);
     close_model(&m);
 }
