@@ -106,6 +106,15 @@ static bool comes_earlier(int order, size_t i, size_t k)
     return order == 1 || (hash >> 40 & 3) != 0;
 }
 
+/* A child graph without nodes is not in the list, but others may wait for each other through it. */
+static bool has_all(const bg__step_list *list, const bg__layout *l)
+{
+    size_t places = 0;
+    for (size_t i = 0; i < list->count; i++)
+        places += i == 0 || list->nodes[i].outer != list->nodes[i - 1].outer;
+    return places == l->count;
+}
+
 /* Of neighbours, one waits for the other if there is an edge, since what is between them would be there. */
 static void order_calls(bg__step_list *list, const bg__layout *l, int order)
 {
@@ -128,7 +137,7 @@ bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg_
 
     *list = (bg__step_list){0};
     status = add_layout(list, &l, graph, nodes, NULL);
-    if (status == BG_OK && order > 0)
+    if (status == BG_OK && order > 0 && has_all(list, &l))
         order_calls(list, &l, order);
     bg__layout_free(&l);
     return status;

@@ -249,10 +249,10 @@ static cli_status refuse_ordered(cli_bisection *b)
             cli_nodes_may_be_early(b, (size_t)behind->valuedouble, b->culprits[i]))
             continue;
         return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                              "no node is at fault by itself: the fault vanishes with %s outside of the graph, which "
-                              "waits there for all that it could come too early for; so the order of other nodes "
-                              "decides, which is right for sums by atomics: breakgraph check --attach --what=orders "
-                              "names nodes whose order changes the result",
+                              "no culprit can be named: the fault vanishes with %s outside of the graph, which waits "
+                              "there for all that it could come too early for; so the order of other nodes decides: a "
+                              "race, or sums by atomics, which may have any order. breakgraph check --attach "
+                              "--what=orders names nodes whose order changes the result, and tells the two apart",
                               cli_text(call, "name"));
     }
     return CLI_OK;

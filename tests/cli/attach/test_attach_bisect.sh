@@ -117,7 +117,7 @@ grep -q '^bad by order:' "$work/log" && fail attach-bisect-beside "no order of l
 
 # Two nodes that the graph orders cannot run at the same time, or the other way round: who is outside has changed something else.
 judged_by ordered order correct '(from <= 31 && to >= 31) || (from == 0 && to >= 20)'
-expect attach-bisect-ordered 12 'no node is at fault by itself: .* the order of other nodes decides' bisect -- ./ordered
+expect attach-bisect-ordered 12 'no culprit can be named: .* the order of other nodes decides' bisect -- ./ordered
 
 # One that shows only in some starts: each has another order of what nothing orders.
 cat >"$work/sometimes" <<'END'
