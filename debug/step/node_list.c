@@ -1,6 +1,7 @@
 #include "node_list.h"
 
 #include "debug/graph/layout.h"
+#include "debug/memory/allocate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,13 +90,14 @@ static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nod
 
 /* ---- another order ---- */
 
-static bool waits_for(const bg__layout *l, const bg__step_node *later, const bg__step_node *earlier)
+/* Whether an edge leads from one place to another, or several through places that are not in the list: child graphs
+ * without nodes. */
+static bool leads_to(const bg__layout *l, const bool *listed, size_t from, size_t to)
 {
-    const size_t from = (size_t)earlier->outer, to = (size_t)later->outer;
     for (size_t e = l->first_edge[from]; e < l->first_edge[from + 1]; e++)
-        if (l->edge_to[e] == to)
+        if (l->edge_to[e] == to || (!listed[l->edge_to[e]] && leads_to(l, listed, l->edge_to[e], to)))
             return true;
-    return from == to; /* of one child graph */
+    return false;
 }
 
 /* In the first other order every node comes as early as it may; in the others, by chance. */
@@ -106,28 +108,28 @@ static bool comes_earlier(int order, size_t i, size_t k)
     return order == 1 || (hash >> 40 & 3) != 0;
 }
 
-/* A child graph without nodes is not in the list, but others may wait for each other through it. */
-static bool has_all(const bg__step_list *list, const bg__layout *l)
-{
-    size_t places = 0;
-    for (size_t i = 0; i < list->count; i++)
-        places += i == 0 || list->nodes[i].outer != list->nodes[i - 1].outer;
-    return places == l->count;
-}
-
 /* Of neighbours, one waits for the other if there is an edge, since what is between them would be there. */
-static void order_calls(bg__step_list *list, const bg__layout *l, int order)
+static bg_status order_calls(bg__step_list *list, const bg__layout *l, int order)
 {
     enum { FARTHEST = 512 }; /* that one node moves */
+    bool *listed;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(listed, l->count, "nodes"));
+    for (size_t i = 0; i < list->count; i++)
+        listed[list->nodes[i].outer] = true;
     for (size_t i = 1; i < list->count; i++)
         for (size_t k = i; k > 0 && i - k < FARTHEST; k--) {
             const bg__step_node node = list->nodes[k], before = list->nodes[k - 1];
-            if (node.node->call == NULL || node.node->call != before.node->call || waits_for(l, &node, &before) ||
-                !comes_earlier(order, i, k))
+            if (node.node->call == NULL || node.node->call != before.node->call || node.outer == before.outer ||
+                leads_to(l, listed, (size_t)before.outer, (size_t)node.outer) || !comes_earlier(order, i, k))
                 break;
             list->nodes[k] = before;
             list->nodes[k - 1] = node;
         }
+done:
+    free(listed);
+    return status;
 }
 
 bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, int order)
@@ -137,8 +139,8 @@ bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg_
 
     *list = (bg__step_list){0};
     status = add_layout(list, &l, graph, nodes, NULL);
-    if (status == BG_OK && order > 0 && has_all(list, &l))
-        order_calls(list, &l, order);
+    if (status == BG_OK && order > 0)
+        status = order_calls(list, &l, order);
     bg__layout_free(&l);
     return status;
 }

@@ -42,8 +42,8 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  * after a break that waits on it for another stream then waits no longer than to this place, not to the end of the
  * segment, and the event is also known outside the graph. Streams that wait on it in the segment itself fork as above.
  * The node is work of the stream, which must be joined before the end. The event must live as long as the graph. In a
- * body that runs at a break, and in a pass that
- * bg_forward_run or a runner runs outside of graphs, the flag does nothing.
+ * body that runs at a break, and in a pass that bg_forward_run or a runner runs outside of graphs, the flag does
+ * nothing.
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the
  * capture's first error once it has failed. In a capture every error makes the capture fail, at this site. */
@@ -56,12 +56,11 @@ BG_API bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsi
  * flags: 0, or cudaEventWaitExternal: in a capture, on an event that a body or work outside the capture records, a node
  * waits at this place, in each replay, so that the segment's work before it does not wait. waiter must be a stream of
  * the capture, whose work the node is, and the event must live as long as the graph. On an event of the capture's own
- * segments, in a body that runs at a break and in a pass that
- * bg_forward_run or a runner runs outside of graphs, the flag does nothing. With both flags a
- * copy or a collective that a segment prepares, and a body begins on a stream of its own, runs beside the pass until a
- * later segment needs it. Errors: those of bg_event_record, UNSUPPORTED as for bg_stream_wait_stream, ISOLATION (a
- * member would wait on an event that was recorded outside the capture), FOREIGN_CAPTURE (waiter is in a foreign capture
- * and the event belongs to this thread's capture). */
+ * segments, in a body that runs at a break and in a pass that bg_forward_run or a runner runs outside of graphs, the
+ * flag does nothing. With both flags a copy or a collective that a segment prepares, and a body begins on a stream of
+ * its own, runs beside the pass until a later segment needs it. Errors: those of bg_event_record, UNSUPPORTED as for
+ * bg_stream_wait_stream, ISOLATION (a member would wait on an event that was recorded outside the capture),
+ * FOREIGN_CAPTURE (waiter is in a foreign capture and the event belongs to this thread's capture). */
 BG_API bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site);
 #define bg_stream_wait_event(waiter, event) bg_stream_wait_event_at(waiter, event, 0, BG_SITE)
 
