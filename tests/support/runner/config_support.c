@@ -1,7 +1,6 @@
 #include "config_support.h"
 
-static const bg_runner_config any;
-#define FIELD(name) #name, offsetof(bg_runner_config, name), sizeof any.name
+#define FIELD(name) #name, offsetof(bg_runner_config, name), sizeof((const bg_runner_config *)NULL)->name
 
 static const struct field {
     const char *name;
