@@ -16,7 +16,7 @@
 #define OWN_MEMORY(type, name, value) OWN(type *, name, free_owned_memory, value)
 
 #define OWNED(type, name, destroy)      OWN(type, name, destroy, NULL)
-#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy))) type name = value
+#define OWN(type, name, destroy, value) __attribute__((cleanup(destroy), unused)) type name = value
 void destroy_owned_stream(cudaStream_t *stream);
 void destroy_owned_event(cudaEvent_t *event);
 void destroy_owned_cuda_graph(cudaGraph_t *graph);
