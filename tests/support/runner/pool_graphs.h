@@ -51,6 +51,6 @@ void pool_graphs_expect(const pool_graphs *h, int index);
 void pool_graphs_replay(const pool_graphs *h, int index, cudaStream_t stream);
 /* Destroys all. */
 void pool_graphs_end(const pool_graphs *h);
-#define OWNED_POOL_GRAPHS(name) __attribute__((cleanup(pool_graphs_end))) pool_graphs name = pool_graphs_make()
+#define OWNED_POOL_GRAPHS(name) __attribute__((cleanup(pool_graphs_end), unused)) pool_graphs name = pool_graphs_make()
 
 #endif

@@ -11,7 +11,7 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 
 bg_pool *pool_make(size_t reserve, size_t limit);
 /* A pool of RESERVE bytes that goes with its scope. */
-#define MADE_POOL(name) __attribute__((cleanup(destroy_owned_pool))) bg_pool *name = pool_make(RESERVE, 0)
+#define MADE_POOL(name) __attribute__((cleanup(destroy_owned_pool), unused)) bg_pool *name = pool_make(RESERVE, 0)
 bg_pool_stats pool_stats(const bg_pool *pool);
 
 /* Each succeeds, or fails the test; no two blocks overlap afterwards. */

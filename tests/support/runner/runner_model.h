@@ -23,7 +23,7 @@ bg_status runner_model_forward(void *user, const bg_forward_context *context, cu
 bg_status runner_model_note(void *user, const bg_forward_context *context, cudaStream_t stream);
 
 /* A model that goes with its scope, and its runner with it. */
-#define OWNED_RUNNER_MODEL(name) __attribute__((cleanup(close_runner_model))) runner_model name = {0}
+#define OWNED_RUNNER_MODEL(name) __attribute__((cleanup(close_runner_model), unused)) runner_model name = {0}
 void close_runner_model(runner_model *m);
 
 /* Makes the runner on the fixture's stream, with its input and output, in place of the one that the model had. The

@@ -23,7 +23,8 @@ bg_counters counters_now(void);
 /* The runner and all counters, as text and JSON. */
 void print_figures(const bg_runner *runner, FILE *out);
 /* What the function prints of the runner: OWNED_TEXT(text, runner, bg_runner_print). */
-#define OWNED_TEXT(name, runner, print) __attribute__((cleanup(free_text))) char *name = print_runner(runner, print)
+#define OWNED_TEXT(name, runner, print)                                                                                \
+    __attribute__((cleanup(free_text), unused)) char *name = print_runner(runner, print)
 char *print_runner(const bg_runner *runner, void (*print)(const bg_runner *runner, FILE *out));
 void free_text(char **text);
 

@@ -23,7 +23,7 @@ typedef struct sum_model {
 bg_status sum_model_forward(void *user, const bg_forward_context *context, cudaStream_t stream);
 
 /* A model that goes with its scope, and its runner with it. */
-#define OWNED_SUM_MODEL(name) __attribute__((cleanup(close_sum_model))) sum_model name = {0}
+#define OWNED_SUM_MODEL(name) __attribute__((cleanup(close_sum_model), unused)) sum_model name = {0}
 void close_sum_model(sum_model *m);
 
 /* Makes the runner on the fixture's stream, in place of the one that the model had. What the model adds up takes
