@@ -7,7 +7,7 @@
 
 /* Before a declaration: the function gets the variable's address at the end of the scope, that of the last one first.
  */
-#define FREED_BY(release) __attribute__((cleanup(release)))
+#define FREED_BY(release) __attribute__((cleanup(release), unused))
 void free_model(llama_model **model);
 void free_block(void *block); /* the address of a pointer to malloc's memory */
 void close_file(gguf **file);
