@@ -202,6 +202,19 @@ done:
     return status;
 }
 
+bg_status bg__spans_read(const bg__spans *spans, void *to, cudaStream_t stream)
+{
+    unsigned char *next = to;
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < spans->count; i++) {
+        const bg__span *span = &spans->list[i];
+        BG__TRY(bg__copy_and_wait(next, (const void *)span->begin, span->end - span->begin, stream));
+        next += span->end - span->begin;
+    }
+done:
+    return status;
+}
+
 static bool format_of(bg_dtype dtype, bgk_float *format)
 {
     switch (dtype) {

@@ -5,6 +5,7 @@
 #include "kernels/library/count.h"
 
 #include "capture/inspect.h"
+#include "spans.h"
 
 /* Iterates over all tensors of an op's arguments. Starts zeroed. */
 typedef struct bg__field_tensor {
@@ -43,6 +44,8 @@ bg_status bg__wait_for_device(const char *function);
 bg_status bg__wait_for_stream(cudaStream_t stream);
 /* cudaMemcpyAsync in either direction, and waits for stream. */
 bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream_t stream);
+/* Copies what the spans hold, one behind the other, to bg__spans_bytes(spans) bytes at to, and waits for stream. */
+bg_status bg__spans_read(const bg__spans *spans, void *to, cudaStream_t stream);
 
 /* Counts the NaN and the infinities in a float tensor that the device can access. room: a bgk_specials in device
  * memory. Waits for stream. */

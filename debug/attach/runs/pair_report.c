@@ -81,23 +81,11 @@ done:
 
 /* ---- rounding --------------------------------------------------------------------------------------------------- */
 
-static bg_status read_spans(const bg__spans *spans, unsigned char *to, cudaStream_t stream)
-{
-    bg_status status = BG_OK;
-    for (size_t i = 0; i < spans->count; i++) {
-        const bg__span *span = &spans->list[i];
-        BG__TRY(bg__copy_and_wait(to, (const void *)span->begin, span->end - span->begin, stream));
-        to += span->end - span->begin;
-    }
-done:
-    return status;
-}
-
 static bg_status run_and_read(sharing *s, const bg__spans *differing, size_t step, unsigned char *to)
 {
     bg_status status;
     BG__TRY(bg__serial_run(&s->runs->order, &step, 1, s->runs->stream));
-    BG__TRY(read_spans(differing, to, s->runs->stream));
+    BG__TRY(bg__spans_read(differing, to, s->runs->stream));
 done:
     return status;
 }
@@ -107,7 +95,7 @@ static bg_status read_states(sharing *s, const bg__spans *differing, unsigned ch
     bg_status status;
 
     BG__TRY(run_before(s));
-    BG__TRY(read_spans(differing, states[BG__BEFORE], s->runs->stream));
+    BG__TRY(bg__spans_read(differing, states[BG__BEFORE], s->runs->stream));
     BG__TRY(run_and_read(s, differing, s->pair->earlier, states[BG__AFTER_ONE]));
     BG__TRY(run_and_read(s, differing, s->pair->later, states[BG__AFTER_BOTH]));
     BG__TRY(run_before(s));
