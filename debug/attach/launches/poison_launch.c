@@ -152,18 +152,6 @@ static bool is_all_in(const bg__spans *differing, const bg__spans *without)
     return true;
 }
 
-static bg_status read_spans(const bg__spans *spans, unsigned char *to, cudaStream_t stream)
-{
-    bg_status status = BG_OK;
-    for (size_t i = 0; i < spans->count; i++) {
-        const bg__span *span = &spans->list[i];
-        BG__TRY(bg__copy_and_wait(to, (const void *)span->begin, span->end - span->begin, stream));
-        to += span->end - span->begin;
-    }
-done:
-    return status;
-}
-
 /* What is read too early is a pattern, or 0: no rounding. */
 static bg_status look_at_rounding(const bg__poisoned *p, filled how, const bg__spans *differing, bool *rounding)
 {
@@ -178,12 +166,12 @@ static bg_status look_at_rounding(const bg__poisoned *p, filled how, const bg__s
         return BG_OK;
     BG__TRY(fill(p, how));
     BG__TRY(bg__serial_run(&r->order, r->steps, r->order.count, r->stream));
-    BG__TRY(read_spans(differing, both, r->stream));
+    BG__TRY(bg__spans_read(differing, both, r->stream));
     *rounding = true;
     for (int i = 0; i < TRIES && *rounding; i++) {
         BG__TRY(fill(p, how));
         BG__TRY(launch_once(r));
-        BG__TRY(read_spans(differing, both + bytes, r->stream));
+        BG__TRY(bg__spans_read(differing, both + bytes, r->stream));
         *rounding = memcmp(both, both + bytes, bytes) == 0 || bg__differ_by_rounding(both, both + bytes, bytes);
     }
 done:
