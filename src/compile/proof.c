@@ -191,11 +191,9 @@ static bg_status try_as_captured(bg__proof *p, const bg__parts *parts)
     bg_status status;
 
     BG__TRY(bg__proof_capture(p, false, 1, &t.again));
-    BG__TRY(bg__proof_stop_together(p));
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(bg__proof_capture(p, true, 1, &t.op));
-    BG__TRY(bg__proof_stop_together(p));
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(run_trial(p, &t));
@@ -218,11 +216,9 @@ static bg_status try_others(bg__proof *p, bg__contents contents, const char *whe
         return BG_OK;
     p->contents = contents;
     BG__TRY(bg__proof_capture(p, false, 1, &t.calls));
-    BG__TRY(bg__proof_stop_together(p));
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(bg__proof_capture(p, true, 1, &t.op));
-    BG__TRY(bg__proof_stop_together(p));
     if (bg__proof_is_open(p))
         BG__TRY(run_trial(p, &t));
 done:

@@ -76,7 +76,8 @@ void bg__held_use_copies(const bg__proof *proof, const bg_op *op, void *args);
 /* ---- what is launched (proof_graphs.c) -------------------------------------------------------------------------- */
 
 /* The op, or the calls, captured that many times, one behind the other, with the copies that stand for tensors. NULL in
- * *exec, and the proof is closed, where it cannot be. Errors: CUDA. */
+ * *exec, and the proof is closed, where it cannot be; the proof is closed on all ranks where one rank cannot. Errors:
+ * CUDA. */
 bg_status bg__proof_capture(bg__proof *proof, bool op, int repeats, cudaGraphExec_t *exec);
 /* Judges a call of the op's, or of the calls', that has failed: what fails is a finding, and the calls stay; where
  * memory is short, another capture tries again. Returns what is no finding: the device is gone. */

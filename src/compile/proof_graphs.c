@@ -149,6 +149,8 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
                                      op       ? (failed ? "its body failed" : "it cannot be captured")
                                      : failed ? "the calls cannot run again"
                                               : "the calls cannot be captured again");
+    if (status == BG_OK)
+        status = bg__proof_stop_together(p);
 done:
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));

@@ -58,11 +58,9 @@ bg_status bg__proof_compare_times(bg__proof *p)
         return BG_OK;
     p->contents = BG__CONTENTS_REAL;
     BG__TRY(bg__proof_capture(p, true, REPEATS, &op));
-    BG__TRY(bg__proof_stop_together(p));
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(bg__proof_capture(p, false, REPEATS, &calls));
-    BG__TRY(bg__proof_stop_together(p));
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(measure(p, calls, op));
