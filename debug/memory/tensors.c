@@ -208,9 +208,11 @@ bg_status bg__spans_read(const bg__spans *spans, void *to, cudaStream_t stream)
     bg_status status = BG_OK;
     for (size_t i = 0; i < spans->count; i++) {
         const bg__span *span = &spans->list[i];
-        BG__TRY(bg__copy_and_wait(next, (const void *)span->begin, span->end - span->begin, stream));
+        BG__TRY_CUDA(
+            cudaMemcpyAsync(next, (const void *)span->begin, span->end - span->begin, cudaMemcpyDefault, stream));
         next += span->end - span->begin;
     }
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
 done:
     return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "debug/memory/allocate.h"
+#include "debug/memory/tensors.h"
 
 enum { WORD = 8, PAGES_MAX = 1 << 16 };
 
@@ -43,20 +44,13 @@ void bg__live_rows_free(bg__live_rows *live)
 bg_status bg__live_state_take(bg__live_state *state, const bg__live_rows *live, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    size_t at = 0;
     bg_status status;
 
     BG__TRY(bg__digests_take(&state->words, &live->words, live->page, stream));
     if (state->edges == NULL)
         BG__TRY(BG__ALLOCATE(state->edges, bg__spans_bytes(&live->edges), "bytes of rows"));
     BG__TRY(bg__relax_begin(&relaxed));
-    for (size_t i = 0; i < live->edges.count; i++) {
-        const bg__span *s = &live->edges.list[i];
-        BG__TRY_CUDA(
-            cudaMemcpyAsync(state->edges + at, (const void *)s->begin, s->end - s->begin, cudaMemcpyDefault, stream));
-        at += s->end - s->begin;
-    }
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    BG__TRY(bg__spans_read(&live->edges, state->edges, stream));
 done:
     bg__relax_end(relaxed);
     return status;
