@@ -2,6 +2,7 @@
 #include "compile/proof.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/library/probe.h"
 #include "kernels/library/random.h"
@@ -165,10 +166,27 @@ done:
     return status;
 }
 
-/* The room begins with a bgk_difference, and a bgk_probe for each tensor. */
+/* The room begins with a bgk_difference. Behind it each tensor has two probes, and then its first bytes. */
+typedef struct results {
+    bgk_probe *probes;
+    unsigned long long *heads;
+} results;
+
+static results results_in(const bg__proof *p, void *base)
+{
+    bgk_probe *probes = base;
+    return (results){probes, (unsigned long long *)(void *)(probes + 2 * p->count)};
+}
+
+static results results_of(const bg__proof *p)
+{
+    return results_in(p, (char *)p->piece->compiled->room + aligned_bytes(sizeof(bgk_difference)));
+}
+
 static size_t results_bytes(const bg__proof *p)
 {
-    return aligned_bytes(sizeof(bgk_difference)) + aligned_bytes((size_t)p->count * sizeof(bgk_probe));
+    return aligned_bytes(sizeof(bgk_difference)) +
+           aligned_bytes((size_t)p->count * (2 * sizeof(bgk_probe) + sizeof(unsigned long long)));
 }
 
 static bool needs_copy(const bg__proof *p, const bg__held *h)
@@ -231,48 +249,65 @@ done:
 
 /* ---- constants ---- */
 
-static bgk_element bits_of(bg_dtype dtype)
+enum { HEAD = sizeof(unsigned long long) };
+
+static bool has_value(const bg__held *h)
 {
-    switch (bg_dtype_bytes(dtype)) {
-    case 8: return BGK_ELEMENT_I64;
-    case 4: return BGK_ELEMENT_I32;
-    case 2: return BGK_ELEMENT_F16;
-    default: return BGK_ELEMENT_U8;
-    }
+    return !h->output && h->field != NULL;
 }
 
-/* An element differs from the next one, or nothing does. */
-static bg_status is_constant(const bg__proof *p, const bg__held *h, bool *constant)
+/* Memory that is the same from its HEAD-th byte on, and whose first elements are the same, holds one value. */
+static bg_status queue_constant(const bg__proof *p, int index)
 {
-    static const bgk_tolerance exact;
-    bgk_difference result = BGK_DIFFERENCE_NONE;
-    void *room = p->piece->compiled->room;
-    size_t size = bg_dtype_bytes(h->tensor.dtype), count = h->bytes / size;
+    const bg__held *h = &p->list[index];
+    const results to = results_of(p);
     bg_status status = BG_OK;
 
-    *constant = true;
-    if (count < 2)
-        return BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(room, &result, sizeof result, cudaMemcpyHostToDevice, p->stream));
-    BG__TRY_CUDA(bgk_compare(room, h->tensor.data, (char *)h->tensor.data + size, count - 1, bits_of(h->tensor.dtype),
-                             &exact, p->stream));
-    BG__TRY(copy_back(&result, room, sizeof result, p->stream));
-    *constant = result.differing == 0;
+    BG__TRY_CUDA(cudaMemcpyAsync(&to.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD, cudaMemcpyDefault,
+                                 p->stream));
+    for (size_t k = 0; k < 2 && h->bytes > HEAD; k++)
+        BG__TRY_CUDA(bgk_probe_memory(&to.probes[2 * index + (int)k], (char *)h->tensor.data + k * HEAD,
+                                      h->bytes - HEAD, BGK_NO_FLOATS, p->stream));
 done:
     return status;
 }
 
+static bool is_constant(const bg__held *h, const bgk_probe probes[2], const void *head)
+{
+    size_t size = bg_dtype_bytes(h->tensor.dtype);
+    bool same = probes[0].digest == probes[1].digest;
+
+    for (size_t at = size; at < h->bytes && at < HEAD; at += size)
+        same &= memcmp(head, (const char *)head + at, size) == 0;
+    return same;
+}
+
 static bg_status find_constants(bg__proof *p)
 {
+    const results room = results_of(p);
+    size_t bytes = results_bytes(p) - aligned_bytes(sizeof(bgk_difference));
+    results found;
+    void *host;
     bg_status status = BG_OK;
 
+    if (p->count == 0)
+        return BG_OK;
+    host = calloc(1, bytes);
+    if (host == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
+    found = results_in(p, host);
+    BG__TRY_CUDA(cudaMemsetAsync(room.probes, 0, bytes, p->stream));
+    for (int i = 0; i < p->count; i++)
+        if (has_value(&p->list[i]))
+            BG__TRY(queue_constant(p, i));
+    BG__TRY(copy_back(host, room.probes, bytes, p->stream));
     for (int i = 0; i < p->count; i++) {
         bg__held *h = &p->list[i];
-        if (!h->output && h->field != NULL)
-            BG__TRY(is_constant(p, h, &h->constant));
+        h->constant = has_value(h) && is_constant(h, &found.probes[2 * i], &found.heads[i]);
         p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
     }
 done:
+    free(host);
     return status;
 }
 
@@ -284,7 +319,7 @@ bool bg__held_tells(const bg__proof *p)
 
     for (int i = 0; i < p->count; i++) {
         const bg__held *h = &p->list[i];
-        if (h->output || h->field == NULL)
+        if (!has_value(h))
             continue;
         if (bg__tensor_is_float(&h->tensor)) {
             if (h->constant && (h->shared || h->mixed))
@@ -454,8 +489,7 @@ done:
 
 bg_status bg__held_check_read(bg__proof *p, bool first, const bg__held **changed)
 {
-    bgk_probe *probes = (bgk_probe *)(void *)((char *)p->piece->compiled->room + aligned_bytes(sizeof(bgk_difference)));
-    bgk_probe *found = NULL;
+    bgk_probe *probes = results_of(p).probes, *found = NULL;
     size_t bytes = (size_t)p->count * sizeof *found;
     bg_status status = BG_OK;
 

@@ -60,15 +60,16 @@ done:
 static bg_status add_tensor(key *k, const bg_tensor *tensor)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
+    int same = tensor->data == NULL ? -1 : find_same(k, tensor);
     bg_status status = BG_OK;
 
-    if (tensor->data != NULL)
+    if (same == k->tensor_count) /* the kind of the others is known: asking takes time */
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
-    BG__TRY(add_word(k, tensor->data == NULL ? -1 : find_same(k, tensor)));
+    BG__TRY(add_word(k, same));
     BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
     k->tensors[k->tensor_count++] = tensor;
 done:

@@ -518,6 +518,8 @@ static bg_status forward_beside(void *user, cudaStream_t stream)
     return forward(f, stream);
 }
 
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+
 /* As one with nodes of which CUDA makes no copies. */
 FAULT_TEST(test_segment_without_copies)
 {
@@ -537,6 +539,8 @@ FAULT_TEST(test_segment_without_copies)
     OWNED_CAPTURE(again, f, forward_beside, "plain"); /* the verdict was not kept */
     assert_int_equal(count_applied(again), 1);
 }
+
+TESTS_ON_ANY_DEVICE;
 
 /* Without a proof the leak is in the graph, where a check finds it. */
 FIXTURE_TEST(test_leak_of_a_fused_run)
