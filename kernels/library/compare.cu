@@ -80,10 +80,9 @@ struct whole {
     }
 };
 
-__device__ void raise(double *largest, double value)
+__device__ double larger(double a, double b)
 {
-    /* Doubles that are not negative are in the order of their bits. */
-    atomicMax(reinterpret_cast<u64 *>(largest), bits_of(value));
+    return a > b ? a : b;
 }
 
 /* Two elements whose bits differ. */
@@ -94,54 +93,82 @@ __device__ void add_pair(bgk_difference *result, typename Format::Bits a, typena
     bool exact = tolerance.absolute == 0 && tolerance.relative == 0 && tolerance.ulp == 0, fits = false;
     bool both_nan = Format::is_nan(a) && Format::is_nan(b);
 
-    atomicAdd(&result->differing, 1ull);
+    result->differing++;
     if (Format::is_nan(a) || Format::is_nan(b) || Format::is_infinite(a) || Format::is_infinite(b)) {
-        if (!both_nan)
-            atomicAdd(&result->lost, 1ull);
+        result->lost += !both_nan;
         fits = both_nan && !exact;
     } else {
         double x = Format::value(a), absolute = Format::distance(a, b);
         double relative = absolute == 0 ? 0 : absolute / fabs(x); /* infinite where a is 0 */
         u64 steps = Format::steps(a, b);
-        raise(&result->absolute, absolute);
-        raise(&result->relative, relative);
-        atomicMax(&result->ulp, steps);
+        result->absolute = larger(result->absolute, absolute);
+        result->relative = larger(result->relative, relative);
+        result->ulp = steps > result->ulp ? steps : result->ulp;
         fits = !exact && (absolute <= tolerance.absolute || relative <= tolerance.relative || steps <= tolerance.ulp);
     }
     if (!fits) {
-        atomicAdd(&result->beyond, 1ull);
-        atomicMin(&result->first, at);
+        result->beyond++;
+        result->first = at < result->first ? at : result->first;
     }
 }
 
+__device__ void raise(double *largest, double value)
+{
+    /* Doubles that are not negative are in the order of their bits. */
+    atomicMax(reinterpret_cast<u64 *>(largest), bits_of(value));
+}
+
+__device__ void add(bgk_difference *to, const bgk_difference &from)
+{
+    for (int k = 0; k < 2; k++) {
+        atomicAdd(&to->digest[k], from.digest[k]);
+        if (from.nan[k] > 0)
+            atomicAdd(&to->nan[k], from.nan[k]);
+        if (from.inf[k] > 0)
+            atomicAdd(&to->inf[k], from.inf[k]);
+    }
+    if (from.differing == 0)
+        return;
+    atomicAdd(&to->differing, from.differing);
+    atomicAdd(&to->beyond, from.beyond);
+    atomicAdd(&to->lost, from.lost);
+    atomicMin(&to->first, from.first);
+    atomicMax(&to->ulp, from.ulp);
+    raise(&to->absolute, from.absolute);
+    raise(&to->relative, from.relative);
+}
+
+/* A thread adds up, then a block, then all: thousands of threads that add to one word would wait for each other. */
 template <class Format>
 __global__ void compare(bgk_difference *result, const typename Format::Bits *a, const typename Format::Bits *b,
                         size_t n, bgk_tolerance tolerance)
 {
+    __shared__ bgk_difference sum;
+    bgk_difference mine = {};
     size_t step = (size_t)gridDim.x * blockDim.x;
-    u64 nan[2] = {0, 0}, inf[2] = {0, 0}, digest[2] = {0, 0};
 
+    mine.first = ~0ull;
+    if (threadIdx.x == 0)
+        sum = mine;
+    __syncthreads();
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         typename Format::Bits x[2] = {a[i], b[i]};
         u64 place = bgk_mix((u64)i), share = bgk_mix(place ^ (u64)x[0]);
         for (int k = 0; k < 2; k++) {
-            nan[k] += Format::is_nan(x[k]);
-            inf[k] += Format::is_infinite(x[k]);
+            mine.nan[k] += Format::is_nan(x[k]);
+            mine.inf[k] += Format::is_infinite(x[k]);
         }
-        digest[0] += share;
+        mine.digest[0] += share;
         if (x[0] != x[1]) {
-            add_pair<Format>(result, x[0], x[1], i, tolerance);
+            add_pair<Format>(&mine, x[0], x[1], i, tolerance);
             share = bgk_mix(place ^ (u64)x[1]);
         }
-        digest[1] += share;
+        mine.digest[1] += share;
     }
-    for (int k = 0; k < 2; k++) {
-        if (nan[k] > 0)
-            atomicAdd(&result->nan[k], nan[k]);
-        if (inf[k] > 0)
-            atomicAdd(&result->inf[k], inf[k]);
-        atomicAdd(&result->digest[k], digest[k]);
-    }
+    add(&sum, mine);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        add(result, sum);
 }
 
 template <class Format>
@@ -149,8 +176,7 @@ cudaError_t launch_compare(bgk_difference *result, const void *a, const void *b,
                            const bgk_tolerance *tolerance, cudaStream_t stream)
 {
     using Bits = typename Format::Bits;
-    /* Each thread ends in atomics on the same words: it looks at several elements first. */
-    const unsigned threads = 256, blocks_max = 1024, elements = 8;
+    const unsigned blocks_max = 1024, elements = 8, threads = n <= 32 * elements ? 32 : 256;
     size_t blocks = (n + (size_t)threads * elements - 1) / (threads * elements);
     dim3 grid(blocks < blocks_max ? (unsigned)blocks : blocks_max);
     return bgk::launch(compare<Format>, grid, dim3(threads), 0, stream, result, static_cast<const Bits *>(a),

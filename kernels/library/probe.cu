@@ -10,7 +10,7 @@ using u64 = unsigned long long;
 using bgk::read_word;
 using bgk::WORD;
 
-constexpr unsigned THREADS = 256, BLOCKS_MAX = 256;
+constexpr unsigned THREADS = 256, BLOCKS_MAX = 1024;
 
 /* The bits of a format's elements and of their fraction. */
 struct shape {
