@@ -37,22 +37,23 @@ static bg_status add_named(bg__tolerances *tolerances, const char *text)
 }
 
 bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
-                              void *room, cudaStream_t stream, char *difference, size_t bytes)
+                              bgk_difference *difference, cudaStream_t stream)
 {
     bg__tolerances tolerances = {.count = 0};
-    bgk_difference found;
     bg_status status;
 
-    difference[0] = '\0';
     BG__TRY(bg__tolerances_add(&tolerances, text, "the rule's tolerance"));
     BG__TRY(add_named(&tolerances, getenv("BG_TOLERANCE")));
-    BG__TRY(bg__compare(tensor, expected, tensor->data, bg__tolerances_find(&tolerances, call, tensor->dtype), room,
-                        stream, &found));
-    if (found.beyond > 0)
-        bg__compare_text(tensor, &found, difference, bytes);
+    BG__TRY(bg__compare_queue(tensor, expected, tensor->data, bg__tolerances_find(&tolerances, call, tensor->dtype),
+                              difference, stream));
 done:
     bg__tolerances_free(&tolerances);
     return status;
+}
+
+void bg__compile_describe(const bg_tensor *tensor, const bgk_difference *difference, char *text, size_t bytes)
+{
+    bg__compare_text(tensor, difference, text, bytes);
 }
 
 /* ---- what the referee has found ---- */

@@ -3,11 +3,13 @@
 #define BG_DEBUG_COMPILE_TOOLS_H
 
 #include "capture/inspect.h"
+#include "kernels/library/compare.h"
 
 /* As in the table (capture/tools.h). */
 bg_status bg__compile_check_tolerance(const char *text, const char *from);
 bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
-                              void *room, cudaStream_t stream, char *difference, size_t bytes);
+                              bgk_difference *difference, cudaStream_t stream);
+void bg__compile_describe(const bg_tensor *tensor, const bgk_difference *difference, char *text, size_t bytes);
 void bg__compile_tell(const bg_graph *graph);
 
 #endif

@@ -18,6 +18,7 @@ const bg__debug_table bg__debug_hooks = {
     .check_bucket = bg__env_check_bucket,
     .check_tolerance = bg__compile_check_tolerance,
     .compare = bg__compile_compare,
+    .describe = bg__compile_describe,
     .compiled = bg__compile_tell,
     .captured = bg__replay_tools_attach,
     .replay = bg__replay_tools_replay,

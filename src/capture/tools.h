@@ -7,6 +7,7 @@
 
 struct bg_runner;
 struct bg__call;
+struct bgk_difference;
 
 /* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
 enum {
@@ -70,11 +71,11 @@ typedef struct bg__debug_table {
                          const bg__around *around);
     /* For rules (src/compile). Whether text is a list of tolerances; from: where it comes from, for messages. */
     bg_status (*check_tolerance)(const char *text, const char *from);
-    /* Compares tensor, an output of call, with expected, a copy of what it should hold, within the tolerances in text
-     * (NULL: none) and of BG_TOLERANCE. room: a bgk_difference on the device. difference: what is beyond them, in
-     * words; "" where nothing is. Waits for stream. */
+    /* Queues on stream: adds to difference, on the device, how tensor, an output of call, differs from expected, a copy
+     * of what it should hold, within the tolerances in text (NULL: none) and of BG_TOLERANCE. describe: in words. */
     bg_status (*compare)(const bg_tensor *tensor, const void *expected, const struct bg__call *call, const char *text,
-                         void *room, cudaStream_t stream, char *difference, size_t bytes);
+                         struct bgk_difference *difference, cudaStream_t stream);
+    void (*describe)(const bg_tensor *tensor, const struct bgk_difference *difference, char *text, size_t bytes);
     /* The graph is complete: prints and reports what the referee has found. */
     void (*compiled)(const bg_graph *graph);
     /* When a capture has made graph: sets up BG_SHADOW (unless forward is NULL), BG_TRACE and BG_REPORT. Diverts the

@@ -138,13 +138,10 @@ bool bg__tensor_is_inside(const bg_tensor *a, const bg_tensor *outer);
 /* The segment as it was captured, of which each launch runs a part. */
 typedef struct bg__parts {
     const bg__piece *piece;
-    cudaGraphExec_t exec;
-    bool whole; /* not all of its nodes can be disabled: parts are copies of the graph */
+    bool whole; /* not all of its nodes can be copied one by one: parts are what is left of a copy of the graph */
 } bg__parts;
-/* parts has its piece. Call bg__parts_close also after a failure. Errors: CUDA, which may be unable to copy the graph.
- */
+/* parts has its piece. Errors: CUDA, which may be unable to copy the graph. */
 bg_status bg__parts_open(bg__parts *parts);
-void bg__parts_close(const bg__parts *parts);
 bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end);
 
 /* ---- the referee (referee.c, proof.c) --------------------------------------------------------------------------- */

@@ -166,27 +166,30 @@ done:
     return status;
 }
 
-/* The room begins with a bgk_difference. Behind it each tensor has two probes, and then its first bytes. */
-typedef struct results {
-    bgk_probe *probes;
-    unsigned long long *heads;
-} results;
-
-static results results_in(const bg__proof *p, void *base)
+/* Their lists in memory of the device, or in a copy of it; returns the bytes. */
+static size_t place_results(bg__results *results, int count, void *memory)
 {
-    bgk_probe *probes = base;
-    return (results){probes, (unsigned long long *)(void *)(probes + 2 * p->count)};
+    size_t n = (size_t)count;
+    results->differences = memory;
+    results->probes = (bgk_probe *)(void *)(results->differences + n * BG__SLOTS);
+    results->heads = (unsigned long long *)(void *)(results->probes + n * BG__SLOTS);
+    return n * (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof *results->heads);
 }
 
-static results results_of(const bg__proof *p)
+static bgk_difference *difference_at(const bg__proof *p, const bg__results *results, bg__slot slot, int index)
 {
-    return results_in(p, (char *)p->piece->compiled->room + aligned_bytes(sizeof(bgk_difference)));
+    return &results->differences[(int)slot * p->count + index];
+}
+
+static bgk_probe *probe_at(const bg__proof *p, const bg__results *results, bg__slot slot, int index)
+{
+    return &results->probes[(int)slot * p->count + index];
 }
 
 static size_t results_bytes(const bg__proof *p)
 {
-    return aligned_bytes(sizeof(bgk_difference)) +
-           aligned_bytes((size_t)p->count * (2 * sizeof(bgk_probe) + sizeof(unsigned long long)));
+    bg__results none;
+    return place_results(&none, p->count, NULL);
 }
 
 static bool needs_copy(const bg__proof *p, const bg__held *h)
@@ -197,7 +200,7 @@ static bool needs_copy(const bg__proof *p, const bg__held *h)
 /* Where each tensor's copies would be from base on; returns the end. */
 static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
 {
-    size_t at = results_bytes(p);
+    size_t at = aligned_bytes(results_bytes(p));
 
     for (int i = 0; i < p->count; i++) {
         bg__held *h = &p->list[i];
@@ -233,16 +236,48 @@ static bg_status take_room(bg__proof *p)
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "the proof needs more memory: %s", bg_last_error());
         return BG_OK;
     }
-    if (status == BG_OK)
+    if (status == BG_OK) {
+        place_results(&p->room, p->count, p->piece->compiled->room);
         place_copies(p, p->piece->compiled->room, keep_inputs);
+    }
     return status;
 }
 
-static bg_status copy_back(void *to, const void *from, size_t bytes, cudaStream_t stream)
+/* ---- what the device finds ---- */
+
+static bg_status clear_results(const bg__proof *p)
 {
     bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+
+    memset(p->found.differences, 0, results_bytes(p));
+    for (int i = 0; i < BG__SLOTS * p->count; i++)
+        p->found.differences[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
+    BG__TRY_CUDA(cudaMemcpyAsync(p->room.differences, p->found.differences, results_bytes(p), cudaMemcpyHostToDevice,
+                                 p->stream));
+done:
+    return status;
+}
+
+static bg_status read_results(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(p->found.differences, p->room.differences, results_bytes(p), cudaMemcpyDeviceToHost,
+                                 p->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+done:
+    return status;
+}
+
+static bg_status take_results(bg__proof *p)
+{
+    bg_status status;
+
+    p->memory = malloc(results_bytes(p) + 1);
+    if (p->memory == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
+    place_results(&p->found, p->count, p->memory);
+    BG__TRY(need_room(p, aligned_bytes(results_bytes(p))));
+    place_results(&p->room, p->count, p->piece->compiled->room);
 done:
     return status;
 }
@@ -259,55 +294,47 @@ static bool has_value(const bg__held *h)
 /* Memory that is the same from its HEAD-th byte on, and whose first elements are the same, holds one value. */
 static bg_status queue_constant(const bg__proof *p, int index)
 {
+    static const bg__slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
     const bg__held *h = &p->list[index];
-    const results to = results_of(p);
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaMemcpyAsync(&to.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD, cudaMemcpyDefault,
-                                 p->stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(&p->room.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD,
+                                 cudaMemcpyDefault, p->stream));
     for (size_t k = 0; k < 2 && h->bytes > HEAD; k++)
-        BG__TRY_CUDA(bgk_probe_memory(&to.probes[2 * index + (int)k], (char *)h->tensor.data + k * HEAD,
+        BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slots[k], index), (char *)h->tensor.data + k * HEAD,
                                       h->bytes - HEAD, BGK_NO_FLOATS, p->stream));
 done:
     return status;
 }
 
-static bool is_constant(const bg__held *h, const bgk_probe probes[2], const void *head)
+static bool is_constant(const bg__proof *p, int index)
 {
+    const bg__held *h = &p->list[index];
+    const char *head = (const char *)&p->found.heads[index];
     size_t size = bg_dtype_bytes(h->tensor.dtype);
-    bool same = probes[0].digest == probes[1].digest;
+    bool same =
+        probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest == probe_at(p, &p->found, BG__SLOT_CALLS, index)->digest;
 
     for (size_t at = size; at < h->bytes && at < HEAD; at += size)
-        same &= memcmp(head, (const char *)head + at, size) == 0;
+        same &= memcmp(head, head + at, size) == 0;
     return same;
 }
 
 static bg_status find_constants(bg__proof *p)
 {
-    const results room = results_of(p);
-    size_t bytes = results_bytes(p) - aligned_bytes(sizeof(bgk_difference));
-    results found;
-    void *host;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    if (p->count == 0)
-        return BG_OK;
-    host = calloc(1, bytes);
-    if (host == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
-    found = results_in(p, host);
-    BG__TRY_CUDA(cudaMemsetAsync(room.probes, 0, bytes, p->stream));
+    BG__TRY(clear_results(p));
     for (int i = 0; i < p->count; i++)
         if (has_value(&p->list[i]))
             BG__TRY(queue_constant(p, i));
-    BG__TRY(copy_back(host, room.probes, bytes, p->stream));
+    BG__TRY(read_results(p));
     for (int i = 0; i < p->count; i++) {
         bg__held *h = &p->list[i];
-        h->constant = has_value(h) && is_constant(h, &found.probes[2 * i], &found.heads[i]);
+        h->constant = has_value(h) && is_constant(p, i);
         p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
     }
 done:
-    free(host);
     return status;
 }
 
@@ -343,9 +370,9 @@ bg_status bg__held_begin(bg__proof *p)
     BG__TRY(hold_memory(p));
     BG__TRY(each_tensor(p, note_shared));
     BG__TRY(refuse_pageable(p));
-    if (!bg__proof_is_open(p))
+    if (p->count == 0 || !bg__proof_is_open(p))
         goto done;
-    BG__TRY(need_room(p, results_bytes(p)));
+    BG__TRY(take_results(p));
     BG__TRY(find_constants(p));
     BG__TRY(take_room(p));
     for (int i = 0; i < p->count && bg__proof_is_open(p); i++)
@@ -487,39 +514,88 @@ done:
     return status;
 }
 
-bg_status bg__held_check_read(bg__proof *p, bool first, const bg__held **changed)
+bg_status bg__held_begin_trial(const bg__proof *p)
 {
-    bgk_probe *probes = results_of(p).probes, *found = NULL;
-    size_t bytes = (size_t)p->count * sizeof *found;
-    bg_status status = BG_OK;
+    bg_status status;
+    BG__TRY(clear_results(p));
+    BG__TRY(bg__held_prepare(p));
+    BG__TRY(bg__held_probe(p, BG__SLOT_BEFORE));
+done:
+    return status;
+}
 
-    *changed = NULL;
-    if (p->count == 0)
-        return BG_OK;
-    found = calloc((size_t)p->count, sizeof *found);
-    if (found == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
-    BG__TRY_CUDA(cudaMemsetAsync(probes, 0, bytes, p->stream));
+bg_status bg__held_probe(const bg__proof *p, bg__slot slot)
+{
+    bg_status status = BG_OK;
     for (int i = 0; i < p->count; i++)
         if (!p->list[i].written && !p->list[i].reused)
-            BG__TRY_CUDA(
-                bgk_probe_memory(&probes[i], read_at(p, &p->list[i]), p->list[i].bytes, BGK_NO_FLOATS, p->stream));
-    BG__TRY(copy_back(found, probes, bytes, p->stream));
+            BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slot, i), read_at(p, &p->list[i]), p->list[i].bytes,
+                                          BGK_NO_FLOATS, p->stream));
+done:
+    return status;
+}
+
+/* Of integers, such as indices, only what the rule says of their type. */
+static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
+{
+    const char *text = p->run->rule->attributes_.tolerance;
+    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
+                                                                                                               : NULL;
+}
+
+bg_status bg__held_compare(const bg__proof *p, bg__slot slot)
+{
+    bg_status status = BG_OK;
+
     for (int i = 0; i < p->count; i++) {
-        bg__held *h = &p->list[i];
-        if (h->written)
-            continue;
-        if (first) {
-            h->digest = found[i].digest;
-        } else if (h->digest != found[i].digest) {
-            BG__TRY(put_back(p, h));
-            if (*changed == NULL)
-                *changed = h;
-        }
+        const bg__held *h = &p->list[i];
+        if (h->written && h->field != NULL)
+            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
+                                            difference_at(p, &p->room, slot, i), p->stream));
     }
 done:
-    free(found);
     return status;
+}
+
+/* Of runs that were not made there is no probe. */
+static bool is_changed(const bg__proof *p, bg__slot slot, int index)
+{
+    unsigned long long digest = probe_at(p, &p->found, slot, index)->digest;
+    return digest != 0 && digest != probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest;
+}
+
+bg_status bg__held_end_trial(bg__proof *p)
+{
+    bg_status status;
+
+    BG__TRY(read_results(p));
+    for (int i = 0; i < p->count; i++) {
+        bool changed = false;
+        for (bg__slot slot = BG__SLOT_CALLS; slot < BG__SLOTS; slot++)
+            changed |= is_changed(p, slot, i);
+        if (changed)
+            BG__TRY(put_back(p, &p->list[i]));
+    }
+done:
+    return status;
+}
+
+const bg__held *bg__held_changed(const bg__proof *p, bg__slot slot)
+{
+    for (int i = 0; i < p->count; i++)
+        if (is_changed(p, slot, i))
+            return &p->list[i];
+    return NULL;
+}
+
+const bg__held *bg__held_differing(const bg__proof *p, bg__slot slot, const bgk_difference **difference)
+{
+    for (int i = 0; i < p->count; i++) {
+        *difference = difference_at(p, &p->found, slot, i);
+        if ((*difference)->beyond > 0)
+            return &p->list[i];
+    }
+    return NULL;
 }
 
 /* ---- copies ---- */

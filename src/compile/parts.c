@@ -1,109 +1,166 @@
-/* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. */
+/* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. A part
+ * is a graph of its own: where nodes of one executable graph are disabled, and a memset or a memcpy is among them, its
+ * launches begin before and end after their turn in the stream (CUDA 13.0, driver 580, H200). */
+#include <cudaTypedefs.h>
+#include <stdlib.h>
+
 #include "compile/compile.h"
 
-static bool can_disable(enum cudaGraphNodeType type)
-{
-    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset;
-}
+/* ---- copies of nodes ---- */
 
-static bg_status enable(const bg__parts *p, size_t from, size_t end, bool on)
+/* A part, and the driver's functions: the runtime does not know the kernels of libraries. */
+typedef struct part {
+    const bg__piece *piece;
+    size_t from, end;
+    cudaGraph_t graph;
+    cudaGraphNode_t *made; /* of each node: its copy */
+    PFN_cuGraphKernelNodeGetParams_v12000 get_params;
+    PFN_cuGraphAddKernelNode_v12000 add_kernel;
+} part;
+
+static bg_status copy_kernel(const part *p, cudaGraphNode_t node, cudaGraphNode_t *made)
 {
+    CUDA_KERNEL_NODE_PARAMS params;
     bg_status status = BG_OK;
-    for (size_t i = from; i < end; i++)
-        BG__TRY_CUDA(cudaGraphNodeSetEnabled(p->exec, p->piece->nodes[i], on));
+
+    BG__TRY_DRIVER("cuGraphKernelNodeGetParams", p->get_params(node, &params));
+    BG__TRY_DRIVER("cuGraphAddKernelNode", p->add_kernel(made, p->graph, NULL, 0, &params));
+    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(*made, node));
 done:
     return status;
 }
 
-/* CUDA copies no graphs with some kinds of nodes. */
-static bg_status try_copy(const bg__piece *piece)
+static bool can_copy(enum cudaGraphNodeType type)
 {
-    cudaGraph_t copy = NULL;
+    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset ||
+           type == cudaGraphNodeTypeEmpty;
+}
+
+static bg_status copy_node(const part *p, cudaGraphNode_t node, cudaGraphNode_t *made)
+{
+    struct cudaMemcpy3DParms copy;
+    struct cudaMemsetParams fill;
+    enum cudaGraphNodeType type;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphClone(&copy, piece->segment->graph));
-    BG__RELEASE(cudaGraphDestroy(copy));
+    BG__TRY_CUDA(cudaGraphNodeGetType(node, &type));
+    if (type == cudaGraphNodeTypeKernel) {
+        BG__TRY(copy_kernel(p, node, made));
+    } else if (type == cudaGraphNodeTypeMemcpy) {
+        BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(node, &copy));
+        BG__TRY_CUDA(cudaGraphAddMemcpyNode(made, p->graph, NULL, 0, &copy));
+    } else if (type == cudaGraphNodeTypeMemset) {
+        BG__TRY_CUDA(cudaGraphMemsetNodeGetParams(node, &fill));
+        BG__TRY_CUDA(cudaGraphAddMemsetNode(made, p->graph, NULL, 0, &fill));
+    } else {
+        BG__TRY_CUDA(cudaGraphAddEmptyNode(made, p->graph, NULL, 0));
+    }
 done:
     return status;
 }
 
-bg_status bg__parts_open(bg__parts *p)
+/* Nodes outside of the part have run. */
+static bg_status add_wait(const part *p, size_t place, size_t before)
 {
-    cudaError_t error;
+    bg_status status = BG_OK;
+    if (before >= p->from && before < place)
+        BG__TRY_CUDA(
+            cudaGraphAddDependencies(p->graph, &p->made[before - p->from], &p->made[place - p->from], NULL, 1));
+done:
+    return status;
+}
+
+static bg_status add_waits(const part *p, size_t place)
+{
+    const bg__piece *piece = p->piece;
     bg_status status = BG_OK;
 
+    if (piece->before[place] == 1)
+        return add_wait(p, place, piece->previous[place]);
+    for (size_t i = 0; piece->before[place] > 1 && i < piece->edges.count; i++)
+        if (piece->edges.to[i] == piece->nodes[place])
+            BG__TRY(add_wait(p, place, bg__piece_find(piece, piece->edges.from[i])));
+done:
+    return status;
+}
+
+static bg_status copy_nodes(part *p)
+{
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&p->get_params));
+    BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&p->add_kernel));
+    p->made = calloc(p->end - p->from, sizeof *p->made);
+    if (p->made == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", p->end - p->from);
+    BG__TRY_CUDA(cudaGraphCreate(&p->graph, 0));
+    for (size_t i = p->from; i < p->end; i++) {
+        BG__TRY(copy_node(p, p->piece->nodes[i], &p->made[i - p->from]));
+        BG__TRY(add_waits(p, i));
+    }
+done:
+    free(p->made);
+    return status;
+}
+
+/* ---- copies of the graph ---- */
+
+static bg_status copy_graph(part *p)
+{
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphClone(&p->graph, p->piece->segment->graph));
     for (size_t i = 0; i < p->piece->count; i++) {
-        enum cudaGraphNodeType type;
-        BG__TRY_CUDA(cudaGraphNodeGetType(p->piece->nodes[i], &type));
-        p->whole |= !can_disable(type);
-    }
-    if (p->whole) {
-        BG__TRY(try_copy(p->piece));
-        goto done;
-    }
-    error = bg__instantiate(p->piece->segment->graph, &p->exec);
-    if (error != cudaSuccess)
-        BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
-    BG__TRY(enable(p, 0, p->piece->count, false));
-done:
-    return status;
-}
-
-/* CUDA keeps what a launch in flight needs. */
-void bg__parts_close(const bg__parts *p)
-{
-    if (p->exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(p->exec));
-}
-
-static bg_status keep_part(const bg__piece *piece, cudaGraph_t copy, size_t from, size_t end)
-{
-    bg_status status = BG_OK;
-
-    for (size_t i = 0; i < piece->count; i++) {
         cudaGraphNode_t node;
-        if (i >= from && i < end)
+        if (i >= p->from && i < p->end)
             continue;
-        BG__TRY_CUDA(cudaGraphNodeFindInClone(&node, piece->nodes[i], copy));
+        BG__TRY_CUDA(cudaGraphNodeFindInClone(&node, p->piece->nodes[i], p->graph));
         BG__TRY_CUDA(cudaGraphDestroyNode(node));
     }
 done:
     return status;
 }
 
-static bg_status launch_copy(const bg__piece *piece, size_t from, size_t end)
+/* ---- parts ---- */
+
+/* CUDA copies no graphs with some kinds of nodes. */
+bg_status bg__parts_open(bg__parts *p)
 {
-    cudaGraphExec_t exec = NULL;
     cudaGraph_t copy = NULL;
-    cudaError_t error;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphClone(&copy, piece->segment->graph));
-    BG__TRY(keep_part(piece, copy, from, end));
-    error = bg__instantiate(copy, &exec);
-    if (error != cudaSuccess)
-        BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
-    BG__TRY_CUDA(cudaGraphLaunch(exec, piece->capture->origin));
-done:
-    if (exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(exec));
-    if (copy != NULL)
+    for (size_t i = 0; i < p->piece->count; i++) {
+        enum cudaGraphNodeType type;
+        BG__TRY_CUDA(cudaGraphNodeGetType(p->piece->nodes[i], &type));
+        p->whole |= !can_copy(type);
+    }
+    if (p->whole) {
+        BG__TRY_CUDA(cudaGraphClone(&copy, p->piece->segment->graph));
         BG__RELEASE(cudaGraphDestroy(copy));
+    }
+done:
     return status;
 }
 
 /* The nodes are in order of creation: none waits for a later one. */
-bg_status bg__parts_launch(const bg__parts *p, size_t from, size_t end)
+bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end)
 {
+    part p = {.piece = parts->piece, .from = from, .end = end};
+    cudaGraphExec_t exec = NULL;
+    cudaError_t error;
     bg_status status = BG_OK;
 
     if (from >= end)
         return BG_OK;
-    if (p->whole)
-        return launch_copy(p->piece, from, end);
-    BG__TRY(enable(p, from, end, true));
-    BG__TRY_CUDA(cudaGraphLaunch(p->exec, p->piece->capture->origin));
-    BG__TRY(enable(p, from, end, false));
-done:
+    BG__TRY(parts->whole ? copy_graph(&p) : copy_nodes(&p));
+    error = bg__instantiate(p.graph, &exec);
+    if (error != cudaSuccess)
+        BG__TRY(bg__fail_cuda(error, "cudaGraphInstantiate"));
+    BG__TRY_CUDA(cudaGraphLaunch(exec, parts->piece->capture->origin));
+done: /* CUDA keeps what a launch in flight needs */
+    if (exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(exec));
+    if (p.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(p.graph));
     return status;
 }

@@ -15,106 +15,86 @@ typedef struct trial {
     const char *when;      /* in messages */
 } trial;
 
-static bg_status launch(bg__proof *p, const trial *t, bool op)
+static bg_status launch(bg__proof *p, const trial *t, bg__slot slot, cudaGraphExec_t exec)
 {
-    cudaError_t error = cudaSuccess;
-    bg_status status = BG_OK;
+    bool op = slot == BG__SLOT_OP;
+    cudaError_t error;
 
     bg__fail_forget_cause();
-    if (!op && t->calls == NULL)
+    if (exec == NULL)
         return bg__parts_launch(t->parts, p->run->first, p->run->end);
-    error = cudaGraphLaunch(op ? t->op : t->calls, p->stream);
-    if (error != cudaSuccess)
-        status = bg__proof_judge_failure(p, bg__fail_cuda(error, "cudaGraphLaunch"), op,
-                                         op ? "it cannot be launched" : "the calls cannot be launched");
-    return status;
+    error = cudaGraphLaunch(exec, p->stream);
+    if (error == cudaSuccess)
+        return BG_OK;
+    return bg__proof_judge_failure(p, bg__fail_cuda(error, "cudaGraphLaunch"), op,
+                                   op ? "it cannot be launched" : "the calls cannot be launched");
 }
 
-/* Of integers, such as indices, only what the rule says of their type. */
-static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
-{
-    const char *text = p->run->rule->attributes_.tolerance;
-    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
-                                                                                                               : NULL;
-}
-
-static bg_status compare_all(bg__proof *p, const char *when)
-{
-    char difference[240];
-    bg_status status = BG_OK;
-
-    p->differs = false;
-    for (int i = 0; i < p->count && bg__proof_is_open(p); i++) {
-        const bg__held *h = &p->list[i];
-        if (!h->written || h->field == NULL)
-            continue;
-        BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
-                                        p->piece->compiled->room, p->stream, difference, sizeof difference));
-        if (difference[0] == '\0')
-            continue;
-        p->differs = true;
-        bg__finding_set(p->finding, BG_FUSION_DIFFERS, "%s of %s differs from the calls' %s%s: %s", h->field->name,
-                        h->call->name, h->field->name, when, difference);
-    }
-done:
-    return status;
-}
-
-static bg_status check_read(bg__proof *p, bool op)
-{
-    const bg__held *changed;
-    bg_status status;
-
-    BG__TRY(bg__held_check_read(p, false, &changed));
-    if (changed == NULL || !bg__proof_is_open(p))
-        goto done;
-    p->differs = op;
-    bg__finding_set(p->finding, op ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s %s of %s, which %s",
-                    op ? "it changes" : "the calls change", changed->field->name, changed->call->name,
-                    op ? "the calls only read" : "they say that they only read; other work may write it");
-done:
-    return status;
-}
-
-/* From the memory that the trial begins with. */
-static bg_status run_and_compare(bg__proof *p, const trial *t, bool op)
+/* From the memory that the trial begins with. exec: NULL: the segment's own nodes. */
+static bg_status run(bg__proof *p, const trial *t, bg__slot slot, cudaGraphExec_t exec)
 {
     bg_status status;
 
     BG__TRY(bg__held_prepare(p));
-    BG__TRY(launch(p, t, op));
-    BG__TRY(compare_all(p, t->when));
-    BG__TRY(check_read(p, op));
+    BG__TRY(launch(p, t, slot, exec));
+    BG__TRY(slot == BG__SLOT_CALLS ? bg__held_expect(p) : bg__held_compare(p, slot));
+    BG__TRY(bg__held_probe(p, slot));
 done:
     return status;
+}
+
+/* What is wrong with a run, as the device has found it; APPLIED: nothing. */
+static bg__finding judge(const bg__proof *p, const trial *t, bg__slot slot)
+{
+    const bgk_difference *difference;
+    const bg__held *differing = bg__held_differing(p, slot, &difference), *changed = bg__held_changed(p, slot);
+    const bool op = slot == BG__SLOT_OP;
+    bg__finding found = {.state = BG_FUSION_APPLIED};
+    char text[240];
+
+    if (differing != NULL) {
+        bg__debug_hooks.describe(&differing->tensor, difference, text, sizeof text);
+        bg__finding_set(&found, BG_FUSION_DIFFERS, "%s of %s differs from the calls' %s%s: %s", differing->field->name,
+                        differing->call->name, differing->field->name, op ? t->when : "", text);
+    } else if (changed != NULL) {
+        bg__finding_set(&found, op ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s %s of %s, which %s",
+                        op ? "it changes" : "the calls change", changed->field->name, changed->call->name,
+                        op ? "the calls only read" : "they say that they only read; other work may write it");
+    }
+    return found;
+}
+
+static void set_found(bg__proof *p, const bg__finding *found)
+{
+    if (found->state != BG_FUSION_APPLIED && bg__proof_is_open(p))
+        bg__finding_set(p->finding, found->state, "%s", found->why);
 }
 
 /* Runs the calls and the op once more. Calls whose results vary, such as where other work writes their memory
  * meanwhile, say nothing about the rule. A difference that shows once of twice may be the op's, or such work's: nobody
  * is blamed, and the rule is not tried again. */
-static bg_status confirm(bg__proof *p, const trial *t)
+static bg_status confirm(bg__proof *p, const trial *t, const bg__finding *first)
 {
-    const bg__finding first = *p->finding;
+    bool differs = first->state != BG_FUSION_APPLIED;
     bg__finding again;
-    bool calls_vary, differs = first.state != BG_FUSION_APPLIED;
     bg_status status;
 
-    p->finding->state = BG_FUSION_APPLIED;
-    BG__TRY(run_and_compare(p, t, false));
-    calls_vary = !bg__proof_is_open(p);
-    p->finding->state = BG_FUSION_APPLIED;
-    BG__TRY(run_and_compare(p, t, true));
-    again = *p->finding;
-    *p->finding = first;
-    if (calls_vary) {
+    BG__TRY(bg__held_begin_trial(p));
+    BG__TRY(run(p, t, BG__SLOT_AGAIN, t->calls));
+    BG__TRY(run(p, t, BG__SLOT_OP, t->op));
+    BG__TRY(bg__held_end_trial(p));
+    again = judge(p, t, BG__SLOT_OP);
+    if (judge(p, t, BG__SLOT_AGAIN).state != BG_FUSION_APPLIED) {
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
                         "the calls give another result when they run again; other work may write their memory: %.240s",
-                        differs ? first.why : again.why);
+                        differs ? first->why : again.why);
     } else if (differs != (again.state != BG_FUSION_APPLIED)) {
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
                         "once of twice, as other work that writes its memory may have made it: %.240s",
-                        differs ? first.why : again.why);
+                        differs ? first->why : again.why);
         p->finding->known = true;
+    } else {
+        set_found(p, first);
     }
 done:
     return status;
@@ -122,48 +102,47 @@ done:
 
 static bg_status judge_op(bg__proof *p, const trial *t)
 {
-    bool differs;
+    const bg__finding found = judge(p, t, BG__SLOT_OP);
+    bool differs = found.state != BG_FUSION_APPLIED;
     bg_status status;
 
-    p->differs = false;
-    BG__TRY(run_and_compare(p, t, true));
-    differs = p->differs;
     BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &differs));
     if (differs)
-        BG__TRY(confirm(p, t));
+        BG__TRY(confirm(p, t, &found));
     BG__TRY(bg__proof_stop_together(p));
 done:
     return status;
 }
 
 /* Other trials capture the calls again: bodies that do something else each time say nothing about the rule. */
-static bg_status check_again(bg__proof *p, const trial *t)
+static void judge_calls(bg__proof *p, const trial *t)
 {
-    const trial again = {.calls = t->again, .when = ""};
-    bg__finding found;
-    bg_status status;
+    const bg__finding calls = judge(p, t, BG__SLOT_CALLS);
+    bg__finding again = judge(p, t, BG__SLOT_AGAIN);
+    char why[sizeof again.why];
 
-    BG__TRY(run_and_compare(p, &again, false));
-    found = *p->finding;
-    if (found.state == BG_FUSION_DIFFERS)
-        bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "the calls give another result when they run again: %.240s",
-                        found.why);
-done:
-    return status;
+    if (again.state == BG_FUSION_DIFFERS) {
+        memcpy(why, again.why, sizeof why);
+        bg__finding_set(&again, BG_FUSION_UNPROVEN, "the calls give another result when they run again: %.240s", why);
+    }
+    set_found(p, &calls);
+    set_found(p, &again);
 }
 
+/* All is queued, and one wait reads what it has come to. */
 static bg_status run_trial(bg__proof *p, const trial *t)
 {
-    const bg__held *none;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    BG__TRY(bg__held_prepare(p));
-    BG__TRY(bg__held_check_read(p, true, &none));
-    BG__TRY(launch(p, t, false));
-    BG__TRY(bg__held_expect(p));
-    BG__TRY(check_read(p, false));
-    if (t->again != NULL)
-        BG__TRY(check_again(p, t));
+    BG__TRY(bg__held_begin_trial(p));
+    BG__TRY(run(p, t, BG__SLOT_CALLS, t->calls));
+    if (t->again != NULL && bg__proof_is_open(p))
+        BG__TRY(run(p, t, BG__SLOT_AGAIN, t->again));
+    BG__TRY(bg__proof_stop_together(p));
+    if (bg__proof_is_open(p))
+        BG__TRY(run(p, t, BG__SLOT_OP, t->op));
+    BG__TRY(bg__held_end_trial(p));
+    judge_calls(p, t);
     BG__TRY(bg__proof_stop_together(p));
     if (bg__proof_is_open(p))
         BG__TRY(judge_op(p, t));
@@ -184,12 +163,14 @@ static void close_trial(const trial *t)
         BG__RELEASE(cudaGraphExecDestroy(t->again));
 }
 
-/* The segment's own nodes, and the op as the splice will capture it. */
+/* The segment's own nodes, the calls captured again, as other trials run them, and the op as the splice will capture
+ * it. */
 static bg_status try_as_captured(bg__proof *p, const bg__parts *parts)
 {
-    trial t = {.parts = parts, .when = ""};
+    trial t = {.parts = parts, .when = " where outputs held a pattern before"};
     bg_status status;
 
+    p->contents = BG__CONTENTS_PATTERN;
     BG__TRY(bg__proof_capture(p, false, 1, &t.again));
     if (!bg__proof_is_open(p))
         goto done;
@@ -197,10 +178,13 @@ static bg_status try_as_captured(bg__proof *p, const bg__parts *parts)
     if (!bg__proof_is_open(p))
         goto done;
     BG__TRY(run_trial(p, &t));
-    p->contents = BG__CONTENTS_PATTERN;
-    t.when = " where outputs held a pattern before";
-    if (bg__proof_is_open(p))
-        BG__TRY(run_trial(p, &t));
+    if (!bg__proof_is_open(p))
+        goto done;
+    p->contents = BG__CONTENTS_REAL;
+    t.when = "";
+    t.calls = t.again;
+    t.again = NULL;
+    BG__TRY(run_trial(p, &t));
 done:
     close_trial(&t);
     return status;
@@ -294,5 +278,6 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, cons
         free(p.args[i]);
     free(p.args);
     free(p.list);
+    free(p.memory);
     return status;
 }

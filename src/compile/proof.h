@@ -3,6 +3,8 @@
 #define BG_COMPILE_PROOF_H
 
 #include "compile/compile.h"
+#include "kernels/library/compare.h"
+#include "kernels/library/probe.h"
 
 /* A tensor of the calls; or memory of a call, which nobody compares. */
 typedef struct bg__held {
@@ -19,7 +21,6 @@ typedef struct bg__held {
     char *before;   /* what it held, in compiled->room; NULL: it is only read, and there is no room for that */
     char *expected; /* written: what the calls have left */
     char *copy;     /* only read, and not shared: what stands for it in some trials; NULL: nothing ever does */
-    unsigned long long digest; /* only read */
 } bg__held;
 
 /* What memory holds when the calls, or the op, begin. */
@@ -30,6 +31,16 @@ typedef enum bg__contents {
     BG__CONTENTS_RANDOM   /* and floats that are all the same: random numbers */
 } bg__contents;
 
+/* A run of the calls, or of the op, in a trial; BEFORE: none, what there is when the calls begin. */
+typedef enum bg__slot { BG__SLOT_BEFORE, BG__SLOT_CALLS, BG__SLOT_AGAIN, BG__SLOT_OP, BG__SLOTS } bg__slot;
+
+/* What the device has found: of each slot, and in it of each tensor. */
+typedef struct bg__results {
+    bgk_difference *differences; /* of what is written, from what was expected */
+    bgk_probe *probes;           /* of what is only read */
+    unsigned long long *heads;   /* of each tensor: its first bytes */
+} bg__results;
+
 typedef struct bg__proof {
     const bg__piece *piece;
     const bg__run *run;
@@ -37,9 +48,10 @@ typedef struct bg__proof {
     bg__held *list;
     int count;
     size_t capacity;
+    bg__results room, found; /* in compiled->room, and copied to memory */
+    void *memory;
     bg__contents contents;
     bool any_constant; /* on this rank, or on another one */
-    bool differs;      /* a result, when it was compared last */
     bool calls_ops;    /* a body of the run, or of the op */
     bool failed;       /* half way: inputs may be what an op has made of them */
     void **args;       /* of bodies that have been captured, which nodes may read */
@@ -61,15 +73,24 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
 bg_status bg__held_begin(bg__proof *proof);
 /* Whether memory that the calls read tells one value from another. */
 bool bg__held_tells(const bg__proof *proof);
-/* Puts proof->contents into memory. */
+/* Puts proof->contents into memory. It and what follows is queued. */
 bg_status bg__held_prepare(const bg__proof *proof);
 /* Keeps what the calls have left. */
 bg_status bg__held_expect(const bg__proof *proof);
 /* Puts back all that the run writes. */
 bg_status bg__held_restore(const bg__proof *proof);
-/* Digests of what the calls only read. first: keeps them. *changed: the first that is another one than was kept, or
- * NULL; it holds what it held again, if there was room to keep that. Waits for the stream. */
-bg_status bg__held_check_read(bg__proof *proof, bool first, const bg__held **changed);
+/* In a trial: puts proof->contents into memory, and digests what is only read. */
+bg_status bg__held_begin_trial(const bg__proof *proof);
+/* After a run: digests of what is only read; differences of what is written from what was expected. Neither waits. */
+bg_status bg__held_probe(const bg__proof *proof, bg__slot slot);
+bg_status bg__held_compare(const bg__proof *proof, bg__slot slot);
+/* Waits, and reads what has been found. What is only read and was changed holds again what it held, if there was room
+ * to keep that. */
+bg_status bg__held_end_trial(bg__proof *proof);
+/* Then: the first tensor that is only read, and that a run has changed; the first one that it has written otherwise
+ * than expected. NULL: there is none. */
+const bg__held *bg__held_changed(const bg__proof *proof, bg__slot slot);
+const bg__held *bg__held_differing(const bg__proof *proof, bg__slot slot, const bgk_difference **difference);
 /* Sets the tensors of args to the copies that stand for them. */
 void bg__held_use_copies(const bg__proof *proof, const bg_op *op, void *args);
 

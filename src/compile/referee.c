@@ -157,7 +157,6 @@ static bg_status prove_in_parts(const bg__piece *piece, bg__run **list, size_t c
     *piece->launched = true;
     BG__TRY(prove_each(&p, list, count));
 done:
-    bg__parts_close(&p);
     return status;
 }
 

@@ -10,9 +10,11 @@ static struct {
 
 enum { FEW = 8 };
 
-BG_OP(twofold, BG_OUT(y), BG_IN(x), BG_VALUE(int, count)) /* y before x, which may be the same memory */
+/* y before x, which may be the same memory. Two kernels: what stands for it must be faster on a GPU. */
+BG_OP(twofold, BG_OUT(y), BG_IN(x), BG_VALUE(int, count))
 {
-    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)args->count, stream));
+    TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, 4, (size_t)args->count, stream)));
+    return from_cuda(bgk_scale(args->y.data, args->y.data, 0.5f, (size_t)args->count, stream));
 }
 
 BG_OP(threefold, BG_OUT(y), BG_IN(x), BG_VALUE(int, count))
@@ -72,6 +74,27 @@ BG_RULE(forget_marks, unmark, clear_scratch)
     return strcmp(now.op, "forget_marks") == 0;
 }
 
+/* A node for memset whose turn comes long after it was launched. */
+BG_OP(clear_late, BG_OUT(y), BG_OUT(scratch))
+{
+    enum { BEFORE = 100 };
+    for (int i = 0; i < BEFORE; i++)
+        TRY_BG(from_cuda(bgk_fill(args->scratch.data, (float)i, N, stream)));
+    return from_cuda(cudaMemsetAsync(args->y.data, 0, bg_tensor_bytes(&args->y), stream));
+}
+
+BG_OP(clear_at_once, BG_OUT(y), BG_OUT(scratch))
+{
+    TRY_BG(from_cuda(bgk_fill(args->scratch.data, 99, N, stream)));
+    return from_cuda(cudaMemsetAsync(args->y.data, 0, bg_tensor_bytes(&args->y), stream));
+}
+
+BG_RULE(clear_at_once, clear_late)
+{
+    *args = (clear_at_once_args){.y = a0->y, .scratch = a0->scratch};
+    return strcmp(now.op, "clear_at_once") == 0;
+}
+
 /* ---- passes ---- */
 
 static bg_status forward_few(void *user, cudaStream_t stream)
@@ -94,6 +117,12 @@ static bg_status forward_marks(void *user, cudaStream_t stream)
     return BG_CALL(clear_scratch, stream, .scratch = bg_tensor_1d(f->z.data, BG_U8, 4));
 }
 
+static bg_status forward_late(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(clear_late, stream, .y = f->y, .scratch = f->z);
+}
+
 static void expect_state(fixture *f, bg_forward pass, const char *op, float value, bg_fusion_state state)
 {
     bg_fusion fusion = BG_FUSION_INIT;
@@ -110,6 +139,11 @@ static void expect_state(fixture *f, bg_forward pass, const char *op, float valu
             fail_msg("%s: state %d, expected %d: %s", op, (int)fusion.state, (int)state, fusion.why);
     }
     assert_true(found);
+}
+
+FIXTURE_TEST(test_memset_that_waits)
+{
+    expect_state(f, forward_late, "clear_at_once", 1, BG_FUSION_APPLIED);
 }
 
 FIXTURE_TEST(test_in_place)
