@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/library/probe.h"
 #include "kernels/library/random.h"
 
 static const unsigned long long seed = 1;
@@ -143,55 +142,6 @@ done:
 
 /* ---- room ---- */
 
-enum { ALIGNED = 256 };
-
-static size_t aligned_bytes(size_t bytes)
-{
-    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
-}
-
-static bg_status need_room(const bg__proof *p, size_t bytes)
-{
-    bg__compiled *compiled = p->piece->compiled;
-    bg_status status = BG_OK;
-
-    if (bytes <= compiled->room_bytes)
-        return BG_OK;
-    bg__device_free(compiled->room);
-    compiled->room = NULL;
-    compiled->room_bytes = 0;
-    BG__TRY(bg__device_alloc(bytes, &compiled->room));
-    compiled->room_bytes = bytes;
-done:
-    return status;
-}
-
-/* Their lists in memory of the device, or in a copy of it; returns the bytes. */
-static size_t place_results(bg__results *results, int count, void *memory)
-{
-    size_t n = (size_t)count;
-    results->differences = memory;
-    results->probes = (bgk_probe *)(void *)(results->differences + n * BG__SLOTS);
-    results->heads = (unsigned long long *)(void *)(results->probes + n * BG__SLOTS);
-    return n * (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof *results->heads);
-}
-
-static bgk_difference *difference_at(const bg__proof *p, const bg__results *results, bg__slot slot, int index)
-{
-    return &results->differences[(int)slot * p->count + index];
-}
-
-static bgk_probe *probe_at(const bg__proof *p, const bg__results *results, bg__slot slot, int index)
-{
-    return &results->probes[(int)slot * p->count + index];
-}
-
-static size_t results_bytes(const bg__proof *p)
-{
-    bg__results none;
-    return place_results(&none, p->count, NULL);
-}
-
 static bool needs_copy(const bg__proof *p, const bg__held *h)
 {
     return !h->written && !h->shared && (has_padding(p, h) || h->constant);
@@ -200,7 +150,7 @@ static bool needs_copy(const bg__proof *p, const bg__held *h)
 /* Where each tensor's copies would be from base on; returns the end. */
 static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
 {
-    size_t at = aligned_bytes(results_bytes(p));
+    size_t at = bg__room_aligned(bg__proof_results_bytes(p));
 
     for (int i = 0; i < p->count; i++) {
         bg__held *h = &p->list[i];
@@ -209,10 +159,10 @@ static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
             if (places[k] == NULL)
                 continue;
-            at += places[k] == &h->copy ? (uintptr_t)h->tensor.data % ALIGNED : 0; /* as the tensor's is */
+            at += places[k] == &h->copy ? (uintptr_t)h->tensor.data % BG__ROOM_ALIGNED : 0; /* as the tensor's is */
             if (base != NULL)
                 *places[k] = base + at;
-            at = aligned_bytes(at + h->bytes);
+            at = bg__room_aligned(at + h->bytes);
         }
     }
     return at;
@@ -222,13 +172,13 @@ static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
 static bg_status take_room(bg__proof *p)
 {
     bool keep_inputs = true;
-    bg_status status = need_room(p, place_copies(p, NULL, true));
+    bg_status status = bg__room_need(p, place_copies(p, NULL, true));
 
     if (status == BG_ERROR_OUT_OF_MEMORY) {
         keep_inputs = false;
         bg__fail_forget_cause();
         bg__ignore(cudaPeekAtLastError());
-        status = need_room(p, place_copies(p, NULL, false));
+        status = bg__room_need(p, place_copies(p, NULL, false));
     }
     if (status == BG_ERROR_OUT_OF_MEMORY) {
         bg__fail_forget_cause();
@@ -237,127 +187,10 @@ static bg_status take_room(bg__proof *p)
         return BG_OK;
     }
     if (status == BG_OK) {
-        place_results(&p->room, p->count, p->piece->compiled->room);
+        bg__proof_place_results(p);
         place_copies(p, p->piece->compiled->room, keep_inputs);
     }
     return status;
-}
-
-/* ---- what the device finds ---- */
-
-static bg_status clear_results(const bg__proof *p)
-{
-    bg_status status = BG_OK;
-
-    memset(p->found.differences, 0, results_bytes(p));
-    for (int i = 0; i < BG__SLOTS * p->count; i++)
-        p->found.differences[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
-    BG__TRY_CUDA(cudaMemcpyAsync(p->room.differences, p->found.differences, results_bytes(p), cudaMemcpyHostToDevice,
-                                 p->stream));
-done:
-    return status;
-}
-
-static bg_status read_results(const bg__proof *p)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(p->found.differences, p->room.differences, results_bytes(p), cudaMemcpyDeviceToHost,
-                                 p->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
-done:
-    return status;
-}
-
-static bg_status take_results(bg__proof *p)
-{
-    bg_status status;
-
-    p->memory = malloc(results_bytes(p) + 1);
-    if (p->memory == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
-    place_results(&p->found, p->count, p->memory);
-    BG__TRY(need_room(p, aligned_bytes(results_bytes(p))));
-    place_results(&p->room, p->count, p->piece->compiled->room);
-done:
-    return status;
-}
-
-/* ---- constants ---- */
-
-enum { HEAD = sizeof(unsigned long long) };
-
-static bool has_value(const bg__held *h)
-{
-    return !h->output && h->field != NULL;
-}
-
-/* Memory that is the same from its HEAD-th byte on, and whose first elements are the same, holds one value. */
-static bg_status queue_constant(const bg__proof *p, int index)
-{
-    static const bg__slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
-    const bg__held *h = &p->list[index];
-    bg_status status = BG_OK;
-
-    BG__TRY_CUDA(cudaMemcpyAsync(&p->room.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD,
-                                 cudaMemcpyDefault, p->stream));
-    for (size_t k = 0; k < 2 && h->bytes > HEAD; k++)
-        BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slots[k], index), (char *)h->tensor.data + k * HEAD,
-                                      h->bytes - HEAD, BGK_NO_FLOATS, p->stream));
-done:
-    return status;
-}
-
-static bool is_constant(const bg__proof *p, int index)
-{
-    const bg__held *h = &p->list[index];
-    const char *head = (const char *)&p->found.heads[index];
-    size_t size = bg_dtype_bytes(h->tensor.dtype);
-    bool same =
-        probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest == probe_at(p, &p->found, BG__SLOT_CALLS, index)->digest;
-
-    for (size_t at = size; at < h->bytes && at < HEAD; at += size)
-        same &= memcmp(head, head + at, size) == 0;
-    return same;
-}
-
-static bg_status find_constants(bg__proof *p)
-{
-    bg_status status;
-
-    BG__TRY(clear_results(p));
-    for (int i = 0; i < p->count; i++)
-        if (has_value(&p->list[i]))
-            BG__TRY(queue_constant(p, i));
-    BG__TRY(read_results(p));
-    for (int i = 0; i < p->count; i++) {
-        bg__held *h = &p->list[i];
-        h->constant = has_value(h) && is_constant(p, i);
-        p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
-    }
-done:
-    return status;
-}
-
-/* A float that cannot be replaced tells nothing, whatever else is read. A single integer is a value, not an array that
- * was never filled: it counts where no array is read. */
-bool bg__held_tells(const bg__proof *p)
-{
-    bool varies = false, blind = false;
-
-    for (int i = 0; i < p->count; i++) {
-        const bg__held *h = &p->list[i];
-        if (!has_value(h))
-            continue;
-        if (bg__tensor_is_float(&h->tensor)) {
-            if (h->constant && (h->shared || h->mixed))
-                return false;
-            varies = true;
-        } else {
-            varies |= !h->constant;
-            blind |= h->constant && h->bytes > bg_dtype_bytes(h->tensor.dtype);
-        }
-    }
-    return varies || !blind;
 }
 
 /* ---- what it holds ---- */
@@ -372,8 +205,8 @@ bg_status bg__held_begin(bg__proof *p)
     BG__TRY(refuse_pageable(p));
     if (p->count == 0 || !bg__proof_is_open(p))
         goto done;
-    BG__TRY(take_results(p));
-    BG__TRY(find_constants(p));
+    BG__TRY(bg__proof_take_results(p));
+    BG__TRY(bg__proof_find_constants(p));
     BG__TRY(take_room(p));
     for (int i = 0; i < p->count && bg__proof_is_open(p); i++)
         if (p->list[i].before != NULL)
@@ -494,12 +327,12 @@ bg_status bg__held_restore(const bg__proof *p)
 
 /* ---- what is only read ---- */
 
-static const char *read_at(const bg__proof *p, const bg__held *h)
+const char *bg__held_read_at(const bg__proof *p, const bg__held *h)
 {
     return is_other(p, h) ? h->copy : h->tensor.data;
 }
 
-static bg_status put_back(const bg__proof *p, const bg__held *h)
+bg_status bg__held_put_back(const bg__proof *p, const bg__held *h)
 {
     bg_status status = BG_OK;
 
@@ -512,90 +345,6 @@ static bg_status put_back(const bg__proof *p, const bg__held *h)
                  p->run->name, h->field->name, h->call->name);
 done:
     return status;
-}
-
-bg_status bg__held_begin_trial(const bg__proof *p)
-{
-    bg_status status;
-    BG__TRY(clear_results(p));
-    BG__TRY(bg__held_prepare(p));
-    BG__TRY(bg__held_probe(p, BG__SLOT_BEFORE));
-done:
-    return status;
-}
-
-bg_status bg__held_probe(const bg__proof *p, bg__slot slot)
-{
-    bg_status status = BG_OK;
-    for (int i = 0; i < p->count; i++)
-        if (!p->list[i].written && !p->list[i].reused)
-            BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slot, i), read_at(p, &p->list[i]), p->list[i].bytes,
-                                          BGK_NO_FLOATS, p->stream));
-done:
-    return status;
-}
-
-/* Of integers, such as indices, only what the rule says of their type. */
-static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
-{
-    const char *text = p->run->rule->attributes_.tolerance;
-    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
-                                                                                                               : NULL;
-}
-
-bg_status bg__held_compare(const bg__proof *p, bg__slot slot)
-{
-    bg_status status = BG_OK;
-
-    for (int i = 0; i < p->count; i++) {
-        const bg__held *h = &p->list[i];
-        if (h->written && h->field != NULL)
-            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
-                                            difference_at(p, &p->room, slot, i), p->stream));
-    }
-done:
-    return status;
-}
-
-/* Of runs that were not made there is no probe. */
-static bool is_changed(const bg__proof *p, bg__slot slot, int index)
-{
-    unsigned long long digest = probe_at(p, &p->found, slot, index)->digest;
-    return digest != 0 && digest != probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest;
-}
-
-bg_status bg__held_end_trial(bg__proof *p)
-{
-    bg_status status;
-
-    BG__TRY(read_results(p));
-    for (int i = 0; i < p->count; i++) {
-        bool changed = false;
-        for (bg__slot slot = BG__SLOT_CALLS; slot < BG__SLOTS; slot++)
-            changed |= is_changed(p, slot, i);
-        if (changed)
-            BG__TRY(put_back(p, &p->list[i]));
-    }
-done:
-    return status;
-}
-
-const bg__held *bg__held_changed(const bg__proof *p, bg__slot slot)
-{
-    for (int i = 0; i < p->count; i++)
-        if (is_changed(p, slot, i))
-            return &p->list[i];
-    return NULL;
-}
-
-const bg__held *bg__held_differing(const bg__proof *p, bg__slot slot, const bgk_difference **difference)
-{
-    for (int i = 0; i < p->count; i++) {
-        *difference = difference_at(p, &p->found, slot, i);
-        if ((*difference)->beyond > 0)
-            return &p->list[i];
-    }
-    return NULL;
 }
 
 /* ---- copies ---- */

@@ -37,8 +37,8 @@ static bg_status run(bg__proof *p, const trial *t, bg__slot slot, cudaGraphExec_
 
     BG__TRY(bg__held_prepare(p));
     BG__TRY(launch(p, t, slot, exec));
-    BG__TRY(slot == BG__SLOT_CALLS ? bg__held_expect(p) : bg__held_compare(p, slot));
-    BG__TRY(bg__held_probe(p, slot));
+    BG__TRY(slot == BG__SLOT_CALLS ? bg__held_expect(p) : bg__proof_compare(p, slot));
+    BG__TRY(bg__proof_probe(p, slot));
 done:
     return status;
 }
@@ -47,7 +47,7 @@ done:
 static bg__finding judge(const bg__proof *p, const trial *t, bg__slot slot)
 {
     const bgk_difference *difference;
-    const bg__held *differing = bg__held_differing(p, slot, &difference), *changed = bg__held_changed(p, slot);
+    const bg__held *differing = bg__proof_differing(p, slot, &difference), *changed = bg__proof_changed(p, slot);
     const bool op = slot == BG__SLOT_OP;
     bg__finding found = {.state = BG_FUSION_APPLIED};
     char text[240];
@@ -79,10 +79,10 @@ static bg_status confirm(bg__proof *p, const trial *t, const bg__finding *first)
     bg__finding again;
     bg_status status;
 
-    BG__TRY(bg__held_begin_trial(p));
+    BG__TRY(bg__proof_begin_trial(p));
     BG__TRY(run(p, t, BG__SLOT_AGAIN, t->calls));
     BG__TRY(run(p, t, BG__SLOT_OP, t->op));
-    BG__TRY(bg__held_end_trial(p));
+    BG__TRY(bg__proof_end_trial(p));
     again = judge(p, t, BG__SLOT_OP);
     if (judge(p, t, BG__SLOT_AGAIN).state != BG_FUSION_APPLIED) {
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
@@ -134,14 +134,14 @@ static bg_status run_trial(bg__proof *p, const trial *t)
 {
     bg_status status;
 
-    BG__TRY(bg__held_begin_trial(p));
+    BG__TRY(bg__proof_begin_trial(p));
     BG__TRY(run(p, t, BG__SLOT_CALLS, t->calls));
     if (t->again != NULL && bg__proof_is_open(p))
         BG__TRY(run(p, t, BG__SLOT_AGAIN, t->again));
     BG__TRY(bg__proof_stop_together(p));
     if (bg__proof_is_open(p))
         BG__TRY(run(p, t, BG__SLOT_OP, t->op));
-    BG__TRY(bg__held_end_trial(p));
+    BG__TRY(bg__proof_end_trial(p));
     judge_calls(p, t);
     BG__TRY(bg__proof_stop_together(p));
     if (bg__proof_is_open(p))
@@ -219,7 +219,7 @@ static bg_status try_all(bg__proof *p, const bg__parts *parts)
         BG__TRY(try_others(p, BG__CONTENTS_PADDED, " where the last rows are zero, as padding may be"));
     if (p->any_constant)
         BG__TRY(try_others(p, BG__CONTENTS_RANDOM, " where inputs that held one value are random (seed 1)"));
-    if (bg__proof_is_open(p) && !bg__held_tells(p))
+    if (bg__proof_is_open(p) && !bg__proof_tells(p))
         bg__finding_set(
             p->finding, BG_FUSION_UNPROVEN,
             "all that it reads holds one value, which tells no op from another; fill the inputs before the capture");

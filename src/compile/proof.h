@@ -35,11 +35,11 @@ typedef enum bg__contents {
 typedef enum bg__slot { BG__SLOT_BEFORE, BG__SLOT_CALLS, BG__SLOT_AGAIN, BG__SLOT_OP, BG__SLOTS } bg__slot;
 
 /* What the device has found: of each slot, and in it of each tensor. */
-typedef struct bg__results {
+typedef struct bg__proof_results {
     bgk_difference *differences; /* of what is written, from what was expected */
     bgk_probe *probes;           /* of what is only read */
     unsigned long long *heads;   /* of each tensor: its first bytes */
-} bg__results;
+} bg__proof_results;
 
 typedef struct bg__proof {
     const bg__piece *piece;
@@ -48,7 +48,7 @@ typedef struct bg__proof {
     bg__held *list;
     int count;
     size_t capacity;
-    bg__results room, found; /* in compiled->room, and copied to memory */
+    bg__proof_results room, found; /* in compiled->room, and copied to memory */
     void *memory;
     bg__contents contents;
     bool any_constant; /* on this rank, or on another one */
@@ -71,28 +71,48 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
 /* Lists it, takes room for it, and keeps what it holds. The proof is unproven where that cannot be. Errors:
  * OUT_OF_MEMORY on the host, CUDA. */
 bg_status bg__held_begin(bg__proof *proof);
-/* Whether memory that the calls read tells one value from another. */
-bool bg__held_tells(const bg__proof *proof);
 /* Puts proof->contents into memory. It and what follows is queued. */
 bg_status bg__held_prepare(const bg__proof *proof);
 /* Keeps what the calls have left. */
 bg_status bg__held_expect(const bg__proof *proof);
 /* Puts back all that the run writes. */
 bg_status bg__held_restore(const bg__proof *proof);
-/* In a trial: puts proof->contents into memory, and digests what is only read. */
-bg_status bg__held_begin_trial(const bg__proof *proof);
-/* After a run: digests of what is only read; differences of what is written from what was expected. Neither waits. */
-bg_status bg__held_probe(const bg__proof *proof, bg__slot slot);
-bg_status bg__held_compare(const bg__proof *proof, bg__slot slot);
-/* Waits, and reads what has been found. What is only read and was changed holds again what it held, if there was room
- * to keep that. */
-bg_status bg__held_end_trial(bg__proof *proof);
-/* Then: the first tensor that is only read, and that a run has changed; the first one that it has written otherwise
- * than expected. NULL: there is none. */
-const bg__held *bg__held_changed(const bg__proof *proof, bg__slot slot);
-const bg__held *bg__held_differing(const bg__proof *proof, bg__slot slot, const bgk_difference **difference);
+/* Where a trial reads what is only read; puts that back which was changed, if there was room to keep it. */
+const char *bg__held_read_at(const bg__proof *proof, const bg__held *held);
+bg_status bg__held_put_back(const bg__proof *proof, const bg__held *held);
 /* Sets the tensors of args to the copies that stand for them. */
 void bg__held_use_copies(const bg__proof *proof, const bg_op *op, void *args);
+
+/* ---- what the device finds (proof_results.c) -------------------------------------------------------------------- */
+
+/* Memory of the device for results, copies of tensors, and what they held: compiled->room. */
+enum { BG__ROOM_ALIGNED = 256 };
+static inline size_t bg__room_aligned(size_t bytes)
+{
+    return (bytes + BG__ROOM_ALIGNED - 1) / BG__ROOM_ALIGNED * BG__ROOM_ALIGNED;
+}
+bg_status bg__room_need(const bg__proof *proof, size_t bytes);
+
+/* The results of the listed tensors, which are first in the room: their bytes; memory for them; their place in a room
+ * that has become another one. */
+size_t bg__proof_results_bytes(const bg__proof *proof);
+bg_status bg__proof_take_results(bg__proof *proof);
+void bg__proof_place_results(bg__proof *proof);
+/* Sets constant of what is listed, and any_constant. Waits. */
+bg_status bg__proof_find_constants(bg__proof *proof);
+/* Then: whether memory that the calls read tells one value from another. */
+bool bg__proof_tells(const bg__proof *proof);
+/* In a trial: puts proof->contents into memory, and digests what is only read. */
+bg_status bg__proof_begin_trial(const bg__proof *proof);
+/* After a run: digests of what is only read; differences of what is written from what was expected. Neither waits. */
+bg_status bg__proof_probe(const bg__proof *proof, bg__slot slot);
+bg_status bg__proof_compare(const bg__proof *proof, bg__slot slot);
+/* Waits, and reads what has been found. What is only read and was changed is put back. */
+bg_status bg__proof_end_trial(bg__proof *proof);
+/* Then: the first tensor that is only read, and that a run has changed; the first one that it has written otherwise
+ * than expected. NULL: there is none. */
+const bg__held *bg__proof_changed(const bg__proof *proof, bg__slot slot);
+const bg__held *bg__proof_differing(const bg__proof *proof, bg__slot slot, const bgk_difference **difference);
 
 /* ---- what is launched (proof_graphs.c) -------------------------------------------------------------------------- */
 

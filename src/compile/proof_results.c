@@ -1,0 +1,258 @@
+/* What a proof asks the device: what memory holds, whether it has changed, and how it differs from what was expected.
+ * All is queued, and one wait reads the results. */
+#include "compile/proof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- room ---- */
+
+bg_status bg__room_need(const bg__proof *p, size_t bytes)
+{
+    bg__compiled *compiled = p->piece->compiled;
+    bg_status status = BG_OK;
+
+    if (bytes <= compiled->room_bytes)
+        return BG_OK;
+    bg__device_free(compiled->room);
+    compiled->room = NULL;
+    compiled->room_bytes = 0;
+    BG__TRY(bg__device_alloc(bytes, &compiled->room));
+    compiled->room_bytes = bytes;
+done:
+    return status;
+}
+
+/* Their lists in memory of the device, or in a copy of it; returns the bytes. */
+static size_t place_results(bg__proof_results *results, int count, void *memory)
+{
+    size_t n = (size_t)count;
+    results->differences = memory;
+    results->probes = (bgk_probe *)(void *)(results->differences + n * BG__SLOTS);
+    results->heads = (unsigned long long *)(void *)(results->probes + n * BG__SLOTS);
+    return n * (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof *results->heads);
+}
+
+static bgk_difference *difference_at(const bg__proof *p, const bg__proof_results *results, bg__slot slot, int index)
+{
+    return &results->differences[(int)slot * p->count + index];
+}
+
+static bgk_probe *probe_at(const bg__proof *p, const bg__proof_results *results, bg__slot slot, int index)
+{
+    return &results->probes[(int)slot * p->count + index];
+}
+
+size_t bg__proof_results_bytes(const bg__proof *p)
+{
+    bg__proof_results none;
+    return place_results(&none, p->count, NULL);
+}
+
+/* ---- what the device finds ---- */
+
+void bg__proof_place_results(bg__proof *p)
+{
+    place_results(&p->room, p->count, p->piece->compiled->room);
+}
+
+static bg_status clear_results(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+
+    memset(p->found.differences, 0, bg__proof_results_bytes(p));
+    for (int i = 0; i < BG__SLOTS * p->count; i++)
+        p->found.differences[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
+    BG__TRY_CUDA(cudaMemcpyAsync(p->room.differences, p->found.differences, bg__proof_results_bytes(p),
+                                 cudaMemcpyHostToDevice, p->stream));
+done:
+    return status;
+}
+
+static bg_status read_results(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(p->found.differences, p->room.differences, bg__proof_results_bytes(p),
+                                 cudaMemcpyDeviceToHost, p->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+done:
+    return status;
+}
+
+bg_status bg__proof_take_results(bg__proof *p)
+{
+    bg_status status;
+
+    p->memory = malloc(bg__proof_results_bytes(p) + 1);
+    if (p->memory == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
+    place_results(&p->found, p->count, p->memory);
+    BG__TRY(bg__room_need(p, bg__room_aligned(bg__proof_results_bytes(p))));
+    bg__proof_place_results(p);
+done:
+    return status;
+}
+
+/* ---- constants ---- */
+
+enum { HEAD = sizeof(unsigned long long) };
+
+static bool has_value(const bg__held *h)
+{
+    return !h->output && h->field != NULL;
+}
+
+/* Memory that is the same from its HEAD-th byte on, and whose first elements are the same, holds one value. */
+static bg_status queue_constant(const bg__proof *p, int index)
+{
+    static const bg__slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
+    const bg__held *h = &p->list[index];
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaMemcpyAsync(&p->room.heads[index], h->tensor.data, h->bytes < HEAD ? h->bytes : HEAD,
+                                 cudaMemcpyDefault, p->stream));
+    for (size_t k = 0; k < 2 && h->bytes > HEAD; k++)
+        BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slots[k], index), (char *)h->tensor.data + k * HEAD,
+                                      h->bytes - HEAD, BGK_NO_FLOATS, p->stream));
+done:
+    return status;
+}
+
+static bool is_constant(const bg__proof *p, int index)
+{
+    const bg__held *h = &p->list[index];
+    const char *head = (const char *)&p->found.heads[index];
+    size_t size = bg_dtype_bytes(h->tensor.dtype);
+    bool same =
+        probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest == probe_at(p, &p->found, BG__SLOT_CALLS, index)->digest;
+
+    for (size_t at = size; at < h->bytes && at < HEAD; at += size)
+        same &= memcmp(head, head + at, size) == 0;
+    return same;
+}
+
+bg_status bg__proof_find_constants(bg__proof *p)
+{
+    bg_status status;
+
+    BG__TRY(clear_results(p));
+    for (int i = 0; i < p->count; i++)
+        if (has_value(&p->list[i]))
+            BG__TRY(queue_constant(p, i));
+    BG__TRY(read_results(p));
+    for (int i = 0; i < p->count; i++) {
+        bg__held *h = &p->list[i];
+        h->constant = has_value(h) && is_constant(p, i);
+        p->any_constant |= h->constant && bg__tensor_is_float(&h->tensor) && !h->shared;
+    }
+done:
+    return status;
+}
+
+/* A float that cannot be replaced tells nothing, whatever else is read. A single integer is a value, not an array that
+ * was never filled: it counts where no array is read. */
+bool bg__proof_tells(const bg__proof *p)
+{
+    bool varies = false, blind = false;
+
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        if (!has_value(h))
+            continue;
+        if (bg__tensor_is_float(&h->tensor)) {
+            if (h->constant && (h->shared || h->mixed))
+                return false;
+            varies = true;
+        } else {
+            varies |= !h->constant;
+            blind |= h->constant && h->bytes > bg_dtype_bytes(h->tensor.dtype);
+        }
+    }
+    return varies || !blind;
+}
+
+/* ---- a trial ---- */
+
+bg_status bg__proof_begin_trial(const bg__proof *p)
+{
+    bg_status status;
+    BG__TRY(clear_results(p));
+    BG__TRY(bg__held_prepare(p));
+    BG__TRY(bg__proof_probe(p, BG__SLOT_BEFORE));
+done:
+    return status;
+}
+
+bg_status bg__proof_probe(const bg__proof *p, bg__slot slot)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < p->count; i++)
+        if (!p->list[i].written && !p->list[i].reused)
+            BG__TRY_CUDA(bgk_probe_memory(probe_at(p, &p->room, slot, i), bg__held_read_at(p, &p->list[i]),
+                                          p->list[i].bytes, BGK_NO_FLOATS, p->stream));
+done:
+    return status;
+}
+
+/* Of integers, such as indices, only what the rule says of their type. */
+static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
+{
+    const char *text = p->run->rule->attributes_.tolerance;
+    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
+                                                                                                               : NULL;
+}
+
+bg_status bg__proof_compare(const bg__proof *p, bg__slot slot)
+{
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->count; i++) {
+        const bg__held *h = &p->list[i];
+        if (h->written && h->field != NULL)
+            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
+                                            difference_at(p, &p->room, slot, i), p->stream));
+    }
+done:
+    return status;
+}
+
+/* Of runs that were not made there is no probe. */
+static bool is_changed(const bg__proof *p, bg__slot slot, int index)
+{
+    unsigned long long digest = probe_at(p, &p->found, slot, index)->digest;
+    return digest != 0 && digest != probe_at(p, &p->found, BG__SLOT_BEFORE, index)->digest;
+}
+
+bg_status bg__proof_end_trial(bg__proof *p)
+{
+    bg_status status;
+
+    BG__TRY(read_results(p));
+    for (int i = 0; i < p->count; i++) {
+        bool changed = false;
+        for (bg__slot slot = BG__SLOT_CALLS; slot < BG__SLOTS; slot++)
+            changed |= is_changed(p, slot, i);
+        if (changed)
+            BG__TRY(bg__held_put_back(p, &p->list[i]));
+    }
+done:
+    return status;
+}
+
+const bg__held *bg__proof_changed(const bg__proof *p, bg__slot slot)
+{
+    for (int i = 0; i < p->count; i++)
+        if (is_changed(p, slot, i))
+            return &p->list[i];
+    return NULL;
+}
+
+const bg__held *bg__proof_differing(const bg__proof *p, bg__slot slot, const bgk_difference **difference)
+{
+    for (int i = 0; i < p->count; i++) {
+        *difference = difference_at(p, &p->found, slot, i);
+        if ((*difference)->beyond > 0)
+            return &p->list[i];
+    }
+    return NULL;
+}
