@@ -1,6 +1,7 @@
 /* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. A part
- * is a graph of its own: where nodes of one executable graph are disabled, and a memset or a memcpy is among them, its
- * launches begin before and end after their turn in the stream (CUDA 13.0, driver 580, H200). */
+ * is a graph of its own, not the whole one with its other nodes disabled: where a memset node is disabled, nodes of the
+ * launch run before what is queued before it, and before each other (CUDA 13.0, driver 580, H200; of kernel and memcpy
+ * nodes that is not so). */
 #include <cudaTypedefs.h>
 #include <stdlib.h>
 
