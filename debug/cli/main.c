@@ -112,6 +112,6 @@ int main(int argc, char **argv)
         return refuse_command(name);
     if (argc > 1)
         return flush(command == &help ? print_help(argc - 1, argv + 1) : cli_command_run(command, argc - 1, argv + 1));
-    cli_help_print_short(commands, COUNT, stdout);
+    cli_help_print_short(stdout);
     return flush(CLI_USAGE);
 }

@@ -81,15 +81,19 @@ static void print_commands(const cli_command *const *commands, size_t count, FIL
         print_entry(out, commands[i]->name, commands[i]->text, 16);
 }
 
-void cli_help_print_short(const cli_command *const *commands, size_t count, FILE *out)
+void cli_help_print_short(FILE *out)
 {
-    fprintf(out,
-            "Finds what is wrong with the CUDA graphs of a program: wrong addresses, wrong values, faults, NaN.\n\n");
-    print_commands(commands, count, out);
-    fprintf(out,
-            "\nTo begin: breakgraph check -- PROGRAM ARG..., with --attach if the program does not use libbreakgraph.\n"
-            "'breakgraph help COMMAND' lists the flags of a command; 'breakgraph --help' also lists the environment\n"
-            "variables and the exit statuses.\n");
+    fprintf(
+        out,
+        "Finds what is wrong with the CUDA graphs of a program: wrong addresses, wrong values, faults, NaN, hangs.\n\n"
+        "  breakgraph check --attach -- PROGRAM ARG...     what makes its graphs wrong\n"
+        "  breakgraph step --attach -- PROGRAM ARG...      the node that faults, or where NaN first appears\n"
+        "  breakgraph bisect --attach -- PROGRAM ARG...    which nodes must leave their graph for a fault to vanish\n"
+        "  breakgraph report --attach -- PROGRAM ARG...    which graphs there are, as text, JSON or a page\n"
+        "  breakgraph doctor                               what this machine has, and what works\n\n"
+        "Without --attach they look at the op calls of a program that uses libbreakgraph, and 'breakgraph run' tells\n"
+        "whether its captures or its model are at fault. 'breakgraph help COMMAND' lists the flags of a command,\n"
+        "'breakgraph --help' all commands, the environment variables and the exit statuses.\n");
 }
 
 void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out)

@@ -8,8 +8,8 @@
 
 /* The page of one command. */
 void cli_help_print(const cli_command *command, FILE *out);
-/* What the command is, and all commands, with where more is told. */
-void cli_help_print_short(const cli_command *const *commands, size_t count, FILE *out);
+/* The five things that one can do, and where more is told. */
+void cli_help_print_short(FILE *out);
 /* The page of all commands, variables and exit statuses. */
 void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out);
 
