@@ -94,6 +94,7 @@ struct bg_piece {
     size_t *previous, *next; /* the one that it waits for, or that waits for it; of several the last one listed */
     bool *no_op;             /* nodes that are to go */
     bg__edges edges;
+    bool unordered;                  /* a node waits for one that was added later */
     bool memory;                     /* it has allocation nodes, which forbid to remove nodes */
     bool *kept;                      /* nodes that do what an op would not: neither kernels, nor copies, nor empty */
     bool ruled;                      /* rules have been applied */

@@ -47,15 +47,17 @@ static bg_status hold(bg__proof *p, const bg__call *call, const bg_field *field,
                                       .call = call,
                                       .field = field,
                                       .bytes = bg_tensor_bytes(tensor),
+                                      .writer = written ? call : NULL,
                                       .written = written,
                                       .output = written && field->role != BG_ROLE_INOUT});
-    if (!written && known->call == call) /* in place */
+    if (!written && known->writer == call) /* in place */
         known->output = false;
     if (tensor->dtype != known->tensor.dtype) { /* floats have tolerances; integers may be places in memory */
         known->mixed = true;
         known->tensor = bg__tensor_is_float(tensor) ? *tensor : known->tensor;
     }
     if (written) {
+        known->writer = known->written ? known->writer : call;
         known->written = true;
         known->call = call;
         known->field = field;
@@ -113,34 +115,58 @@ done:
 
 static bg_status note_shared(bg__proof *p, const bg__call *call, const bg_field *field, const bg_tensor *tensor)
 {
-    (void)call;
-    (void)field;
-    for (int h = 0; h < p->count; h++)
-        p->list[h].shared |= bg__tensors_overlap_in_part(tensor, &p->list[h].tensor);
+    bool reads = field->role == BG_ROLE_IN || field->role == BG_ROLE_INOUT;
+
+    for (int i = 0; i < p->count; i++) {
+        bg__held *h = &p->list[i];
+        h->shared |= bg__tensors_overlap_in_part(tensor, &h->tensor);
+        h->read |= reads && h->written && h->writer != call && bg__tensors_overlap(tensor, &h->tensor);
+    }
     return BG_OK;
 }
 
 /* Memory of the host that CUDA does not know can be copied, and neither filled nor compared. */
-static bg_status refuse_pageable(bg__proof *p)
+static bg_status refuse(bg__proof *p)
 {
+    bool any = false;
     bg_status status = BG_OK;
 
-    for (int i = 0; i < p->count; i++) {
+    for (int i = 0; i < p->count && bg__proof_is_open(p); i++) {
         const bg__held *h = &p->list[i];
+        const char *name = h->field != NULL ? h->field->name : "memory";
         struct cudaPointerAttributes attributes;
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, h->tensor.data));
-        if (attributes.type == cudaMemoryTypeUnregistered) {
+        any |= h->written && h->field != NULL;
+        if (attributes.type == cudaMemoryTypeUnregistered)
             bg__finding_set(p->finding, BG_FUSION_UNPROVEN,
-                            "%s of %s is in pageable memory of the host, with which nothing can be proven",
-                            h->field != NULL ? h->field->name : "memory", h->call->name);
-            break;
-        }
+                            "%s of %s is in pageable memory of the host, with which nothing can be proven", name,
+                            h->call->name);
+        else if ((uintptr_t)h->tensor.data % bg_dtype_bytes(h->tensor.dtype) != 0)
+            bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "%s of %s is not aligned to its type", name, h->call->name);
     }
+    if (!any && bg__proof_is_open(p))
+        bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "the calls write no tensor that could be compared");
 done:
     return status;
 }
 
 /* ---- room ---- */
+
+bg_status bg__room_need(const bg__proof *p, size_t bytes)
+{
+    bg__compiled *compiled = p->piece->compiled;
+    bg_status status = BG_OK;
+
+    if (bytes <= compiled->room_bytes)
+        return BG_OK;
+    bg__device_free(compiled->room);
+    compiled->room = NULL;
+    compiled->room_bytes = 0;
+    BG__TRY(bg__device_alloc(bytes, &compiled->room));
+    compiled->room_bytes = bytes;
+done:
+    return status;
+}
 
 static bool needs_copy(const bg__proof *p, const bg__held *h)
 {
@@ -186,27 +212,28 @@ static bg_status take_room(bg__proof *p)
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "the proof needs more memory: %s", bg_last_error());
         return BG_OK;
     }
-    if (status == BG_OK) {
-        bg__proof_place_results(p);
+    if (status == BG_OK)
         place_copies(p, p->piece->compiled->room, keep_inputs);
-    }
     return status;
 }
 
 /* ---- what it holds ---- */
 
-bg_status bg__held_begin(bg__proof *p)
+bg_status bg__held_list(bg__proof *p)
 {
     bg_status status;
-
     BG__TRY(each_tensor(p, hold));
     BG__TRY(hold_memory(p));
     BG__TRY(each_tensor(p, note_shared));
-    BG__TRY(refuse_pageable(p));
-    if (p->count == 0 || !bg__proof_is_open(p))
-        goto done;
-    BG__TRY(bg__proof_take_results(p));
-    BG__TRY(bg__proof_find_constants(p));
+    BG__TRY(refuse(p));
+done:
+    return status;
+}
+
+bg_status bg__held_keep(bg__proof *p)
+{
+    bg_status status;
+
     BG__TRY(take_room(p));
     for (int i = 0; i < p->count && bg__proof_is_open(p); i++)
         if (p->list[i].before != NULL)
@@ -248,10 +275,14 @@ static bool is_other(const bg__proof *p, const bg__held *h)
                : p->contents == BG__CONTENTS_RANDOM && h->constant && bg__tensor_is_float(&h->tensor);
 }
 
-/* NaN; an integer that is rarely right: -1 often is. */
+/* NaN; an integer that is rarely right: -1 often is. What a later call of the run reads must not make its result NaN
+ * wherever it reads what nothing has written, nor be an index that leaves its memory: large numbers, other ones in each
+ * tensor, and 0. */
 static int pattern_of(const bg__proof *p, const bg__held *h)
 {
-    enum { NOT_A_NUMBER = 0xff, ONE = 0x5a, OTHER = 0xa5 };
+    enum { NOT_A_NUMBER = 0xff, ONE = 0x5a, OTHER = 0xa5, LARGE = 0x7a, LARGE_ONES = 16 };
+    if (h->read)
+        return bg__tensor_is_float(&h->tensor) ? LARGE - (int)(h - p->list) % LARGE_ONES : 0;
     return bg__tensor_is_float(&h->tensor) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
 }
 
@@ -286,6 +317,17 @@ bg_status bg__held_prepare(const bg__proof *p)
         for (int i = 0; i < p->count; i++)
             if (order_of(&p->list[i]) == order)
                 BG__TRY(prepare(p, &p->list[i]));
+done:
+    return status;
+}
+
+/* Nobody says what scratch holds: NaN, and -1. */
+bg_status bg__held_fill_scratch(const bg__proof *p)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < p->op.own.count && p->contents == BG__CONTENTS_PATTERN; i++)
+        if (p->op.own.blocks[i].kind == BG__SCRATCH)
+            BG__TRY_CUDA(cudaMemsetAsync(p->op.own.blocks[i].ptr, 0xff, p->op.own.blocks[i].bytes, p->stream));
 done:
     return status;
 }

@@ -64,7 +64,7 @@ done:
 static bg_status add_wait(const part *p, size_t place, size_t before)
 {
     bg_status status = BG_OK;
-    if (before >= p->from && before < place)
+    if (before >= p->from)
         BG__TRY_CUDA(
             cudaGraphAddDependencies(p->graph, &p->made[before - p->from], &p->made[place - p->from], NULL, 1));
 done:
@@ -130,6 +130,8 @@ bg_status bg__parts_open(bg__parts *p)
     cudaGraph_t copy = NULL;
     bg_status status = BG_OK;
 
+    if (p->piece->unordered)
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "a node waits for one that was added to the graph later");
     for (size_t i = 0; i < p->piece->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(p->piece->nodes[i], &type));
@@ -143,7 +145,6 @@ done:
     return status;
 }
 
-/* The nodes are in order of creation: none waits for a later one. */
 bg_status bg__parts_launch(const bg__parts *parts, size_t from, size_t end)
 {
     part p = {.piece = parts->piece, .from = from, .end = end};

@@ -46,6 +46,7 @@ static void count_edge(bg__piece *piece, size_t edge)
     size_t from = chained ? edge : bg__piece_find(piece, edges->from[edge]);
     size_t to = chained ? edge + 1 : bg__piece_find(piece, edges->to[edge]);
 
+    piece->unordered |= from > to;
     piece->after[from]++;
     piece->before[to]++;
     piece->previous[to] = from;

@@ -36,6 +36,8 @@ static bg_status run(bg__proof *p, const trial *t, bg__slot slot, cudaGraphExec_
     bg_status status;
 
     BG__TRY(bg__held_prepare(p));
+    if (slot == BG__SLOT_OP)
+        BG__TRY(bg__held_fill_scratch(p));
     BG__TRY(launch(p, t, slot, exec));
     BG__TRY(slot == BG__SLOT_CALLS ? bg__held_expect(p) : bg__proof_compare(p, slot));
     BG__TRY(bg__proof_probe(p, slot));
@@ -236,7 +238,11 @@ static bg_status prove(bg__proof *p, const bg__parts *parts)
     char text[1024];
     bg_status status;
 
-    BG__TRY(bg__held_begin(p));
+    BG__TRY(bg__held_list(p));
+    if (bg__proof_is_open(p))
+        BG__TRY(bg__proof_find_constants(p));
+    if (bg__proof_is_open(p))
+        BG__TRY(bg__held_keep(p));
     begun = bg__proof_is_open(p);
     BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &p->any_constant));
     BG__TRY(bg__proof_stop_together(p));
@@ -262,6 +268,7 @@ bg_status bg__referee_prove_run(const bg__piece *piece, const bg__run *run, cons
                    .op = {.op = run->rule->op,
                           .site = run->calls[0]->site,
                           .recorded = true,
+                          .zero_tail = run->calls[0]->zero_tail,
                           .index = (unsigned)run->number,
                           .name = run->name}};
     char hidden = bg__fail_hide();

@@ -12,8 +12,10 @@ typedef struct bg__held {
     const bg__call *call;
     const bg_field *field; /* NULL: memory of the call */
     size_t bytes;
+    const bg__call *writer; /* the first that writes it */
     bool written;
     bool output;    /* written, and no call reads it before */
+    bool read;      /* written, and a later call reads of it */
     bool mixed;     /* two calls see it as elements of two types */
     bool reused;    /* only read, and memory of a later call */
     bool shared;    /* only read: another tensor of the run overlaps it in part, so that no copy can stand for it */
@@ -66,13 +68,32 @@ static inline bool bg__proof_is_open(const bg__proof *proof)
     return proof->finding->state == BG_FUSION_APPLIED;
 }
 
+/* ---- room (held.c) ---------------------------------------------------------------------------------------------- */
+
+/* Memory of the device for results, copies of tensors, and what they held: compiled->room. */
+enum { BG__ROOM_ALIGNED = 256 };
+static inline size_t bg__room_aligned(size_t bytes)
+{
+    return (bytes + BG__ROOM_ALIGNED - 1) / BG__ROOM_ALIGNED * BG__ROOM_ALIGNED;
+}
+bg_status bg__room_need(const bg__proof *proof, size_t bytes);
+/* The results are first in it. */
+static inline size_t bg__proof_results_bytes(const bg__proof *proof)
+{
+    return (size_t)proof->count *
+           (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof(unsigned long long));
+}
+
 /* ---- what the calls have (held.c) ------------------------------------------------------------------------------- */
 
-/* Lists it, takes room for it, and keeps what it holds. The proof is unproven where that cannot be. Errors:
- * OUT_OF_MEMORY on the host, CUDA. */
-bg_status bg__held_begin(bg__proof *proof);
+/* Lists it. The proof is unproven where nothing can be proven with it. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__held_list(bg__proof *proof);
+/* Takes room for it, and keeps what it holds. The proof is unproven where there is no room. Errors: CUDA. */
+bg_status bg__held_keep(bg__proof *proof);
 /* Puts proof->contents into memory. It and what follows is queued. */
 bg_status bg__held_prepare(const bg__proof *proof);
+/* Fills the op's scratch with a pattern, where outputs have one. */
+bg_status bg__held_fill_scratch(const bg__proof *proof);
 /* Keeps what the calls have left. */
 bg_status bg__held_expect(const bg__proof *proof);
 /* Puts back all that the run writes. */
@@ -85,25 +106,12 @@ void bg__held_use_copies(const bg__proof *proof, const bg_op *op, void *args);
 
 /* ---- what the device finds (proof_results.c) -------------------------------------------------------------------- */
 
-/* Memory of the device for results, copies of tensors, and what they held: compiled->room. */
-enum { BG__ROOM_ALIGNED = 256 };
-static inline size_t bg__room_aligned(size_t bytes)
-{
-    return (bytes + BG__ROOM_ALIGNED - 1) / BG__ROOM_ALIGNED * BG__ROOM_ALIGNED;
-}
-bg_status bg__room_need(const bg__proof *proof, size_t bytes);
-
-/* The results of the listed tensors, which are first in the room: their bytes; memory for them; their place in a room
- * that has become another one. */
-size_t bg__proof_results_bytes(const bg__proof *proof);
-bg_status bg__proof_take_results(bg__proof *proof);
-void bg__proof_place_results(bg__proof *proof);
 /* Sets constant of what is listed, and any_constant. Waits. */
 bg_status bg__proof_find_constants(bg__proof *proof);
 /* Then: whether memory that the calls read tells one value from another. */
 bool bg__proof_tells(const bg__proof *proof);
 /* In a trial: puts proof->contents into memory, and digests what is only read. */
-bg_status bg__proof_begin_trial(const bg__proof *proof);
+bg_status bg__proof_begin_trial(bg__proof *proof);
 /* After a run: digests of what is only read; differences of what is written from what was expected. Neither waits. */
 bg_status bg__proof_probe(const bg__proof *proof, bg__slot slot);
 bg_status bg__proof_compare(const bg__proof *proof, bg__slot slot);

@@ -80,13 +80,15 @@ done:
 
 bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool op, const char *what)
 {
-    cudaError_t cause = bg__fail_cause();
+    cudaError_t cause = bg__fail_cause(), last = cudaPeekAtLastError(); /* last: of a body's own call */
+    bool memory =
+        cause == cudaErrorMemoryAllocation || last == cudaErrorMemoryAllocation || status == BG_ERROR_OUT_OF_MEMORY;
 
     if (status == BG_OK || bg__device_is_gone(cause))
         return status;
-    bg__ignore(cudaPeekAtLastError());
-    bg__finding_set(p->finding, op && cause != cudaErrorMemoryAllocation ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN,
-                    "%s: %s", what, bg_last_error());
+    bg__ignore(last);
+    bg__finding_set(p->finding, op && !memory ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s: %s", what,
+                    bg_last_error());
     return BG_OK;
 }
 

@@ -5,32 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- room ---- */
+/* ---- where results are ---- */
 
-bg_status bg__room_need(const bg__proof *p, size_t bytes)
-{
-    bg__compiled *compiled = p->piece->compiled;
-    bg_status status = BG_OK;
-
-    if (bytes <= compiled->room_bytes)
-        return BG_OK;
-    bg__device_free(compiled->room);
-    compiled->room = NULL;
-    compiled->room_bytes = 0;
-    BG__TRY(bg__device_alloc(bytes, &compiled->room));
-    compiled->room_bytes = bytes;
-done:
-    return status;
-}
-
-/* Their lists in memory of the device, or in a copy of it; returns the bytes. */
-static size_t place_results(bg__proof_results *results, int count, void *memory)
+/* Their lists in memory of the device, or in a copy of it. */
+static void place_results(bg__proof_results *results, int count, void *memory)
 {
     size_t n = (size_t)count;
     results->differences = memory;
     results->probes = (bgk_probe *)(void *)(results->differences + n * BG__SLOTS);
     results->heads = (unsigned long long *)(void *)(results->probes + n * BG__SLOTS);
-    return n * (BG__SLOTS * (sizeof(bgk_difference) + sizeof(bgk_probe)) + sizeof *results->heads);
 }
 
 static bgk_difference *difference_at(const bg__proof *p, const bg__proof_results *results, bg__slot slot, int index)
@@ -43,23 +26,13 @@ static bgk_probe *probe_at(const bg__proof *p, const bg__proof_results *results,
     return &results->probes[(int)slot * p->count + index];
 }
 
-size_t bg__proof_results_bytes(const bg__proof *p)
-{
-    bg__proof_results none;
-    return place_results(&none, p->count, NULL);
-}
-
 /* ---- what the device finds ---- */
 
-void bg__proof_place_results(bg__proof *p)
-{
-    place_results(&p->room, p->count, p->piece->compiled->room);
-}
-
-static bg_status clear_results(const bg__proof *p)
+static bg_status clear_results(bg__proof *p)
 {
     bg_status status = BG_OK;
 
+    place_results(&p->room, p->count, p->piece->compiled->room);
     memset(p->found.differences, 0, bg__proof_results_bytes(p));
     for (int i = 0; i < BG__SLOTS * p->count; i++)
         p->found.differences[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
@@ -79,18 +52,13 @@ done:
     return status;
 }
 
-bg_status bg__proof_take_results(bg__proof *p)
+static bg_status take_results(bg__proof *p)
 {
-    bg_status status;
-
-    p->memory = malloc(bg__proof_results_bytes(p) + 1);
+    p->memory = malloc(bg__proof_results_bytes(p));
     if (p->memory == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d tensors", p->count);
     place_results(&p->found, p->count, p->memory);
-    BG__TRY(bg__room_need(p, bg__room_aligned(bg__proof_results_bytes(p))));
-    bg__proof_place_results(p);
-done:
-    return status;
+    return bg__room_need(p, bg__room_aligned(bg__proof_results_bytes(p)));
 }
 
 /* ---- constants ---- */
@@ -135,6 +103,7 @@ bg_status bg__proof_find_constants(bg__proof *p)
 {
     bg_status status;
 
+    BG__TRY(take_results(p));
     BG__TRY(clear_results(p));
     for (int i = 0; i < p->count; i++)
         if (has_value(&p->list[i]))
@@ -173,7 +142,7 @@ bool bg__proof_tells(const bg__proof *p)
 
 /* ---- a trial ---- */
 
-bg_status bg__proof_begin_trial(const bg__proof *p)
+bg_status bg__proof_begin_trial(bg__proof *p)
 {
     bg_status status;
     BG__TRY(clear_results(p));
@@ -194,12 +163,13 @@ done:
     return status;
 }
 
-/* Of integers, such as indices, only what the rule says of their type. */
-static const char *tolerance_of(const bg__proof *p, const bg_tensor *tensor)
+/* Of integers, such as indices, only what the rule says of their type; of what is both, none. */
+static const char *tolerance_of(const bg__proof *p, const bg__held *h)
 {
     const char *text = p->run->rule->attributes_.tolerance;
-    return bg__tensor_is_float(tensor) || (text != NULL && strstr(text, bg_dtype_name(tensor->dtype)) != NULL) ? text
-                                                                                                               : NULL;
+    if (h->mixed || text == NULL)
+        return NULL;
+    return bg__tensor_is_float(&h->tensor) || strstr(text, bg_dtype_name(h->tensor.dtype)) != NULL ? text : NULL;
 }
 
 bg_status bg__proof_compare(const bg__proof *p, bg__slot slot)
@@ -209,7 +179,7 @@ bg_status bg__proof_compare(const bg__proof *p, bg__slot slot)
     for (int i = 0; i < p->count; i++) {
         const bg__held *h = &p->list[i];
         if (h->written && h->field != NULL)
-            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, &h->tensor),
+            BG__TRY(bg__debug_hooks.compare(&h->tensor, h->expected, &p->op, tolerance_of(p, h),
                                             difference_at(p, &p->room, slot, i), p->stream));
     }
 done:

@@ -157,6 +157,9 @@ static bg_status prove_in_parts(const bg__piece *piece, bg__run **list, size_t c
     *piece->launched = true;
     BG__TRY(prove_each(&p, list, count));
 done:
+    bg__device_free(piece->compiled->room); /* the segment may need the memory */
+    piece->compiled->room = NULL;
+    piece->compiled->room_bytes = 0;
     return status;
 }
 

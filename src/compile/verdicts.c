@@ -40,10 +40,11 @@ typedef struct key {
     size_t tensor_capacity;
 } key;
 
-static int find_same(const key *k, const bg_tensor *tensor)
+/* The first tensor of which it shares memory; itself, as the next one. */
+static int find_shared(const key *k, const bg_tensor *tensor)
 {
     for (int i = 0; i < k->tensor_count; i++)
-        if (k->tensors[i]->data == tensor->data)
+        if (k->tensors[i]->data == tensor->data || bg__tensors_overlap(k->tensors[i], tensor))
             return i;
     return k->tensor_count;
 }
@@ -60,16 +61,18 @@ done:
 static bg_status add_tensor(key *k, const bg_tensor *tensor)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
-    int same = tensor->data == NULL ? -1 : find_same(k, tensor);
+    int shared = tensor->data == NULL ? -1 : find_shared(k, tensor);
+    bool first = shared == k->tensor_count;
     bg_status status = BG_OK;
 
-    if (same == k->tensor_count) /* the kind of the others is known: asking takes time */
+    if (first) /* the kind of the others is known: asking takes time */
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
-    BG__TRY(add_word(k, same));
+    BG__TRY(add_word(k, shared));
+    BG__TRY(add_word(k, first || shared < 0 ? 0 : (char *)tensor->data - (char *)k->tensors[shared]->data));
     BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
     k->tensors[k->tensor_count++] = tensor;
 done:

@@ -10,7 +10,7 @@ fi
 in_depth='docs/debugging.md:4' # a search
 
 # What stands for the reader's program, or needs a GPU or a package: who else holds the page to it.
-elsewhere='python3|torchrun|llama-simple|\./(model|server|order|graphs|unloaded)|engine|report DIR|pip |reductions'
+elsewhere='python3|tests/zoo/|torchrun|llama-simple|\./(model|server|order|graphs|unloaded)|engine|report DIR|pip |reductions'
 out=$(cd "$OUT" && pwd)
 mkdir "$work/bin"
 ln -s "$out"/{breakgraph,tests/cli/llama_faults,examples/llama/llama,examples/hostcuda/missing_join} "$work/bin"
