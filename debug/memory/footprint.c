@@ -54,7 +54,7 @@ done:
 static bg_status add_unowned(void *user, void *ptr, size_t bytes)
 {
     reading *r = user;
-    return bg__spans_add(&r->outputs, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
+    return bg__spans_add(&r->owned, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
 }
 
 /* Adds a runner's static buffers. Tensors of calls may cover more of them than the rows of this graph, and what the

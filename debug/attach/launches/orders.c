@@ -135,7 +135,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 
 bg_status bg__orders_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {.name = "orders", .launch = launch, .drop = bg__seen_drop};
+    static const bg__launcher this = {.name = "orders", .launch = launch, .drop = bg__seen_drop, .end = bg__runs_end};
     unsigned checks;
     double number;
     bg_status status;

@@ -151,7 +151,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 
 bg_status bg__attach_poison_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {.name = "poison", .launch = launch, .drop = bg__seen_drop};
+    static const bg__launcher this = {.name = "poison", .launch = launch, .drop = bg__seen_drop, .end = bg__runs_end};
     unsigned checks;
     bg_status status;
 

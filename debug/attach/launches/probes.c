@@ -95,6 +95,7 @@ static void settle(bg__attached *a)
 static void end(bg__attached *a)
 {
     bg__seen *s = a->kept;
+    bg__runs_end(a);
     if (s == NULL || s->own == NULL)
         return;
     bg__probes_read(s->own);

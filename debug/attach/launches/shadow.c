@@ -46,7 +46,7 @@ static bool launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 
 bg_status bg__attach_shadow_begin(const bg__launcher **launcher)
 {
-    static const bg__launcher this = {.name = "shadow", .launch = launch, .drop = bg__seen_drop};
+    static const bg__launcher this = {.name = "shadow", .launch = launch, .drop = bg__seen_drop, .end = bg__runs_end};
     bool on;
     bg_status status;
 

@@ -88,6 +88,14 @@ static void free_runs(bg__runs *r)
     free(r->steps);
 }
 
+void bg__runs_end(bg__attached *a)
+{
+    const bg__seen *s = a->kept;
+    if (s != NULL && s->busy && !s->counted && !s->done)
+        bg__process_report_not_checked(s->check->name, bg__graph_name(a->graph),
+                                       "whenever it was launched, a stream was captured");
+}
+
 /* ---- one launch ---- */
 
 void bg__seen_drop(void *seen)

@@ -35,6 +35,8 @@ typedef struct bg__seen {
     bg__spans written; /* blocks that a launch has changed, where there is no room for a copy of all */
 } bg__seen;
 void bg__seen_drop(void *seen); /* as bg__launcher.drop */
+/* As bg__launcher.end: tells of a graph that was never looked at. */
+void bg__runs_end(bg__attached *a);
 /* The check has looked at the graph of runs. */
 void bg__seen_count(bg__seen *seen, const bg__runs *runs);
 

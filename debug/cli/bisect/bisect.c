@@ -49,11 +49,14 @@ static cli_status ask_all_eager(cli_bisection *b)
                               "the fault remains with none of the %zu runs of calls fused: no rule is to blame; "
                               "breakgraph bisect without --compiled looks for the call",
                               b->name_count);
-    return cli_bisect_end(b, CLI_STAYS,
-                          "the fault remains with all %zu calls eager: no captured call is to blame. It may be in work "
-                          "that is captured outside op calls, in arguments that the capture has frozen%s, or in memory "
-                          "that changes between replays; breakgraph check looks for these",
-                          b->name_count, b->runner ? ", in padding rows of its batches" : "");
+    return cli_bisect_end(
+        b, CLI_STAYS,
+        "the fault remains with all %zu calls %seager: no captured call %sis to blame. It may be in work "
+        "that is captured outside op calls, in arguments that the capture has frozen%s, or in memory "
+        "that changes between replays; %s",
+        b->name_count, b->only != NULL ? "that match --only " : "", b->only != NULL ? "of these " : "",
+        b->runner ? ", in padding rows of its batches" : "",
+        b->shadow ? "breakgraph run --shadow=calls tells what differs" : "breakgraph check looks for these");
 }
 
 /* The same captured work, one node after the other: where that is good though nothing runs eagerly, the fault is one of

@@ -82,7 +82,10 @@ static const char *next_of(const cli_bisection *b, cli_status status)
         return b->shadow ? "check" : strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph";
     case CLI_FAILED: return b->confirmed ? "check" : b->found > 0 ? "check --what=graph" : NULL;
     case CLI_NONDETERMINISTIC: return "check --what=graph";
-    case CLI_STAYS: return b->runner && b->without_graph ? "run -e BG_RUNNER_MODE=none" : "check";
+    case CLI_STAYS:
+        return b->runner && b->without_graph ? "run -e BG_RUNNER_MODE=none"
+               : b->shadow                   ? "run --shadow=calls"
+                                             : "check";
     default: return NULL;
     }
 }

@@ -118,7 +118,7 @@ static cli_status judge_run(seeds *s, const cli_gathered *gathered, const cli_en
     r->status = r->hangs ? CLI_HANGS : end->how == CLI_KILLED ? 128 + end->code : end->code;
     r->output = bg__text_hash(text);
     note_findings(gathered, r);
-    s->linked |= gathered->processes > 0;
+    s->linked |= gathered->processes > 0 && cli_value(s->arguments, "--attach") == NULL;
     if (s->judged == CLI_OK && r->status == 0 && r->findings[0] == '\0' && cli_value(s->arguments, "--strict") != NULL)
         s->judged = cli_run_judge(gathered, s->o.argv[0]);
     if (s->first != NULL)

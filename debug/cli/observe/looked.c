@@ -201,7 +201,7 @@ static void print_attached(const cli_gathered *gathered, const char *kind, FILE 
         print_count(", ", cli_number(check, "nodes"), "node", "", out);
         fprintf(out, " (%s)\n", kind);
     } else if (cli_looked_why_not(gathered, kind) == NULL) {
-        fprintf(out, "not looked at: %s: the program launched no graph\n", kind);
+        fprintf(out, "not looked at: %s: the program launched no graph that could be\n", kind);
     }
 }
 

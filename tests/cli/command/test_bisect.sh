@@ -98,7 +98,7 @@ expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3: --sh
 expect shadow-and-check 2 'exclude each other' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
 expect bad-tolerance 2 "'--tolerance=garbage': allowed are items separated by ';'" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
-expect only-not-culprit 13 'remains with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
+expect only-not-culprit 13 'remains with all 2 calls that match --only eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
 expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=block#*/st*' -- ./faulty wrong 8 1003
 expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
 expect only-nothing 2 "'--only=' needs a value" in_work "$command" bisect --only= -- ./faulty wrong 8
