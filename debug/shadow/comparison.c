@@ -267,25 +267,22 @@ static bg_status see_output(void *user, const bg__pass_difference *d)
     return BG_OK;
 }
 
-/* The wait would invalidate a capture. One of the program's own on a stream that does not block is not seen. */
-static bool may_wait(void)
-{
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
-    bg__ignore(error);
-    return error == cudaSuccess && capturing == cudaStreamCaptureStatusNone && !bg__captured_any();
-}
-
 bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void *args, cudaStream_t stream)
 {
     late_writes w = {.at = 0};
     const bg__pass_comparison c = {&s->tolerances, s->room, stream, see_output, &w};
     const bg__call *same = s->joins ? bg__shadow_call(s, call->name) : NULL;
     bg__suspect *suspect;
+    bool waits;
     bg_status status = BG_OK;
 
-    if (same == NULL || !same->eager || !may_wait())
+    if (same == NULL || !same->eager || !bg__eager_pass_may_wait())
         return BG_OK;
+    BG__TRY(bg__eager_pass_is_waited_for(s->graph, same, &waits));
+    if (waits) {
+        status = bg__wait_for_device(s->function);
+        goto done;
+    }
     BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c)); /* which waits for stream */
     BG__TRY(bg__wait_for_device(s->function));
     w.waited = true;
@@ -303,6 +300,7 @@ done:
 bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 {
     s->eager.references = references ? &s->references : NULL;
+    s->eager.captured = s->graph;
     if (s->graph != NULL)
         bg__graph_share_context(s->eager.graph, s->graph);
     return bg__eager_pass_run(&s->eager, s->stream, record, s->function);

@@ -1,7 +1,10 @@
 #include "eager_pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "debug/memory/allocate.h"
+#include "debug/memory/tensors.h"
 #include "memory/ledger.h"
 
 bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user,
@@ -40,11 +43,64 @@ done:
     return status;
 }
 
+/* The wait would invalidate a capture. One of the program's own on a stream that does not block is not seen. */
+bool bg__eager_pass_may_wait(void)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
+    bg__ignore(error);
+    return error == cudaSuccess && capturing == cudaStreamCaptureStatusNone && !bg__captured_any();
+}
+
+static bg_status has_wait(const bg__segment *segment, bool *waits)
+{
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
+    BG__TRY(BG__ALLOCATE(nodes, count, "nodes"));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, nodes, &count));
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        *waits |= type == cudaGraphNodeTypeWaitEvent;
+    }
+done:
+    free(nodes);
+    return status;
+}
+
+/* Whether a later step waits for an event, which may be how the program orders what the call leaves on another stream.
+ */
+bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *call, bool *waits)
+{
+    bool behind = false;
+    bg_status status = BG_OK;
+
+    *waits = false;
+    for (int i = 0; graph != NULL && i < bg__graph_step_count(graph) && !*waits; i++) {
+        const bg__step_view step = bg__graph_step(graph, i);
+        *waits = behind && step.kind == BG__WAIT;
+        if (behind && step.kind == BG__LAUNCH)
+            BG__TRY(has_wait(bg__graph_segment(graph, step.place), waits));
+        behind |= step.kind == BG__CALL && strcmp(step.call->name, call->name) == 0;
+    }
+done:
+    return status;
+}
+
 static bg_status after_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
     bg__eager_pass *pass = user;
-    bg_status status;
+    bool waits = false;
+    bg_status status = BG_OK;
 
+    if (pass->record && call->eager)
+        BG__TRY(bg__eager_pass_is_waited_for(pass->captured, call, &waits));
+    if (waits && bg__eager_pass_may_wait())
+        BG__TRY(bg__wait_for_device("a shadow"));
     BG__TRY(bg__pass_calls_add(&pass->calls, call, args, pass->record, stream));
     if (pass->also != NULL)
         BG__TRY(pass->also->after(pass->also->user, call, args, stream));

@@ -14,6 +14,7 @@ typedef struct bg__eager_pass {
     bg__pass_calls calls;       /* of the last run */
     bg__pass_calls inner;       /* calls inside others, when they began */
     bg__inputs inputs;          /* of all calls */
+    const bg_graph *captured;   /* the graph of the same pass; NULL: there is none */
     bool record;
     const bg__watcher *also; /* another watcher of each call; NULL: none */
 } bg__eager_pass;
@@ -25,6 +26,11 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
  * digests of the inputs. function: the public function, for
  * messages. */
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function);
+/* Whether a later step of graph (NULL: none has) waits for an event: so the program may order what the eager call
+ * leaves on another stream, and its outputs are there once the device has been waited for. */
+bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *call, bool *waits);
+/* Whether the host may wait for the device now. */
+bool bg__eager_pass_may_wait(void);
 /* Adds the outputs of its calls that lie in memory that the device can access. */
 bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written);
 void bg__eager_pass_free(bg__eager_pass *pass);

@@ -281,6 +281,28 @@ static bg_status join_by_a_break(void *user, cudaStream_t stream)
     return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
 }
 
+/* What an eager call leaves on a stream of its own is there where a later segment waits for its event. */
+static struct {
+    cudaStream_t stream;
+    cudaEvent_t event;
+} beside;
+
+BG_EAGER_OP(scale_beside, BG_IN(x), BG_OUT(y))
+{
+    TRY_BG(bg_stream_wait_stream(beside.stream, stream));
+    for (int i = 1; i <= 20; i++)
+        TRY_BG(from_cuda(bgk_scale(args->y.data, args->x.data, (float)i, N, beside.stream)));
+    return bg_event_record(beside.event, beside.stream);
+}
+
+static bg_status join_by_an_event(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY_BG(BG_CALL(scale_beside, stream, .x = f->x, .y = f->y));
+    TRY_BG(bg_stream_wait_event(stream, beside.event));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 2);
+}
+
 /* What the end of the capture joins, or a break, the eager pass joins, too. */
 FIXTURE_TEST(test_joins)
 {
@@ -290,6 +312,11 @@ FIXTURE_TEST(test_joins)
     }
     shadow_silently(f, fork_alone, 12, 9);
     shadow_silently(f, join_by_a_break, 20, 60);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&beside.stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaEventCreateWithFlags(&beside.event, cudaEventDisableTiming));
+    shadow_silently(f, join_by_an_event, 60, 120);
+    EXPECT_CUDA(cudaEventDestroy(beside.event));
+    EXPECT_CUDA(cudaStreamDestroy(beside.stream));
 }
 
 FIXTURE_TEST(test_bad_values)
