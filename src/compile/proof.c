@@ -244,17 +244,20 @@ static bg_status prove(bg__proof *p, const bg__parts *parts)
     if (bg__proof_is_open(p))
         BG__TRY(bg__held_keep(p));
     begun = bg__proof_is_open(p);
-    BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &p->any_constant));
     BG__TRY(bg__proof_stop_together(p));
-    if (bg__proof_is_open(p))
-        BG__TRY(try_all(p, parts));
+    if (!bg__proof_is_open(p))
+        goto done;
+    BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &p->any_constant));
+    BG__TRY(try_all(p, parts));
 done:
-    if (status != BG_OK && begun) {
-        p->failed = true;
-        snprintf(text, sizeof text, "%s", bg_last_error());
+    if (status == BG_OK)
+        return BG_OK;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    bg__proof_part(p);
+    p->failed = true;
+    if (begun)
         (void)bg__held_restore(p);
-        bg__fail_restore(text);
-    }
+    bg__fail_restore(text);
     return status;
 }
 

@@ -53,6 +53,7 @@ typedef struct bg__proof {
     bg__proof_results room, found; /* in compiled->room, and copied to memory */
     void *memory;
     bg__contents contents;
+    bool parted;       /* ranks do not meet any more in this proof */
     bool any_constant; /* on this rank, or on another one */
     bool calls_ops;    /* a body of the run, or of the op */
     bool failed;       /* half way: inputs may be what an op has made of them */
@@ -133,6 +134,8 @@ bg_status bg__proof_capture(bg__proof *proof, bool op, int repeats, cudaGraphExe
 bg_status bg__proof_judge_failure(bg__proof *proof, bg_status status, bool op, const char *what);
 /* A rule that one rank drops is used on none. Bodies may hold collectives: all ranks run the same ones. */
 bg_status bg__proof_stop_together(bg__proof *proof);
+/* This rank fails: the others stop where they meet next, and hear the reason behind the proof. */
+void bg__proof_part(bg__proof *proof);
 
 /* ---- how long they take (times.c) ------------------------------------------------------------------------------- */
 

@@ -8,13 +8,25 @@
 bg_status bg__proof_stop_together(bg__proof *p)
 {
     bool stopped = !bg__proof_is_open(p);
-    bg_status status;
+    bg_status status = BG_OK;
 
+    if (p->parted)
+        return BG_OK;
+    p->parted = true; /* also where the ranks cannot meet */
     BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped));
     if (stopped && bg__proof_is_open(p))
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "another rank does not use it");
+    p->parted = stopped;
 done:
     return status;
+}
+
+void bg__proof_part(bg__proof *p)
+{
+    bool stopped = true;
+    if (!p->parted)
+        (void)bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped);
+    p->parted = true;
 }
 
 /* ---- captures ---- */

@@ -79,6 +79,17 @@ done:
     return status;
 }
 
+/* Before each: whose last one has failed, or whose part of the segment has, says so. */
+static bg_status agree_on_proof(const bg__piece *piece, const bg__run *run)
+{
+    char text[600];
+
+    if (!piece->capture->graph->ranks.there)
+        return BG_OK;
+    snprintf(text, sizeof text, "the proof of %.500s", run->name);
+    return bg__capture_agree(piece->capture, text);
+}
+
 /* ---- all of them ---- */
 
 /* A proof that cannot be made costs no capture: the calls stay. Ranks that wait for each other end together. */
@@ -97,18 +108,20 @@ static bg_status prove_run(const bg__parts *p, bg__run *run)
     bg__finding *finding = run->found;
     bg_status status;
 
+    BG__TRY(agree_on_proof(piece, run));
     finding->state = BG_FUSION_APPLIED;
     bg__fail_forget_cause();
     status = excuse(piece, bg__referee_prove_run(piece, run, p, finding), "the proof cannot be made", finding);
     if (status != BG_OK) {
         bg__fail_where("the proof of %s", run->name);
-        return status;
+        goto done;
     }
     /* all ranks know the same rules, so that all prove the same ones next */
     finding->known |= finding->state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
     bg__verdict_set(run->verdict, finding);
     piece->compiled->info.proofs++;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* For the runs that are left, which nothing proves any more. */
