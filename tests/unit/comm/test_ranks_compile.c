@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hostcuda/hostcuda.h>
+
+#pragma weak hostcuda_fail
+
 /* What the last rank does beside the others. */
-typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH, FAILING_FORWARD } way;
+typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH, FAILING_FORWARD, FAILING_PROOF } way;
 
 static struct {
     way way;
@@ -14,6 +18,7 @@ static struct {
     _Atomic int bodies[THREAD_RANKS_MAX];
     bg_fusion_state state[THREAD_RANKS_MAX];
     char why[THREAD_RANKS_MAX][200];
+    char error[THREAD_RANKS_MAX][1000];
     const void *x[THREAD_RANKS_MAX];
 } now;
 
@@ -42,6 +47,8 @@ BG_OP(rank_times, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, factor))
 BG_OP(rank_both, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, first), BG_VALUE(float, second))
 {
     bool wrong = now.way == WRONG_OP && is_odd(&args->x);
+    if (now.way == FAILING_PROOF && is_odd(&args->x)) /* the next copy of either rank */
+        assert_int_equal(hostcuda_fail("cudaMemcpyAsync@1=cudaErrorUnknown"), 0);
     count_body(&args->x);
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->second + (wrong ? 1 : 0), N, stream));
 }
@@ -81,6 +88,7 @@ static void capture_on(thread_rank *rank)
     options.level = BG_LEVEL_ONCE;
     options.ranks = &rank->table;
     thread_rank_keep(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
+    snprintf(now.error[rank->rank], sizeof now.error[0], "%s", bg_last_error());
     if (rank->status != BG_OK)
         return;
     RANK_OK(rank, bg_graph_get_fusion(graph, 0, &fusion));
@@ -142,6 +150,18 @@ TEST(test_failing_forward)
     EXPECT_RANK(0, BG_ERROR_RANKS, "it failed: the forward pass returned BG_ERROR_OP");
     EXPECT_RANK(1, BG_ERROR_OP, "the forward pass returned BG_ERROR_OP");
 }
+
+TESTS_ON_HOST_DEVICE("that calls fail on request");
+/* Both hear why at once. */
+TEST(test_failing_proof)
+{
+    run(FAILING_PROOF, 2);
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    for (int i = 0; i < 2; i++)
+        if (strstr(now.error[i], "cudaMemcpyAsync failed with cudaErrorUnknown") == NULL)
+            fail_msg("rank %d: %s", i, now.error[i]);
+}
+TESTS_ON_ANY_DEVICE;
 
 /* Ranks whose graphs compute differently would drift apart. */
 TEST(test_no_match)
