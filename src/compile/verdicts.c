@@ -31,20 +31,25 @@ static bg__verdict *first;
 /* ---- keys: shapes, kinds of memory, which tensors share it, values, also what the rule makes of them, and the
  * tolerance; no addresses of tensors ---- */
 
+typedef struct span {
+    uintptr_t begin, end;
+} span;
+
 typedef struct key {
     int64_t *words;
     int count;
     size_t capacity;
-    const bg_tensor **tensors;
+    span *tensors;
     int tensor_count;
     size_t tensor_capacity;
 } key;
 
 /* The first tensor of which it shares memory; itself, as the next one. */
-static int find_shared(const key *k, const bg_tensor *tensor)
+static int find_shared(const key *k, span tensor)
 {
     for (int i = 0; i < k->tensor_count; i++)
-        if (k->tensors[i]->data == tensor->data || bg__tensors_overlap(k->tensors[i], tensor))
+        if (k->tensors[i].begin == tensor.begin ||
+            (tensor.begin < k->tensors[i].end && k->tensors[i].begin < tensor.end))
             return i;
     return k->tensor_count;
 }
@@ -61,20 +66,21 @@ done:
 static bg_status add_tensor(key *k, const bg_tensor *tensor)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
-    int shared = tensor->data == NULL ? -1 : find_shared(k, tensor);
-    bool first = shared == k->tensor_count;
+    const span memory = {(uintptr_t)tensor->data, (uintptr_t)tensor->data + bg_tensor_bytes(tensor)};
+    int shared = tensor->data == NULL ? -1 : find_shared(k, memory);
+    bool is_new = shared == k->tensor_count;
     bg_status status = BG_OK;
 
-    if (first) /* the kind of the others is known: asking takes time */
+    if (is_new) /* the kind of the others is known: asking takes time */
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
     BG__TRY(add_word(k, shared));
-    BG__TRY(add_word(k, first || shared < 0 ? 0 : (char *)tensor->data - (char *)k->tensors[shared]->data));
+    BG__TRY(add_word(k, is_new || shared < 0 ? 0 : (int64_t)(memory.begin - k->tensors[shared].begin)));
     BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
-    k->tensors[k->tensor_count++] = tensor;
+    k->tensors[k->tensor_count++] = memory;
 done:
     return status;
 }
