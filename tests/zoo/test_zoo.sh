@@ -38,7 +38,7 @@ expect zoo-other-culprit 1 'is .*\| no \| no \| - \| .*stack-copy memcpy#0 \(che
 expect zoo-other-symptom 1 "the symptom does not show: it is 'hang', and the program is wrong" altered plain/stack_copy symptom hang
 expect zoo-no-source 1 "the header has no line 'source:'" altered plain/stack_copy source ''
 expect zoo-one-value 1 'needs: vary= has no two values' altered plain/frozen_step needs vary=1
-expect zoo-attached-culprit 1 'is .*\| no \| no \| no \| race fused_add#0 ' altered ops/join_skipped culprit scale#7
+expect zoo-attached-culprit 1 'is .*\| no \| no \| no \| unwritten-output attention#0 ' altered ops/padding_unwritten culprit scale#7
 
 # A twin that has the bug, too.
 mkdir -p "$work/built/tests/zoo/plain"

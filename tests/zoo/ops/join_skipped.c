@@ -5,7 +5,7 @@
  * culprit: fused_add#0 | expert#1
  * innocent: expert#0
  * source: AMD-Ecosystem/llama.cpp#71
- * symptom: wrong HOSTCUDA_SEED=46
+ * symptom: wrong HOSTCUDA_SEED=1
  * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
