@@ -1,4 +1,4 @@
-/* BG_CHECK=padding. The padding rows of float inputs get, one after the other, NaN, zeros and numbers from 1 to 2;
+/* BG_CHECK=padding. The padding rows of float inputs get, one after the other, NaN, zeros and large numbers;
  * those of integers that keep what an earlier batch left get the first and the last row of the batch: no index leaves
  * its memory. All other integers stay, and so do floats that ops look for (BG_PAD_SENTINEL). Rows of the batch, and
  * what the pass keeps for later, such as caches, must be the same then. Left out is a slot that padding rows own: one

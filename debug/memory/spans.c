@@ -161,9 +161,10 @@ size_t bg__spans_bytes(const bg__spans *spans)
 
 /* ---- patterns ---- */
 
+/* The sign and the mantissa depend on the address; the squares are finite. */
 static uint32_t placed_word(uintptr_t address)
 {
-    return 0x3f800000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x7fffffU);
+    return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);
 }
 
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)

@@ -32,8 +32,9 @@ bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, c
 bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__spans *b);
 size_t bg__spans_bytes(const bg__spans *spans);
 
-/* ONES: bytes 0xff, NaN in every float format. PLACED: every four bytes are a float from 1 to 2 that depends on their
- * address, so that a copy of them at another address does not match the pattern there. */
+/* ONES: bytes 0xff, NaN in every float format. PLACED: every four bytes are a large float of either sign that
+ * depends on their address: it shows in maxima and minima, which leave out NaN, and a copy of it at another address
+ * does not match the pattern there. */
 typedef enum bg__pattern { BG__ONES, BG__ZEROS, BG__PLACED, BG__PATTERNS } bg__pattern;
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address);
 /* Fills the spans and waits. */

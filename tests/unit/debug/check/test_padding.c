@@ -2,6 +2,7 @@
 #include "tests/support/test.h"
 #include "tests/support/tools/finding_support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +36,16 @@ BG_EAGER_OP(write_cache, BG_IN(x), BG_IN(slot), BG_INOUT(cache), BG_VALUE(bool, 
     return fetch(args->cache.data, cache, sizeof cache, stream);
 }
 
-/* Of all rows, or of the batch's. */
-BG_EAGER_OP(total, BG_IN(x), BG_OUT(sum), BG_VALUE(bool, all))
+static float greatest(const float *x, int rows)
+{
+    float most = 0;
+    for (int i = 0; i < rows; i++)
+        most = fmaxf(most, x[i]);
+    return most;
+}
+
+/* Of all rows, or of the batch's; greatest: what the greatest of all rows is above the greatest of the batch's, too. */
+BG_EAGER_OP(total, BG_IN(x), BG_OUT(sum), BG_VALUE(bool, all), BG_VALUE(bool, greatest))
 {
     float x[BUCKET], sum = 0;
     const int rows = (int)args->x.dim[0], live = bg_forward_context_get()->batch.tokens;
@@ -44,6 +53,8 @@ BG_EAGER_OP(total, BG_IN(x), BG_OUT(sum), BG_VALUE(bool, all))
     EXPECT_OK(fetch(x, args->x.data, (size_t)rows * sizeof *x, stream));
     for (int i = 0; i < (args->all ? rows : live); i++)
         sum += x[i];
+    if (args->greatest)
+        sum += greatest(x, rows) - greatest(x, live);
     return fetch(args->sum.data, &sum, sizeof sum, stream);
 }
 
@@ -94,7 +105,7 @@ typedef struct model {
     fixture *f;
     bg_runner *runner;
     bg_tensor x, slot, y, cache, doubled, sum;
-    bool wraps, all, varies;
+    bool wraps, all, greatest, varies;
     int clears; /* 1: rows of padding are zeroed before all are added; 2: by the op that adds them */
     bool whole; /* an op gets static buffers with all their rows, of which there are more than in the bucket */
 } model;
@@ -121,7 +132,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     if (m->clears == 2)
         BG_CALL(total_cleared, stream, .x = doubled, .sum = m->sum);
     else
-        BG_CALL(total, stream, .x = doubled, .sum = m->sum, .all = m->all);
+        BG_CALL(total, stream, .x = doubled, .sum = m->sum, .all = m->all, .greatest = m->greatest);
     if (m->varies)
         return BG_CALL(count_passes, stream, .x = doubled, .y = y);
     return BG_CALL(spread, stream, .x = doubled, .sum = m->sum, .y = y);
@@ -239,6 +250,13 @@ FIXTURE_TEST(test_live_slot)
 FIXTURE_TEST(test_sum)
 {
     EXPECT_IN(check(f, (model){.all = true}, BG_PAD_SENTINEL, -1, TOKENS),
+              "warning [padding] total#0 at |1 of its 1 elements differ");
+}
+
+/* A maximum leaves out NaN, and zeros and small numbers are below the rows of the batch. */
+FIXTURE_TEST(test_maximum)
+{
+    EXPECT_IN(check(f, (model){.greatest = true}, BG_PAD_SENTINEL, -1, TOKENS),
               "warning [padding] total#0 at |1 of its 1 elements differ");
 }
 
