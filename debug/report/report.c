@@ -107,6 +107,15 @@ static bg_finding *copy_finding(const bg_finding *f)
     return copy;
 }
 
+/* Also with a greater severity, since what has done harm once need not do so in each replay. */
+static bool is_known(const bg_report *report, bg_finding finding)
+{
+    for (; finding.severity <= BG_FAULT; finding.severity++)
+        if (tfind(&finding, &report->known, compare_findings) != NULL)
+            return true;
+    return false;
+}
+
 void bg__report_put(bg_report *report, const bg_finding *finding)
 {
     bg__report_findings *of = &report->of[finding->severity];
@@ -114,7 +123,7 @@ void bg__report_put(bg_report *report, const bg_finding *finding)
 
     if (own.graph != NULL && strcmp(own.graph, report->graph) == 0)
         own.graph = NULL;
-    if (tfind(&own, &report->known, compare_findings) != NULL)
+    if (is_known(report, own))
         return;
     copy = copy_finding(&own);
     if (copy == NULL || BG__GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||

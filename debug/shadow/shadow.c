@@ -268,7 +268,7 @@ static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *f
     }
     BG__TRY(bg__shadow_judge(s, differs, found));
     if (*found) {
-        bg__suspects_tell_order(&s->suspects, s->report);
+        bg__suspects_tell_order(&s->suspects, s->graph, s->report);
         BG__TRY(bg__shadow_compare_calls(s));
         BG__TRY(bg__suspects_tell_repeats(&s->suspects, s->graph, s->report));
         BG__TRY(bg__shadow_restore(s));
@@ -283,7 +283,7 @@ static bg_status tell_races(bg__shadow *s)
 {
     bg_status status;
     BG__TRY(bg__suspects_list_races(&s->suspects, s->graph));
-    bg__suspects_tell_order(&s->suspects, s->report);
+    bg__suspects_tell_order(&s->suspects, s->graph, s->report);
 done:
     return status;
 }

@@ -164,16 +164,35 @@ bool bg__suspects_blame_order(const bg__suspects *s)
     return s->order;
 }
 
-void bg__suspects_tell_order(const bg__suspects *s, bg_report *report)
+/* Whether no call reads what the break leaves before a later break begins, whose body may wait for it unseen. */
+static bool may_be_waited_for(const bg_graph *graph, const bg__call *writer)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].not_joined)
-            bg__report_add(report, "race", BG_FAULT, s->list[i].call, NULL,
+    for (const bg__call *call = bg__call_next(writer); call != NULL; call = bg__call_next(call)) {
+        if (bg__call_is_in(call, writer))
+            continue;
+        if (call->eager)
+            return true;
+        if (reads_outputs(graph, writer, call))
+            return false;
+    }
+    return false;
+}
+
+void bg__suspects_tell_order(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const bg__suspect *suspect = &s->list[i];
+        const bool may_wait = suspect->not_joined && may_be_waited_for(graph, suspect->call);
+        if (suspect->not_joined)
+            bg__report_add(report, "race", may_wait ? BG_NOTE : BG_FAULT, suspect->call, NULL,
                            "let the stream that the body got wait for every other stream that the body uses, before "
                            "it returns (cudaEventRecord, cudaStreamWaitEvent)",
                            "%s of %s was still being written when the call's stream had finished: work on another "
-                           "stream is not joined to it, and later calls may read too early",
-                           s->list[i].field, s->list[i].call->name);
+                           "stream is not joined to it, and %s",
+                           suspect->field, suspect->call->name,
+                           may_wait ? "this is wrong unless a later break waits for it"
+                                    : "later calls may read too early");
+    }
     for (size_t i = 0; i < s->race_count; i++)
         bg__report_race(report, is_involved(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
 }

@@ -57,7 +57,7 @@ bool bg__suspects_only_vary(const bg__suspects *suspects);
 /* Whether what differs comes, as far as known, of calls that do not wait for each other. */
 bool bg__suspects_blame_order(const bg__suspects *suspects);
 /* Adds the causes that are no single call's: "race". */
-void bg__suspects_tell_order(const bg__suspects *suspects, bg_report *report);
+void bg__suspects_tell_order(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 /* Adds for each call that varies by itself a note: "not-repeatable" if it is a break, else "nondeterministic". */
 bg_status bg__suspects_tell_repeats(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 /* Adds a note "nondeterministic" at the first call that varies for another reason. */
