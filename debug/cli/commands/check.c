@@ -91,6 +91,10 @@ static cli_status choose_checks(checks *c, const cli_arguments *arguments)
         return cli_say(CLI_USAGE,
                        "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
                        "of its replay");
+    if (cli_value(arguments, "--orders") != NULL && !(c->attached && is_chosen(arguments, "orders")))
+        return cli_say(CLI_USAGE, "--orders needs --attach and --what=orders, the check that counts them");
+    if (cli_value(arguments, "--snapshot-limit") != NULL && !c->attached)
+        return cli_say(CLI_USAGE, "--snapshot-limit needs --attach: only a program's own graphs are limited");
     return cli_recapture_read(&c->recapture, arguments, c->attached && is_chosen(arguments, "recapture"));
 }
 

@@ -46,6 +46,8 @@ expect attach-orders-looked 0 '^looked at: 1 graph, 2 nodes \(orders\)$' orders 
 few='not looked at: orders of graph#0: it has 2 branches, and 1 of them were tried in another order \(--orders=3 tries all\)'
 expect attach-orders-few 14 "$few" orders --orders=2 -- "$work/orders" chains
 
+expect attach-orders-unused 2 '^breakgraph check: --orders needs --attach and --what=orders' "$breakgraph" check --attach --orders=3 -- "$work/orders"
+expect attach-limit-unused 2 '^breakgraph check: --snapshot-limit needs --attach' "$breakgraph" check --snapshot-limit=3 -- "$work/orders"
 expect attach-orders-needs-attach 2 'what=orders needs --attach' "$breakgraph" check --what=orders -- "$work/orders"
 expect attach-orders-range 2 "'--orders=-1': allowed are whole numbers from 0 to 1000" orders --orders=-1 -- "$work/orders"
 expect attach-orders-both 1 'check replay, orders: 1 finding' orders --what=replay -- "$work/orders" read
