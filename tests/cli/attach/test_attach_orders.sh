@@ -41,6 +41,16 @@ expect attach-orders-learned 1 'warning \[race\] add#1 at read_b' orders --snaps
 expect attach-orders-limit 14 'not looked at: orders of graph#0: a copy of what it writes does not fit .*--snapshot-limit' \
     orders --snapshot-limit=1 -- "$work/orders" large
 expect attach-orders-memory-nodes 14 'not looked at: orders of graph#0: it has memory nodes' orders -- "$work/orders" memory-nodes
+# A rerun would disturb the capture.
+for kind in orders poison shadow probe; do
+    case $kind in
+    shadow) command="run --attach --shadow --strict" ;;
+    probe) command="run --attach --probe=*" ;;
+    *) command="check --attach --what=$kind" ;;
+    esac
+    expect "attach-$kind-beside-capture" "$([ $kind = probe ] && echo 0 || echo 14)" "not looked at: $kind of graph#0: whenever it was launched, a stream was captured" \
+        "$breakgraph" $command -- "$work/orders" beside-capture
+done
 expect attach-orders-looked 0 '^looked at: 1 graph, 2 nodes \(orders\)$' orders -- "$work/orders" read correct
 # The branches' own orders find what two hundred seeds do not; without them nothing does.
 few='not looked at: orders of graph#0: it has 2 branches, and 1 of them were tried in another order \(--orders=3 tries all\)'

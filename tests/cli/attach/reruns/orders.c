@@ -126,8 +126,14 @@ int main(int argc, char **argv)
     capture(what, correct, &graph);
     CUDA(cudaGraphInstantiate(&exec, graph, 0));
     CUDA(cudaGraphDestroy(graph));
+    if (is_case(what, "beside-capture"))
+        CUDA(cudaStreamBeginCapture(two, cudaStreamCaptureModeRelaxed));
     for (int i = is_case(what, "many") ? MANY : 2; i > 0; i--)
         CUDA(cudaGraphLaunch(exec, one));
+    if (is_case(what, "beside-capture")) {
+        CUDA(cudaStreamEndCapture(two, &graph));
+        CUDA(cudaGraphDestroy(graph));
+    }
     CUDA(cudaStreamSynchronize(one));
     for (int i = 0; i < 3; i++)
         CUDA(cudaMemcpy(&held[i], (float *[]){a, b, c}[i], sizeof *held, cudaMemcpyDeviceToHost));
