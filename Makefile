@@ -163,7 +163,7 @@ RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 # Linked with libhostcuda.so, so that another library can stand in front of the driver.
-SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(call unit,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) examples/quickstart examples/adopt/plain examples/hostcuda/missing_join llama_faults))
+SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(call unit,hostcuda_entries hostcuda_faults pitched_memory memory_pools symbols attributes occupancy peers device_reset) llama_faults))
 NVTX_RECORDER := $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/command/nvtx_recorder.so)
 CLI_PROGRAMS := $(SHARED_PROGRAMS) $(addprefix $(OUT)/tests/cli/,command/ranges command/pages command/mix command/rules llama_faults) $(NVTX_RECORDER)
 COMMAND := $(OUT)/breakgraph
@@ -301,13 +301,16 @@ quick = $(if $(filter $(addprefix $(OUT)/,tests/% shared/% attached/%),$@),$(QUI
 link = $(call say,LINK)$(CC) -pthread $(quick) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(COMMAND_OBJ) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
-$(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link
-	$(link)
+# Over the shared host device, so that --attach enters them.
+SHARED_LIBS := $(filter-out $(DEVICE_LIB),$(EXAMPLE_LIBS)) $(DEVICE_SO)
+LINK_DEVICE := $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
+$(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(SHARED_LIBS) $(OUT)/flags.link
+	$(link) $(LINK_DEVICE)
 # Knows nothing of breakgraph.
-$(OUT)/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/missing_join.o $(OUT)/examples/hostcuda/squares.cu.o $(DEVICE_LIB) $(OUT)/flags.link
-	$(link)
-$(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
-	$(link)
+$(OUT)/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/missing_join.o $(OUT)/examples/hostcuda/squares.cu.o $(DEVICE_SO) $(OUT)/flags.link
+	$(link) $(LINK_DEVICE)
+$(OUT)/examples/%: $(OUT)/examples/%.o $(SHARED_LIBS) $(OUT)/flags.link
+	$(link) $(LINK_DEVICE)
 $(BENCH): $(call objects,$(filter-out tests/bench/comm/%,$(call find,tests/bench,c))) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(RANKS_BENCH): $(call objects,$(call find,tests/bench/comm,c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/support/ranks/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
@@ -320,24 +323,22 @@ $(addprefix $(OUT)/,$(call unit,llama_faults llama_bisect)): %: %.o $(call fault
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link)
-$(OUT)/shared/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/squares.cu.o
 $(OUT)/shared/llama_faults: $(OUT)/faults/examples/llama/main.o $(OUT)/tests/cli/attach/programs/no_variables.o $(filter-out $(DEVICE_LIB),$(call faulty,$(EXAMPLE_LIBS))) $(DEVICE_SO) $(OUT)/flags.link
 	@mkdir -p $(@D)
-	$(link) -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT)) -Wl,--wrap=getenv
+	$(link) $(LINK_DEVICE) -Wl,--wrap=getenv
 $(OUT)/shared/%: $(OUT)/%.o $(filter-out $(DEVICE_LIB),$(TEST_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
 	@mkdir -p $(@D)
-	$(link) -lcmocka -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT))
+	$(link) -lcmocka $(LINK_DEVICE)
 $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/nearest.o $(OUT)/src/base/number.o $(OUT)/flags.link
 	$(link)
 # Each function keeps its frame, so that a stack says where in the source a launch is.
 $(addsuffix .o,$(ZOO_OPS) $(ZOO_PLAIN)): private ALL_CFLAGS += -O0
-LINK_DEVICE := $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
 ZOO_OBJ := $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o
 $(ZOO_OPS): %: %.o $(ZOO_OBJ) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
-$(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attach/programs/no_variables.o $(filter-out $(DEVICE_LIB),$(EXAMPLE_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
+$(ZOO_ATTACHED): $(OUT)/attached/%: $(OUT)/%.o $(ZOO_OBJ) $(OUT)/tests/cli/attach/programs/no_variables.o $(SHARED_LIBS) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link) $(LINK_DEVICE) -Wl,--wrap=getenv
 $(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link

@@ -95,6 +95,8 @@ if [ "$DEVICE" = host ]; then
     expect seeds-missing 3 "'/nowhere' cannot be started" "$command" run --seeds=2 -- /nowhere
     expect seeds-quickstart 0 'all give the same result, with exit status 0' "$command" run --seeds=4 --shadow=calls --strict -- "$quickstart"
     said seeds-quickstart-next "next, if the result is wrong: breakgraph run --debug=forward -- $quickstart"
+    expect seeds-attached 0 'all give the same result' "$command" run --attach --seeds=2 -- "$quickstart"
+    said seeds-attached-next "next, if the result is wrong: breakgraph check --attach -- $quickstart"
     expect seeds-crash 139 'with exit status 139$' "$command" run --seeds=2 -- sh -c "$quickstart; kill -SEGV \$\$"
     said seeds-crash-next "next: breakgraph step -- sh -c '$quickstart; kill -SEGV \$\$'"
     expect seeds-hang 8 'with exit status 8$' "$command" run --seeds=2 --timeout=5 -- sh -c "$quickstart; sleep 600"

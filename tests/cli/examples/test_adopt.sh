@@ -1,6 +1,5 @@
 #!/bin/bash
 # examples/adopt: a program of plain CUDA graphs, and the steps by which it comes to use breakgraph. All print the same.
-# needs: shared/examples/adopt/plain
 . "$(dirname "$0")/../lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
@@ -36,8 +35,6 @@ expect adopt-eager-misspelt 0 'no op so far matches "decides" .did you mean deci
 expect adopt-eager-misspelt-forward 0 'no op so far matches "decides" .did you mean decide..$' \
     env BG_EAGER_OPS=decides BG_DEBUG=forward "$adopt/eager"
 
-# And from outside, where nothing changes. The host device is a library then, as the driver is.
-plain=$adopt/plain
-[ "$DEVICE" = cuda ] || plain=$OUT/shared/examples/adopt/plain
-expect adopt-attach 0 '^looked at: 2 graphs, 2 nodes; 8 replays compared$' "$OUT/breakgraph" check --attach -- "$plain"
+# And from outside, where nothing changes.
+expect adopt-attach 0 '^looked at: 2 graphs, 2 nodes; 8 replays compared$' "$OUT/breakgraph" check --attach -- "$adopt/plain"
 exit $bad

@@ -1,7 +1,7 @@
 #!/bin/bash
 # HOSTCUDA_THROUGH_DRIVER: programs whose runtime calls go through a library in front of the driver do what they do without,
 # and the library sees the calls.
-# needs: shared-programs
+# needs: shared-programs tests/cli/command/ranges
 # needs-all: plain-programs
 . "$(dirname "$0")/../lib.sh"
 
@@ -127,8 +127,8 @@ compare attributes 'cuFuncSetAttribute cuGraphKernelNodeSetAttribute' "$shared/t
 compare occupancy 'cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags' "$shared/tests/unit/hostcuda/kernel/test_occupancy"
 compare peers 'cuCtxEnablePeerAccess cuMemcpyPeerAsync' "$shared/tests/unit/hostcuda/runtime/test_peers"
 compare reset 'cuDevicePrimaryCtxReset_v2' "$shared/tests/unit/hostcuda/runtime/test_device_reset"
-compare quickstart 'cuMemAlloc_v2 cuGraphInstantiateWithFlags cuGraphLaunch cuLaunchKernelEx' "$shared/examples/quickstart"
-compare missing-join 'cuMemAlloc_v2 cuLaunchKernelEx' "$shared/examples/hostcuda/missing_join"
+compare quickstart 'cuMemAlloc_v2 cuGraphInstantiateWithFlags cuGraphLaunch cuLaunchKernelEx' "$OUT/examples/quickstart"
+compare missing-join 'cuMemAlloc_v2 cuLaunchKernelEx' "$OUT/examples/hostcuda/missing_join"
 for source in tests/programs/*.cu; do
     program=$(basename "$source" .cu)
     compare "program-$program" '' "$OUT/tests/programs/$program"
@@ -152,7 +152,7 @@ refuses no-library '(cannot be opened|lacks .*|fails in cuInit|leads to another 
 cp "$OUT/libhostcuda.so" "$work/other.so"
 forward_to=$work/other.so refuses another-copy 'leads to another driver' through "$work/program"
 forward=$work/lacking.so refuses lacking 'lacks cuGraphLaunch' through "$work/program"
-expect static 2 'leads to another driver' through "$OUT/examples/hostcuda/missing_join"
+expect static 1 "leads to another driver" through "$OUT/tests/cli/command/ranges"
 expect bad-value 1 'hostcuda: HOSTCUDA_THROUGH_DRIVER is "2"; allowed are 0 and 1' \
     env HOSTCUDA_THROUGH_DRIVER=2 "$work/program"
 exit $bad
