@@ -3,7 +3,7 @@
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
 .PHONY: demo test test-all test-rest first-hour run-tests run-unit-tests headers-test zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
-demo: $(EXAMPLES)
+demo: all
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
 
 # ---- which tests, and how much of them ----
