@@ -45,7 +45,7 @@ fill_installed = $(call fill,$(PREFIX),$(LIBDIR),$(INCLUDEDIR),$(if $(word 2,$(C
 to = '$(DESTDIR)$(1)'
 # A list of files, each below a folder as here.
 put = @for file in $(1); do install -D -m 644 "$$file" $(call to,$(2))/"$$file" || exit 1; done
-DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,docs,md)
+DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,docs,md png)
 # With the kernels that they launch.
 EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c cpp h)) $(call find,examples/hostcuda examples/cmake,cu txt) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
 
