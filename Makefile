@@ -47,7 +47,7 @@ BUILDS := $(filter-out help clean model format format-check gpu-check first-hour
 
 ifneq ($(BUILDS),)
 ifneq ($(DEVICE),host)
-GPU := $(shell [ debug/cli/doctor/gpu.c -ot $(BUILD)/find_gpu ] || { mkdir -p $(BUILD) && $(CC) -O1 -I. -o $(BUILD)/find_gpu tools/find_gpu.c debug/cli/doctor/gpu.c; } && timeout 30 $(BUILD)/find_gpu || { [ $$? -lt 124 ] || echo the driver hangs; })
+GPU := $(shell [ debug/cli/process/gpu.c -ot $(BUILD)/find_gpu ] || { mkdir -p $(BUILD) && $(CC) -O1 -I. -o $(BUILD)/find_gpu tools/find_gpu.c debug/cli/process/gpu.c; } && timeout 30 $(BUILD)/find_gpu || { [ $$? -lt 124 ] || echo the driver hangs; })
 GPU_PARTS := $(subst |, ,$(subst $() ,_,$(GPU)))
 GPU_FOUND := $(findstring |,$(GPU))
 endif

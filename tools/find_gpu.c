@@ -1,6 +1,6 @@
 /* For the Makefile: with a GPU "name|compute capability|CUDA version of the driver|how many GPUs" and exit status 0;
  * without one, why not, and 1. */
-#include "debug/cli/doctor/gpu.h"
+#include "debug/cli/process/gpu.h"
 
 #include <stdio.h>
 

@@ -38,6 +38,7 @@ typedef struct checks {
     bool attached;
     bool fatal;       /* --fatal */
     bool failed;      /* a start did, without a finding; the other checks may have one */
+    bool told;        /* that the program ended with another status than 0 */
     bool crashed;     /* a start did that had captured; the other checks may say why */
     bool kept;        /* the reports of a start are in all */
     bool hung;        /* the last start did; it had captured */
@@ -165,8 +166,8 @@ static bool follows_launches(const checks *c, const char *kinds)
 static cli_status run_start(checks *c, const cli_observation *plan, int start)
 {
     char kinds[JOINED];
-    const char *set[] = {"BG_CHECK", kinds, /* else BG_DEBUG=forward checks nothing */
-                         "BG_DEBUG", NULL,  "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL};
+    const char *set[9] = {"BG_CHECK", kinds, /* else BG_DEBUG=forward checks nothing */
+                          "BG_DEBUG", NULL,  "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL, NULL};
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
@@ -177,6 +178,10 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     join_kinds(c, start, start, kinds);
     if (kinds[0] == '\0')
         return CLI_OK;
+    if (strcmp(kinds, "recapture") != 0) { /* which gives it both values */
+        set[6] = c->recapture.name;
+        set[7] = c->recapture.given[0];
+    }
     o->set = set;
     o->hangs = o->hangs && follows_launches(c, kinds);
     status = c->attached && strcmp(kinds, "recapture") == 0 ? cli_recapture_observe(&c->recapture, o, &gathered, &end)
@@ -198,11 +203,14 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
         found = cli_gathered_count(&gathered, NULL, 1) + cli_gathered_count(&c->all, NULL, 1) + c->failed;
         judged = found == 0 && !cli_looked_any(&c->all);
         status = ended == CLI_OK && judged ? cli_observed_judge(o, &gathered) : ended;
-        if (status == CLI_OK && found == 0 && end.code != 0) {
-            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kinds, o->argv[0],
+        if (status == CLI_OK && end.code != 0 && !c->told) {
+            char none[JOINED + 32];
+            snprintf(none, sizeof none, "no findings of %s, but ", kinds);
+            (void)cli_say(CLI_FAILED, "%s'%s'%s ended with status %d", found == 0 ? none : "", o->argv[0],
                           cli_observed_rank(o, &end), end.code);
             cli_observed_show(o);
-            c->failed = true;
+            c->failed |= found == 0;
+            c->told = true;
         }
         keep_reports(c, &gathered, start);
     }

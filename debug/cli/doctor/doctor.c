@@ -11,10 +11,10 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
 #include "debug/cli/observe/attach.h"
+#include "debug/cli/process/gpu.h"
 #include "debug/cli/observe/program.h"
 #include "debug/cli/output/exits.h"
 #include "answers.h"
-#include "gpu.h"
 #include "probes.h"
 
 /* ---- versions ---- */
@@ -122,7 +122,8 @@ static void tell_attach(const char *program)
     cli_preload preload;
 
     if (cli_attach_find(folder, driver, why))
-        cli_answer("--attach", CLI_WORKS, "its libraries are in %s, the driver is %s", folder, driver);
+        cli_answer("--attach", cli_attach_takes_from_gpu(why) ? CLI_BROKEN : CLI_WORKS,
+                   "its libraries are in %s, the driver is %s%s%s", folder, driver, why[0] != '\0' ? "; " : "", why);
     else
         cli_answer("--attach", CLI_MISSING, "%s", why);
     if (program == NULL)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/process/gpu.h"
 #include "program.h"
 
 /* The libraries, beside the command where it was built, or where it was installed. */
@@ -131,6 +132,19 @@ bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_
     return why[0] == '\0';
 }
 
+bool cli_attach_takes_from_gpu(char why[CLI_ATTACH_WHY])
+{
+    cli_gpu gpu;
+
+    why[0] = '\0';
+    if (strcmp(bg_device_kind(), "host") == 0 && cli_gpu_find(&gpu))
+        snprintf(why, CLI_ATTACH_WHY,
+                 "this breakgraph is built for the host device, so the program's CUDA calls run on a CPU and not on "
+                 "%s; for the GPU, build with make DEVICE=cuda (make wheel DEVICE=cuda)",
+                 gpu.name);
+    return why[0] != '\0';
+}
+
 cli_status cli_attach(const cli_arguments *arguments)
 {
     const char *how = cli_value(arguments, "--attach");
@@ -144,6 +158,8 @@ cli_status cli_attach(const cli_arguments *arguments)
     status = cli_program_preloads(arguments->rest[0]);
     if (status != CLI_OK)
         return status;
+    if (cli_attach_takes_from_gpu(why))
+        (void)cli_say(CLI_OK, "--attach: %s", why);
     if (!set_environment(folder, driver, strcmp(how, "audit") == 0))
         return cli_say(CLI_FAILED, "out of host memory");
     return CLI_OK;

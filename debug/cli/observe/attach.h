@@ -12,6 +12,8 @@ extern const cli_flag cli_attach_flags[];
 
 /* The folder of the libraries that are preloaded, and the driver that they stand in front of. false: why. */
 enum { CLI_ATTACH_WHY = 2 * PATH_MAX };
+/* Whether the program's calls would run on the host device though there is a GPU; why: says so. */
+bool cli_attach_takes_from_gpu(char why[CLI_ATTACH_WHY]);
 bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_ATTACH_WHY]);
 
 /* Where the flag is given: sets in this process, whose environment the program gets, what preloads the shim. Says what

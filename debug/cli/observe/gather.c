@@ -196,6 +196,11 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
     const char *unstepped = cli_looked_why_not(gathered, "step");
 
+    if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL && gathered->code != 0)
+        return cli_say(CLI_NOT_LINKED,
+                       "'%s' ended with status %d before it used CUDA; if it did use it: try --attach=audit, or name "
+                       "the program itself instead of its launcher",
+                       program, gathered->code);
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
         return cli_say(CLI_NOT_LINKED,
                        "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "

@@ -153,24 +153,35 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     return status;
 }
 
-static void show_errors(char *path, const char *whose)
+static bool show_end(char *path, const char *whose)
 {
     struct stat about;
-    if (path != NULL && stat(path, &about) == 0 && about.st_size > 0) {
+    const bool any = path != NULL && stat(path, &about) == 0 && about.st_size > 0;
+    if (any) {
         fputs(whose, stderr);
         cli_file_show_end(path);
     }
     free(path);
+    return any;
+}
+
+/* A test runner such as pytest prints what has failed to its output. */
+static void show(char *errors, char *output, const char *whose)
+{
+    if (show_end(errors, whose))
+        free(output);
+    else
+        (void)show_end(output, whose);
 }
 
 void cli_observed_show(const cli_observation *o)
 {
     if (o->quiet && o->ranks == 0)
-        show_errors(cli_path(o->place, "errors"), "");
+        show(cli_path(o->place, "errors"), cli_path(o->place, "output"), "");
     for (int i = 0; o->quiet && i < o->ranks; i++) {
         char whose[32];
         snprintf(whose, sizeof whose, "  rank %d:\n", i);
-        show_errors(cli_rank_file(o->place, i, "err"), whose);
+        show(cli_rank_file(o->place, i, "err"), cli_rank_file(o->place, i, "out"), whose);
     }
 }
 

@@ -25,7 +25,7 @@ cli_status cli_observed_end(const cli_observation *observation, const cli_end *e
 /* CLI_OK if it captured and replayed; else prints what is missing, and the last lines of its errors. */
 cli_status cli_observed_judge(const cli_observation *observation, const cli_gathered *gathered);
 
-/* Prints the last lines of its errors, if it was quiet. */
+/* Prints the last lines of its errors, or where it wrote none, of its output, if it was quiet. */
 void cli_observed_show(const cli_observation *observation);
 
 /* " (rank 1)" for messages, if there are several ranks; static text. */

@@ -128,8 +128,10 @@ void cli_file_show_end(const char *path)
         text[--bytes] = '\0';
     for (from = bytes; from > 0 && lines < SHOWN; from--)
         lines += text[from - 1] == '\n';
-    if (lines == SHOWN)
+    if (lines == SHOWN) {
         from++;
+        fputs("  ...\n", stderr);
+    }
     rest = text + from;
     while (bytes > 0 && (line = strsep(&rest, "\n")) != NULL)
         fprintf(stderr, "  %s\n", line);

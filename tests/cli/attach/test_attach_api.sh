@@ -154,7 +154,7 @@ answer names <<'A'
 attached: 1
 name_next: 0
 early: 5
-  before the program's first CUDA call, only the graphs to come can be named, with 1 to 51 bytes
+  the program has made no CUDA call yet: there is nothing to check or to list, and only the graphs to come can be named, with 1 to 51 bytes
 end: 0
 name_graph: 0
 graphs: 4
@@ -348,7 +348,7 @@ expect attach-python-rows-pointer 14 'no padding rows of floats were told' \
 expect attach-python-alone 1 'Error: .*start it with: breakgraph check --attach -- .*python3? .*asks.py none' \
     env PYTHONPATH=python python3 tests/cli/attach/python/asks.py none
 expect attach-python-early 4 . "$breakgraph" check --attach -- sh -c "python3 tests/cli/attach/python/asks.py attached >'$work/found' 2>&1"
-has python-early 1 '^True' 1 "Error: before the program's first CUDA call"
+has python-early 1 '^True' 1 "Error: the program has made no CUDA call yet"
 # A program's own module of that name, and its PYTHONPATH, come first.
 mkdir "$work/own"
 echo 'print("its own")' >"$work/own/breakgraph.py"

@@ -145,7 +145,8 @@ expect attach-recapture-json 1 '"checks": \{"recapture": \{"graphs": 1, "nodes":
     --json --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
 expect attach-recapture-ranks 1 '^warning \[frozen-value\] scale#0 ' recapture --ranks=2 --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
 grep -q '^check recapture: 1 finding$' "$work/log" || fail attach-recapture-ranks "not one finding"
-expect attach-recapture-beside 1 '^check replay, recapture: 1 finding$' recapture --what=replay --vary=SCALE=0.5,0.25 -- "$work/frozen" scalar
+expect attach-recapture-beside 1 '^check replay, recapture: 1 finding$' recapture --what=replay --vary=SCALE=0.5,0.25 -- \
+    sh -c ': "${SCALE:?}"; exec "$0" scalar' "$work/frozen" # the other checks give it the first value
 grep -q '^looked at: 1 graph, 2 nodes; 1 replay compared$' "$work/log" || fail attach-recapture-beside "what replay looked at"
 
 # ---- values that a program of Python varies itself ----
