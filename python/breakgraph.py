@@ -9,7 +9,7 @@
     breakgraph.vary("scale", 0.5, 0.25)     0.5; in the second run of check --what=recapture 0.25
 
 Without --attach the names do nothing, so that they may stay in a program, and check() raises an Error. The command puts
-the folder of this file on PYTHONPATH. It needs Python 3.8 and nothing else. docs/attach.md has an example for pytest.
+the folder of this file on PYTHONPATH. It needs Python 3.8 and nothing else. docs/attach/names.md has an example for pytest.
 `python3 -m breakgraph ARGUMENT...` is the command, where this file was installed with it.
 """
 

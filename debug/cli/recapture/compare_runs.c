@@ -384,7 +384,7 @@ static bool tell_alone(cli_run_comparison *all, const cli_run_graph *g)
              cli_text(g->row, "file")[0] != '\0' ? cli_text(g->row, "file") : "the program", line, counts[0],
              all->labels[0], counts[1], all->labels[1],
              counts[0] > 0 && counts[1] > 0
-                 ? ": which is which is not known; name the graphs, each with a name of its own (docs/attach.md)"
+                 ? ": which is which is not known; name the graphs, each with a name of its own (docs/attach/names.md)"
                  : "");
     return add_not_compared(all, g, why);
 }
