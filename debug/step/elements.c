@@ -244,12 +244,20 @@ static bool are_numbers(const bgk_words *w, bool known)
     return w->other_nan == 0 && (known ? 2 : 8) * w->odd <= w->positive + w->negative;
 }
 
+unsigned long long bg__elements_nan(const bg__elements *elements, const bgk_words *w, unsigned long long *first)
+{
+    const bool any = elements->source == BG__ELEMENTS_CERTAIN;
+    *first = any && w->first_other_nan < w->first_nan ? w->first_other_nan : w->first_nan;
+    return w->nan + (any ? w->other_nan : 0);
+}
+
 bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_float format, bool nan)
 {
     enum { FEW_SIGNED = 4, FEW = 8 };
     bool named = elements->source == BG__ELEMENTS_NAMED;
+    unsigned long long first;
 
-    if ((nan ? w->nan : w->inf) == 0 || elements->source == BG__ELEMENTS_OTHER ||
+    if ((nan ? bg__elements_nan(elements, w, &first) : w->inf) == 0 || elements->source == BG__ELEMENTS_OTHER ||
         (elements->formats & 1u << format) == 0)
         return false;
     if (elements->source == BG__ELEMENTS_CERTAIN || !are_numbers(w, named))

@@ -25,6 +25,8 @@ typedef struct bg__elements {
 /* name: demangled or not; NULL: unknown. parameter: the index among `count` ones; -1: unknown. */
 bg__elements bg__elements_of(const char *name, int parameter, int count);
 
+/* How many of these changed words are NaN, and the first: of a type that is certain, of any bits. */
+unsigned long long bg__elements_nan(const bg__elements *elements, const bgk_words *words, unsigned long long *first);
 /* Whether these changed words are NaN (or infinities) of the format. */
 bool bg__elements_hold(const bg__elements *elements, const bgk_words *words, bgk_float format, bool nan);
 /* The first format in which they are. false: in none. */

@@ -67,7 +67,7 @@ __device__ bool may_be_special(u64 word)
 
 struct counted {
     unsigned count[BGK_FLOATS][KINDS];
-    u64 first_nan[BGK_FLOATS], first_inf[BGK_FLOATS];
+    u64 first_nan[BGK_FLOATS], first_inf[BGK_FLOATS], first_other_nan[BGK_FLOATS];
 };
 
 __device__ void begin(counted *c)
@@ -75,7 +75,7 @@ __device__ void begin(counted *c)
     for (int f = 0; f < BGK_FLOATS; f++) {
         for (int k = 0; k < KINDS; k++)
             c->count[f][k] = 0;
-        c->first_nan[f] = c->first_inf[f] = ~0ull;
+        c->first_nan[f] = c->first_inf[f] = c->first_other_nan[f] = ~0ull;
     }
 }
 
@@ -95,6 +95,8 @@ __device__ void count_format(counted *c, u64 word, u64 other, bool all, size_t i
             c->first_nan[F] = place;
         if (k == INFINITE && place < c->first_inf[F])
             c->first_inf[F] = place;
+        if (k == OTHER_NAN && place < c->first_other_nan[F])
+            c->first_other_nan[F] = place;
     }
 }
 
@@ -145,6 +147,7 @@ __global__ void count_changes(bgk_changes *result, const void *now, const void *
         add(&w->odd, c.count[f][ODD]);
         lower(&w->first_nan, c.first_nan[f]);
         lower(&w->first_inf, c.first_inf[f]);
+        lower(&w->first_other_nan, c.first_other_nan[f]);
     }
     atomicMin(&result->first, first);
     atomicMax(&result->end, end);
@@ -192,7 +195,7 @@ extern "C" bgk_changes bgk_changes_none(void)
 {
     bgk_changes none = {};
     for (bgk_words &words : none.words)
-        words.first_nan = words.first_inf = ~0ull;
+        words.first_nan = words.first_inf = words.first_other_nan = ~0ull;
     none.first = ~0ull;
     return none;
 }

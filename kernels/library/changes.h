@@ -17,9 +17,9 @@ typedef struct bgk_words {
     unsigned long long nan; /* as hardware and libraries write it: quiet, with the first bit of the fraction or all */
     unsigned long long other_nan; /* of other bits, as -1 and packed bits are */
     unsigned long long inf;
-    unsigned long long positive, negative;   /* of a magnitude that is common in computations */
-    unsigned long long odd;                  /* of another one, as small integers are */
-    unsigned long long first_nan, first_inf; /* the lowest index */
+    unsigned long long positive, negative;                    /* of a magnitude that is common in computations */
+    unsigned long long odd;                                   /* of another one, as small integers are */
+    unsigned long long first_nan, first_inf, first_other_nan; /* the lowest index */
 } bgk_words;
 
 typedef struct bgk_changes {

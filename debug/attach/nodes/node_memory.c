@@ -240,7 +240,8 @@ typedef struct run {
 static void report_origin(const run *r, const bg__piece *piece, const bgk_words *words, bgk_float format, special which)
 {
     bool inf = which == INFINITE;
-    uintptr_t address = piece->begin + (inf ? words->first_inf : words->first_nan) * bg__float_bytes(format);
+    unsigned long long first, nan = bg__elements_nan(&piece->elements, words, &first);
+    uintptr_t address = piece->begin + (inf ? words->first_inf : first) * bg__float_bytes(format);
     bg__step_kernel kernel;
     char place[300], launch[1200];
 
@@ -251,7 +252,7 @@ static void report_origin(const run *r, const bg__piece *piece, const bgk_words 
             : "dump what the nodes write (--dump=DIR), and look at what this one computes",
         "%s wrote %llu %s of type %s, the first at %p (%s); the memory that its parameters point to held none "
         "before%s",
-        r->text, inf ? words->inf : words->nan, inf ? "infinities" : "NaN", bg__elements_text(&piece->elements, format),
+        r->text, inf ? words->inf : nan, inf ? "infinities" : "NaN", bg__elements_text(&piece->elements, format),
         (const void *)address, place_text(piece, place, sizeof place), bg__step_launch(&kernel, launch, sizeof launch));
 }
 
@@ -259,11 +260,13 @@ static void report_input(const run *r, const bg__piece *piece, const bgk_words *
                          const found *held)
 {
     char place[300];
+    unsigned long long first;
     bg__report_add(r->report, "nan-input", BG_NOTE, r->node->call, (const void *)held->address,
                    "look at what the program puts there before the launch",
                    "%s is the first node that wrote NaN, %llu of type %s, but the memory that its parameters point to "
                    "held NaN before it ran: at %p (%s)",
-                   r->text, words->nan, bg__elements_text(&piece->elements, format), (const void *)held->address,
+                   r->text, bg__elements_nan(&piece->elements, words, &first),
+                   bg__elements_text(&piece->elements, format), (const void *)held->address,
                    place_text(held->piece, place, sizeof place));
 }
 

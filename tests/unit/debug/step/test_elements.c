@@ -206,6 +206,10 @@ FIXTURE_TEST(test_integers)
         expect_none(f, kernels[k], 0, parameters, BYTES);
         assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F32], 0);
     }
+    /* But where the type is certain, as of memory that HOSTCUDA_MEMORY=poison has filled. */
+    memset(now, 0xff, BYTES);
+    expect_nan(f, "scale(float*)", 0, 1, BYTES, BGK_F32);
+    expect_none(f, "scale(int*)", 0, 1, BYTES);
     /* A kernel of floats that writes places: small integers, and the largest for none. */
     for (size_t i = 0; i < BYTES / 4; i++)
         set(i, 4, i % 7 == 0 ? INT32_MAX : i);
