@@ -283,7 +283,8 @@ static void print_result(const seeds *s)
     print_command(s, "bad", bad, "run");
     if (s->linked)
         print_command(s, "next", bad, "check --what=graph");
-    print_command(s, s->linked ? "next, if that finds nothing" : "next", bad, "check --attach --what=orders");
+    print_command(s, s->linked ? "next, if that finds nothing" : "next, if it launches graphs", bad,
+                  "check --attach --what=orders");
 }
 
 /* ---- the command ---- */

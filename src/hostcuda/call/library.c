@@ -96,7 +96,7 @@ static bool refuse(const char *what, const char *which)
     fprintf(
         stderr,
         "hostcuda: HOSTCUDA_THROUGH_DRIVER=1: libcuda.so.1 %s%s; link the program with libhostcuda.so, and preload a "
-        "libcuda.so.1 that calls it\n",
+        "libcuda.so.1 that calls this file (breakgraph --attach: that of the same installation)\n",
         what, which);
     return false;
 }
@@ -112,6 +112,12 @@ static bool find_functions(void *library)
     return true;
 }
 
+static const char *own_file(void)
+{
+    Dl_info about;
+    return dladdr(&hc_driver_library, &about) != 0 && about.dli_fname ? about.dli_fname : "(unknown)";
+}
+
 /* Another host device in the process would have streams and memory of its own. */
 static bool ends_here(void)
 {
@@ -120,7 +126,7 @@ static bool ends_here(void)
     cudaError_t error = hc_forward_end(&forward, hc_driver_library.cuInit(0));
     if (error)
         return refuse("fails in cuInit", "");
-    return forward.arrived || refuse("leads to another driver", "");
+    return forward.arrived || refuse("leads to another driver than the program's own host device: ", own_file());
 }
 
 static bool open_library(void)

@@ -81,7 +81,7 @@ fi
 seeded='[ $HOSTCUDA_SEED != 2 ] || { echo two; exit 1; }; echo one'
 if [ "$DEVICE" = host ]; then
     expect seeds 12 '^4 seeds: 2 results: 3 as seed 0, 1 as seed 2; the order of work decides$' "$command" run --seeds=4 -- sh -c "$seeded"
-    said seeds-next "next: breakgraph check --attach --what=orders -e HOSTCUDA_SEED=2 -- sh -c '${seeded}'"
+    said seeds-next "next, if it launches graphs: breakgraph check --attach --what=orders -e HOSTCUDA_SEED=2 -- sh -c '${seeded}'"
     grep -Eq '^0-1, 3 +3  0 +[0-9a-f]{8}  -$' "$work/log" && grep -Eq '^2 +1  1 +[0-9a-f]{8}  -; line 1: two$' "$work/log" &&
         pass seeds-table || fail seeds-table "the rows are others"
     grep -q '^bad: breakgraph run -e HOSTCUDA_SEED=2 -- sh' "$work/log" && pass seeds-example || fail seeds-example "no command for a bad one"
