@@ -197,6 +197,9 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
         if (ended == CLI_HANGS && gathered.graphs > 0 && !follows_launches(c, kinds))
             (void)cli_say(CLI_HANGS, "launches are not followed with --what=%s: leave it out to see which graph hangs",
                           kinds);
+        if (ended == CLI_HANGS && gathered.processes == 0 && !c->attached)
+            (void)cli_say(CLI_HANGS,
+                          "it does not use libbreakgraph: with --attach the graph in which it hangs is named");
         c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
         c->hung = ended == CLI_HANGS && gathered.graphs > 0;
         /* What an earlier start has said or found is said once. */
