@@ -30,6 +30,8 @@ static cli_status get_step_status(const cli_observation *o, const cli_gathered *
         status = cli_observed_judge(o, gathered);
     if (status == CLI_OK && (found > 0 || cli_looked_why_not(gathered, "step") != NULL))
         return CLI_FAILED;
+    if (status == CLI_OK && notes == 0 && end->code == 0 && !cli_looked_any(gathered))
+        return CLI_UNJUDGED; /* the last lines say why */
     if (status != CLI_OK || notes > 0 || end->code == 0)
         return status;
     (void)cli_say(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank(o, end), end->code);
@@ -62,7 +64,8 @@ static cli_status step(const cli_observation *o, bool json)
         cli_gathered_print_json(&gathered, "step", status, NULL);
     else if (seen == CLI_OK)
         cli_gathered_print(&gathered, stdout);
-    if (!json && (status == CLI_OK || status == CLI_FAILED || status == CLI_INTERRUPTED) && seen == CLI_OK)
+    if (!json && (status == CLI_OK || status == CLI_FAILED || status == CLI_INTERRUPTED || status == CLI_UNJUDGED) &&
+        seen == CLI_OK)
         print_end(&gathered);
     cli_gathered_clear(&gathered);
     return status;

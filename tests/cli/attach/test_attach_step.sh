@@ -67,9 +67,9 @@ steps attach-step-replay 1 1 '\[nan-origin\] divide#0' late --replays=1
 steps attach-step-replays 1 1 '\[nan-origin\] divide#0' late --replays=1-2 '--graphs=graph#0'
 steps attach-step-replays-on 1 1 '\[nan-origin\] divide#0' late --replays=1-
 steps attach-step-other-replay 0 0 '^launch 2' late --replays=0
-steps attach-step-other-graph 0 0 '^launch 2' nan '--graphs=graph,!graph#0' --replays=0-1
-steps attach-step-no-replay 0 0 "$nothing" nan --replays=9
-steps attach-step-no-graph 0 0 "$nothing" two '--graphs=graph#7'
+steps attach-step-other-graph 14 0 '^launch 2' nan '--graphs=graph,!graph#0' --replays=0-1
+steps attach-step-no-replay 14 0 "$nothing" nan --replays=9
+steps attach-step-no-graph 14 0 "$nothing" two '--graphs=graph#7'
 if "$breakgraph" step --attach '--graphs=graph#1' -- "$nodes" two 2>&1 | grep -Eq "$nothing"; then
     fail attach-step-second-graph "graph#1 is not stepped"
 else
