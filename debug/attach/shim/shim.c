@@ -169,9 +169,7 @@ static bool take_name(char *name)
 
 static const char *last_error(void)
 {
-    return "the program has made no CUDA call yet: there is nothing to check or to list, and only the graphs to come "
-           "can "
-           "be named, with 1 to 51 bytes";
+    return "the program has made no CUDA call yet: only the graphs to come can be named (1 to 51 bytes)";
 }
 
 static const bg_attach_functions without_tools = {

@@ -154,7 +154,7 @@ answer names <<'A'
 attached: 1
 name_next: 0
 early: 5
-  the program has made no CUDA call yet: there is nothing to check or to list, and only the graphs to come can be named, with 1 to 51 bytes
+  the program has made no CUDA call yet: only the graphs to come can be named (1 to 51 bytes)
 end: 0
 name_graph: 0
 graphs: 4
