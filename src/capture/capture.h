@@ -517,5 +517,8 @@ bg_capture *bg__live_here(void);
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);
 bool bg__captured_has(cudaStream_t stream);
+/* Around a capture that no pass knows, as the referee's: other threads must not wait for the device meanwhile. */
+void bg__captured_enter(void);
+void bg__captured_leave(void);
 
 #endif

@@ -118,6 +118,16 @@ void bg__captured_remove(cudaStream_t stream, uint64_t thread)
     pthread_mutex_unlock(&mutex);
 }
 
+void bg__captured_enter(void)
+{
+    atomic_fetch_add(&captured_count, 1);
+}
+
+void bg__captured_leave(void)
+{
+    atomic_fetch_sub(&captured_count, 1);
+}
+
 bool bg__captured_any(void)
 {
     return atomic_load_explicit(&captured_count, memory_order_acquire) != 0;

@@ -286,6 +286,23 @@ static int pattern_of(const bg__proof *p, const bg__held *h)
     return bg__tensor_is_float(&h->tensor) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
 }
 
+/* Integers that a later call of the run reads are 1 in all trials but the first: of 0 alone, an op that adds to them,
+ * or leaves them out where they are 0, would be proven. */
+static bg_status fill_output(const bg__proof *p, const bg__held *h, char *memory)
+{
+    const size_t element = bg_dtype_bytes(h->tensor.dtype);
+    const bool index = h->read && !bg__tensor_is_float(&h->tensor);
+    bg_status status = BG_OK;
+
+    if (p->contents == BG__CONTENTS_REAL && !index)
+        return BG_OK;
+    BG__TRY_CUDA(cudaMemsetAsync(memory, pattern_of(p, h), h->bytes, p->stream));
+    if (index && p->contents != BG__CONTENTS_PATTERN && h->bytes >= element)
+        BG__TRY_CUDA(cudaMemset2DAsync(memory, element, 1, 1, h->bytes / element, p->stream));
+done:
+    return status;
+}
+
 static bg_status prepare(const bg__proof *p, const bg__held *h)
 {
     char *memory = h->written ? h->tensor.data : h->copy;
@@ -293,8 +310,8 @@ static bg_status prepare(const bg__proof *p, const bg__held *h)
 
     if (h->written)
         BG__TRY_CUDA(cudaMemcpyAsync(memory, h->before, h->bytes, cudaMemcpyDefault, p->stream));
-    if (h->output && p->contents != BG__CONTENTS_REAL)
-        BG__TRY_CUDA(cudaMemsetAsync(memory, pattern_of(p, h), h->bytes, p->stream));
+    if (h->output)
+        BG__TRY(fill_output(p, h, memory));
     if (!is_other(p, h))
         goto done;
     if (!h->written)

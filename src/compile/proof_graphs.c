@@ -136,15 +136,18 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
 {
     cudaGraph_t graph = NULL;
     cudaError_t error;
-    bool failed;
+    bool failed, capturing = true;
     bg_status status = BG_OK;
 
+    bg__captured_enter();
     BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, p->piece->capture->options.mode));
     bg__fail_forget_cause();
     p->calls_ops = false;
     for (int i = 0; i < repeats && status == BG_OK; i++)
         status = capture_bodies(p, op);
     error = bg__end_capture(p->stream, &graph);
+    bg__captured_leave();
+    capturing = false;
     failed = status != BG_OK && error == cudaSuccess;
     if (status == BG_OK && error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
@@ -166,6 +169,8 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
     if (status == BG_OK)
         status = bg__proof_stop_together(p);
 done:
+    if (capturing)
+        bg__captured_leave();
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
     return status;

@@ -189,6 +189,7 @@ static bg_status capture_ops(splice *s)
     cudaError_t error;
     bg_status status = BG_OK;
 
+    bg__captured_enter();
     BG__TRY_CUDA(
         cudaStreamBeginCaptureToGraph(capture->origin, s->piece->segment->graph, NULL, NULL, 0, capture->options.mode));
     for (size_t i = 0; i < s->count && status == BG_OK; i++)
@@ -199,6 +200,7 @@ static bg_status capture_ops(splice *s)
     else if (error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
 done:
+    bg__captured_leave();
     return status;
 }
 

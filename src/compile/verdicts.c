@@ -44,14 +44,9 @@ typedef struct key {
     size_t tensor_capacity;
 } key;
 
-/* The first tensor of which it shares memory; itself, as the next one. */
-static int find_shared(const key *k, span tensor)
+static bool shares_memory(span a, span b)
 {
-    for (int i = 0; i < k->tensor_count; i++)
-        if (k->tensors[i].begin == tensor.begin ||
-            (tensor.begin < k->tensors[i].end && k->tensors[i].begin < tensor.end))
-            return i;
-    return k->tensor_count;
+    return a.begin == b.begin || (a.begin < b.end && b.begin < a.end);
 }
 
 static bg_status add_word(key *k, int64_t word)
@@ -67,18 +62,30 @@ static bg_status add_tensor(key *k, const bg_tensor *tensor)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
     const span memory = {(uintptr_t)tensor->data, (uintptr_t)tensor->data + bg_tensor_bytes(tensor)};
-    int shared = tensor->data == NULL ? -1 : find_shared(k, memory);
-    bool is_new = shared == k->tensor_count;
+    int shared = 0, same = -1;
     bg_status status = BG_OK;
 
-    if (is_new) /* the kind of the others is known: asking takes time */
+    for (int i = 0; i < k->tensor_count; i++) {
+        shared += shares_memory(k->tensors[i], memory);
+        if (k->tensors[i].begin == memory.begin && k->tensors[i].end == memory.end)
+            same = i;
+    }
+    if (tensor->data != NULL && shared == 0) /* the kind of the others is known: asking takes time */
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
     for (int d = 0; d < tensor->rank; d++)
         BG__TRY(add_word(k, tensor->dim[d]));
+    BG__TRY(add_word(k, same));
+    if (same >= 0 || tensor->data == NULL)
+        goto done;
     BG__TRY(add_word(k, shared));
-    BG__TRY(add_word(k, is_new || shared < 0 ? 0 : (int64_t)(memory.begin - k->tensors[shared].begin)));
+    for (int i = 0; i < k->tensor_count; i++) {
+        if (!shares_memory(k->tensors[i], memory))
+            continue;
+        BG__TRY(add_word(k, i));
+        BG__TRY(add_word(k, (int64_t)(memory.begin - k->tensors[i].begin)));
+    }
     BG__TRY(BG__GROW(k->tensors, k->tensor_count, k->tensor_capacity, "the key of a rule"));
     k->tensors[k->tensor_count++] = memory;
 done:
@@ -121,6 +128,7 @@ static bg_status make_key(key *k, const bg_rule *rule, bg__call *const *calls, c
 
     if (tolerance != NULL)
         BG__TRY(add_bytes(k, tolerance, strlen(tolerance)));
+    BG__TRY(add_word(k, calls[0]->zero_tail));
     for (int i = 0; i < rule->count; i++)
         BG__TRY(add_arguments(k, calls[i]->op, calls[i]->kept));
     BG__TRY(add_arguments(k, rule->op, args));
