@@ -20,7 +20,6 @@ struct bg__stepping {
     uint64_t next;            /* replay */
     bg__node_watcher watcher; /* zeros: none */
     bg_report *report;        /* of all replays so far */
-    int told;                 /* findings that have been printed */
     bool ran;                 /* a replay that failed has run something */
     cudaError_t error;        /* of the node that failed */
 };
@@ -293,11 +292,8 @@ static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
         snprintf(end.text, sizeof end.text, "%s", bg_last_error());
     if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding says so, and the program may not */
         bg__process_report_not_checked("step", bg__graph_name(graph), end.text);
-    if (bg_report_count(stepping->report) > stepping->told) {
-        bg__report_print_new(stepping->report, stepping->told, stderr);
-        stepping->told = bg_report_count(stepping->report);
+    if (bg__report_print_new(stepping->report, stderr))
         bg__process_report_add(stepping->report);
-    }
     if (status == BG_OK && end.what != BG_OK) {
         status = bg__fail(end.what, "%s", end.text);
         bg__fail_set_placed();

@@ -301,15 +301,13 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
 /* ---- text ---- */
 
-static void print_head(const bg_report *report, int told, FILE *out)
+static void print_head(const bg_report *report, int count, FILE *out)
 {
-    int count = report->count - told;
-
     bg__print_text(out, report->tool);
     if (report->graph[0] != '\0')
         fputs(" of ", out);
     bg__print_text(out, report->graph);
-    fprintf(out, ": %d %sfinding%s\n", count, told > 0 ? "more " : "", count == 1 ? "" : "s");
+    fprintf(out, ": %d %sfinding%s\n", count, count < report->count ? "more " : "", count == 1 ? "" : "s");
 }
 
 /* The width of a terminal; 120 for other files. */
@@ -464,37 +462,52 @@ static void print_graphs(const bg_report *report, FILE *out)
     }
 }
 
-/* The findings from told to end. */
-static void print_range(const bg_report *report, int told, int end, FILE *out)
+static void print_rest(const bg_report *report, FILE *out)
 {
-    int width = text_width(out);
-
-    flockfile(out); /* threads may report at the same time */
-    print_head(report, told, out);
-    for (int i = told; i < end; i++)
-        print_finding(bg__report_find(report, i), width, out);
-    if (end < report->count)
-        fprintf(out, "%d more findings are not shown here\n", report->count - end);
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
     print_graphs(report, out);
     bg__runners_print(cJSON_GetObjectItemCaseSensitive(report->parts, "runners"), out);
-    funlockfile(out);
 }
 
-void bg__report_print_new(const bg_report *report, int told, FILE *out)
+bool bg__report_print_new(bg_report *report, FILE *out)
 {
-    print_range(report, told, report->count, out);
+    const int width = text_width(out);
+    size_t fresh = (size_t)report->count;
+
+    for (int severity = BG_NOTE; severity <= BG_FAULT; severity++)
+        fresh -= report->of[severity].printed;
+    if (fresh == 0)
+        return false;
+    flockfile(out); /* threads may report at the same time */
+    print_head(report, (int)fresh, out);
+    for (int severity = BG_FAULT; severity >= BG_NOTE; severity--) {
+        bg__report_findings *of = &report->of[severity];
+        while (of->printed < of->count)
+            print_finding(of->list[of->printed++], width, out);
+    }
+    print_rest(report, out);
+    funlockfile(out);
+    return true;
 }
 
 void bg__report_print_first(const bg_report *report, int most, FILE *out)
 {
-    print_range(report, 0, report->count < most ? report->count : most, out);
+    const int width = text_width(out), end = report->count < most ? report->count : most;
+
+    flockfile(out);
+    print_head(report, report->count, out);
+    for (int i = 0; i < end; i++)
+        print_finding(bg__report_find(report, i), width, out);
+    if (end < report->count)
+        fprintf(out, "%d more findings are not shown here\n", report->count - end);
+    print_rest(report, out);
+    funlockfile(out);
 }
 
 void bg__report_print(const bg_report *report, FILE *out)
 {
-    print_range(report, 0, report->count, out);
+    bg__report_print_first(report, report->count, out);
 }
 
 /* ---- JSON ---- */

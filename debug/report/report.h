@@ -53,7 +53,7 @@ bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 void bg__report_print(const bg_report *report, FILE *out);
 /* The first `most` findings, and how many more there are. */
 void bg__report_print_first(const bg_report *report, int most, FILE *out);
-/* Without the first `told` findings, which were printed before. */
-void bg__report_print_new(const bg_report *report, int told, FILE *out);
+/* Those that were added since the last call, if any. false: there are none. */
+bool bg__report_print_new(bg_report *report, FILE *out);
 
 #endif

@@ -12,6 +12,7 @@
 typedef struct bg__report_findings {
     bg_finding **list;
     size_t count, capacity;
+    size_t printed; /* by bg__report_print_new */
 } bg__report_findings;
 
 struct bg_report {

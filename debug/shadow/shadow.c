@@ -347,7 +347,6 @@ struct bg__replay_shadow {
     bool known;         /* the image holds memory as it was before the replay */
     bool timed, varied; /* times were taken; what varies between eager passes was told */
     bg__timing nodes;   /* the times of nodes, of the first walk */
-    int told;           /* findings that have been printed */
 };
 
 enum { NOT_SHADOWED, WHOLE_PASSES, CALL_BY_CALL }; /* the choices of BG_SHADOW */
@@ -600,11 +599,8 @@ done:
             bg__warn("BG_SHADOW: %s", bg_last_error());
         replayed = bg__shadow_run_replay(&g->shadow);
     }
-    if (bg_report_count(g->shadow.report) > g->told) {
-        bg__report_print_new(g->shadow.report, g->told, stderr);
-        g->told = bg_report_count(g->shadow.report);
+    if (bg__report_print_new(g->shadow.report, stderr))
         bg__process_report_add(g->shadow.report);
-    }
     if (replayed == BG_OK)
         bg__fail_unhide(hidden);
     return replayed;

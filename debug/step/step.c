@@ -73,7 +73,7 @@ bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directo
     hold = bg__stop_signals_hold();
     status = step(graph, stream, (bg__walk_options){.progress = true, .signals = true}, directory, report);
     if (status == BG_OK && bg__stop_signals_noted() != NULL) /* the signal may end the program now */
-        bg__report_print_new(*report, 0, stderr);
+        (void)bg__report_print_new(*report, stderr);
     bg__stop_signals_release(hold);
     return status;
 }

@@ -47,6 +47,28 @@ FILE_TEST(test_order)
     EXPECT_STATUS(bg_report_get(report, -1, &finding), BG_ERROR_NOT_FOUND);
 }
 
+/* What a later replay finds is printed, though it stands before what an earlier one has found. */
+FILE_TEST(test_new_findings)
+{
+    OWN_REPORT(report, make_report());
+    char *text;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    assert_non_null(out);
+    assert_false(bg__report_print_new(report, out));
+    bg__report_add(report, "note-kind", BG_NOTE, NULL, NULL, "", "worth knowing");
+    assert_true(bg__report_print_new(report, out));
+    bg__report_add(report, "freed", BG_FAULT, NULL, NULL, "", "gone");
+    bg__report_add(report, "freed", BG_WARNING, NULL, NULL, "", "gone"); /* the same again, but for its severity */
+    assert_true(bg__report_print_new(report, out));
+    assert_false(bg__report_print_new(report, out));
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "check of decode: 1 finding\nnote [note-kind]: worth knowing\n"
+                              "check of decode: 1 more finding\nfault [freed]: gone\n");
+    free(text);
+}
+
 FILE_TEST(test_duplicates)
 {
     OWN_REPORT(report, make_report());
