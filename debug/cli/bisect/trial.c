@@ -153,6 +153,11 @@ static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered
     bool differs = has_difference(gathered);
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
         return end_varying(b, gathered->reports);
+    if (why == CLI_AS_IS && !differs && gathered->replays > 0 && gathered->compared == 0)
+        return cli_bisect_end(b, CLI_UNJUDGED,
+                              "no replay of '%s' could be compared with its eager pass: breakgraph run --shadow=calls "
+                              "says why; or judge it by its exit status, without --shadow, or by --check",
+                              b->argv[0]);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
         (void)cli_say(CLI_OK,
                       "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the "
