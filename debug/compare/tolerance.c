@@ -129,6 +129,21 @@ done:
     return status;
 }
 
+bg_status bg__tolerances_add_call(bg__tolerances *t, const bg__call *call, const char *text)
+{
+    size_t first = t->count;
+    bg_status status;
+
+    BG__TRY(bg__tolerances_add(t, text, "a rule's tolerance"));
+    for (; first < t->count; first++) {
+        t->list[first].name = strdup(call->name);
+        if (t->list[first].name == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for tolerances");
+    }
+done:
+    return status;
+}
+
 bg_status bg_tolerances_check(const char *text)
 {
     bg__tolerances t = {0};

@@ -22,6 +22,8 @@ typedef struct bg__tolerances {
 /* Adds the tolerances in text (NULL: none). from: the variable or option that text comes from, for messages. Errors:
  * INVALID_ARGUMENT, OUT_OF_MEMORY. */
 bg_status bg__tolerances_add(bg__tolerances *tolerances, const char *text, const char *from);
+/* The same for one call: a text without names. */
+bg_status bg__tolerances_add_call(bg__tolerances *tolerances, const bg__call *call, const char *text);
 /* The tolerance of a call's tensor of that dtype: the last item that matches, else the base. call may be NULL. */
 const bg_tolerance *bg__tolerances_find(const bg__tolerances *tolerances, const bg__call *call, bg_dtype dtype);
 void bg__tolerances_free(bg__tolerances *tolerances);

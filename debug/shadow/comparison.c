@@ -57,6 +57,27 @@ done:
     return status;
 }
 
+/* Calls that a rule stands for differ as far as the rule may, unless the program or its user says otherwise: those
+ * items come behind. */
+static bg_status add_rules(bg__shadow *s, const bg_graph *graph)
+{
+    bg__tolerances own = s->tolerances, *all = &s->tolerances;
+    bg_status status = BG_OK;
+
+    *all = (bg__tolerances){.base = own.base};
+    for (const bg__call *run = bg__graph_root(graph)->runs; run != NULL; run = run->last_run)
+        for (int i = 0; run->tolerance != NULL && i < run->member_count; i++)
+            BG__TRY(bg__tolerances_add_call(all, run->members[i], run->tolerance));
+    for (size_t i = 0; i < own.count; i++) {
+        BG__TRY(BG__GROW(all->list, all->count, all->capacity, "tolerances"));
+        all->list[all->count++] = own.list[i];
+        own.list[i].name = NULL;
+    }
+done:
+    bg__tolerances_free(&own);
+    return status;
+}
+
 bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *function, const bg__shadow_pass *pass,
                             const bg_compare_options *options)
 {
@@ -228,6 +249,7 @@ bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
     bg_status status;
 
     s->graph = graph;
+    BG__TRY(add_rules(s, graph));
     BG__TRY(list_calls(s));
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));

@@ -165,6 +165,7 @@ static bg_status capture_op(splice *s, placed *at)
     bg_status status;
 
     BG__TRY(bg__call_add_run(run->calls, run->rule->count, run->rule->op, run->name, &run->call));
+    run->call->tolerance = run->rule->attributes_.tolerance;
     BG__TRY(list_before(s, run, &before));
     BG__TRY_CUDA(cudaStreamUpdateCaptureDependencies(capture->origin, before.list, NULL, before.count,
                                                      cudaStreamSetCaptureDependencies));

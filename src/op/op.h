@@ -87,7 +87,8 @@ typedef struct bg__call {
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
     void *want;                                 /* room for a copy of its arguments: as expected; kept, once captured */
     struct bg__call *run;      /* the call that a rule has put in place of it and its neighbours; NULL: none has */
-    struct bg__call **members; /* of such a call, a run: those that it stands for, in order of the pass; else NULL */
+    const char *tolerance;     /* of such a call, a run: its rule's, in the form of BG_TOLERANCE; NULL: the same bits */
+    struct bg__call **members; /* of a run: those that it stands for, in order of the pass; else NULL */
     int member_count;
     struct bg__call *runs;         /* of a root: the last run; the tree has none of them */
     struct bg__call *last_run;     /* of a run: the one before */
