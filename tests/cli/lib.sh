@@ -50,7 +50,7 @@ build_faulty()
     # shellcheck disable=SC2046
     if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/command/faulty.c $(pkg-config --cflags --libs breakgraph) \
         "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
-        fail "$1" "$source does not build"
+        fail "$1" "tests/cli/command/faulty.c does not build"
         return 1
     fi
 }
