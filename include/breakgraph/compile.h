@@ -46,9 +46,10 @@ typedef struct bg_rule_attributes {
      * first call. A rule with this function is specialised for shapes: it is used at level 3 alone, and only for the
      * rows of bg_capture_options.compile_sizes. NULL: it holds for any number of rows. */
     bool (*applies)(int rows);
-    /* What the referee accepts, in the form of BG_TOLERANCE without names: "rel=1e-5,abs=1e-6". NULL: the same bits.
-     * An item of BG_TOLERANCE that begins with the name of the op is applied instead. The string must live as long
-     * as the rule. */
+    /* What the referee accepts, and a shadow of the calls that the op replaces, in the form of BG_TOLERANCE without
+     * names: "rel=1e-5,abs=1e-6". NULL: the same bits. For the referee, an item of BG_TOLERANCE that begins with the
+     * name of the op is applied instead; for a shadow, one that names the call. The string must live as long as the
+     * rule. */
     const char *tolerance;
     /* true: the op may read and write one tensor through two of its fields that name the same memory (as BG_IN and
      * BG_OUT). false: such a run is refused; a BG_INOUT field is one field. Tensors that overlap in part are always
