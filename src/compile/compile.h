@@ -116,6 +116,10 @@ bg_status bg__runs_find(const bg__piece *piece);
 /* Refuses those that may not be, and looks up what the referee knows of the others. The piece has been read. Errors:
  * OUT_OF_MEMORY. */
 bg_status bg__runs_check(const bg__piece *piece);
+/* All ranks have found the same runs. A failure that another one has had since they met last is heard here. */
+bg_status bg__runs_agree(const bg__piece *piece);
+/* A run that one rank does not use is used on none: ranks whose segments compute differently would drift apart. */
+bg_status bg__run_close_together(bg__ranks *ranks, bg__run *run);
 /* Chooses those that are applied: rules of more calls first. */
 bg_status bg__runs_choose(const bg__piece *piece);
 static inline bool bg__run_is_open(const bg__run *run)

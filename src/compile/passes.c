@@ -101,39 +101,6 @@ const bg_pass bg_pass_no_ops = {"no-op removal", NULL, mark_no_ops};
 
 /* ---- rules ---- */
 
-static void print_applied(const bg__piece *piece, FILE *out)
-{
-    const bg__compiled *compiled = piece->compiled;
-    fprintf(out, "the rules of a segment at level %d: ", compiled->info.level);
-    for (int i = piece->first_run; i < compiled->run_count; i++)
-        if (compiled->runs[i].state == BG_FUSION_APPLIED)
-            fprintf(out, ", %s", compiled->runs[i].name);
-}
-
-/* Ranks whose segments compute differently would not fail, and drift apart. */
-static bg_status agree_on_applied(const bg__piece *piece)
-{
-    char brief[600], *text = NULL;
-    size_t bytes;
-    bg_status status;
-    FILE *out;
-
-    if (!piece->capture->graph->ranks.there)
-        return BG_OK;
-    out = open_memstream(&text, &bytes);
-    if (out != NULL)
-        print_applied(piece, out);
-    if (out == NULL || fclose(out) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rules of a segment");
-        goto done;
-    }
-    bg__ranks_shorten(text, brief, sizeof brief);
-    status = bg__capture_agree(piece->capture, brief);
-done:
-    free(text);
-    return status;
-}
-
 static bg_status apply_rules(bg_piece *piece)
 {
     const bg_capture *capture = piece->capture;
@@ -152,8 +119,8 @@ static bg_status apply_rules(bg_piece *piece)
         goto done;
     if (compiled->prove != BG__PROVE_OFF && capture->options.launch_segments)
         BG__TRY(bg__referee_prove(piece));
+    BG__TRY(bg__runs_agree(piece));
     BG__TRY(bg__runs_choose(piece));
-    BG__TRY(agree_on_applied(piece));
 done:
     return status;
 }

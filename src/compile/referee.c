@@ -30,54 +30,49 @@ static int compare_runs(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Ranks prove the same runs, in the same order, or each would wait for the collectives of the others. */
+static bg_status find_needed(const bg__piece *piece, int index, bool *needed)
+{
+    bg__ranks *ranks = &piece->capture->graph->ranks;
+    bg__run *run = &piece->compiled->runs[index];
+    bg_status status;
+
+    *needed = needs_proof(piece->compiled, index);
+    BG__TRY(bg__ranks_any(ranks, run->name, needed));
+    if (*needed)
+        BG__TRY(bg__run_close_together(ranks, run));
+    *needed &= bg__run_is_open(run);
+done:
+    return status;
+}
+
 static bg_status list_runs(const bg__piece *piece, bg__run ***list, size_t *count)
 {
     bg__compiled *compiled = piece->compiled;
+    bool needed;
+    bg_status status = BG_OK;
 
     *count = 0;
     *list = calloc((size_t)(compiled->run_count - piece->first_run) + 1, sizeof **list);
     if (*list == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proofs of rules");
-    for (int i = piece->first_run; i < compiled->run_count; i++)
-        if (needs_proof(compiled, i)) {
-            bg__run *run = &compiled->runs[i];
-            run->found = calloc(1, sizeof *run->found);
-            if (run->found == NULL)
-                return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of %s", run->name);
-            (*list)[(*count)++] = run;
-        }
+    for (int i = piece->first_run; i < compiled->run_count; i++) {
+        bg__run *run = &compiled->runs[i];
+        BG__TRY(find_needed(piece, i, &needed));
+        if (!needed)
+            continue;
+        run->found = calloc(1, sizeof *run->found);
+        if (run->found == NULL)
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of %s", run->name);
+        (*list)[(*count)++] = run;
+    }
     if (*count > 0)
         qsort(*list, *count, sizeof **list, compare_runs);
-    return BG_OK;
+done:
+    return status;
 }
 
 /* ---- ranks ---- */
-
-/* All ranks prove the same runs, in the same order, or each would wait for the collectives of the others. */
-static bg_status agree_on_runs(const bg__piece *piece, bg__run **list, size_t count)
-{
-    char brief[600], *text = NULL;
-    size_t bytes;
-    FILE *out;
-    bg_status status;
-
-    if (!piece->capture->graph->ranks.there)
-        return BG_OK;
-    out = open_memstream(&text, &bytes);
-    if (out != NULL)
-        fputs("the runs of calls that rules stand for: ", out);
-    for (size_t i = 0; out != NULL && i < count; i++)
-        fprintf(out, "%s%s", i > 0 ? ", " : "", list[i]->name);
-    if (out == NULL || fclose(out) != 0) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the runs of calls of %zu rules", count);
-        goto done;
-    }
-    bg__ranks_shorten(text, brief, sizeof brief);
-    status = bg__capture_agree(piece->capture, brief);
-done:
-    free(text);
-    return status;
-}
 
 /* Before each: whose last one has failed, or whose part of the segment has, says so. */
 static bg_status agree_on_proof(const bg__piece *piece, const bg__run *run)
@@ -116,8 +111,7 @@ static bg_status prove_run(const bg__parts *p, bg__run *run)
         bg__fail_where("the proof of %s", run->name);
         goto done;
     }
-    /* all ranks know the same rules, so that all prove the same ones next */
-    finding->known |= finding->state != BG_FUSION_UNPROVEN || piece->capture->graph->ranks.there;
+    finding->known |= finding->state != BG_FUSION_UNPROVEN;
     bg__verdict_set(run->verdict, finding);
     piece->compiled->info.proofs++;
 done:
@@ -184,8 +178,8 @@ bg_status bg__referee_prove(bg__piece *piece)
     bg__relaxed relaxed;
     bg_status status;
 
+    BG__TRY(bg__runs_agree(piece));
     BG__TRY(list_runs(piece, &list, &count));
-    BG__TRY(agree_on_runs(piece, list, count));
     if (count == 0)
         goto done;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */

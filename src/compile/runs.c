@@ -269,6 +269,51 @@ done:
     return status;
 }
 
+/* ---- ranks ---- */
+
+static void print_runs(const bg__piece *piece, FILE *out)
+{
+    const bg__compiled *compiled = piece->compiled;
+    fprintf(out, "the runs of calls that rules stand for, at level %d: ", compiled->info.level);
+    for (int i = piece->first_run; i < compiled->run_count; i++)
+        fprintf(out, "%s%s", i > piece->first_run ? ", " : "", compiled->runs[i].name);
+}
+
+bg_status bg__runs_agree(const bg__piece *piece)
+{
+    char brief[600], *text = NULL;
+    size_t bytes;
+    bg_status status;
+    FILE *out;
+
+    if (!piece->capture->graph->ranks.there)
+        return BG_OK;
+    out = open_memstream(&text, &bytes);
+    if (out != NULL)
+        print_runs(piece, out);
+    if (out == NULL || fclose(out) != 0) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rules of a segment");
+        goto done;
+    }
+    bg__ranks_shorten(text, brief, sizeof brief);
+    status = bg__capture_agree(piece->capture, brief);
+done:
+    free(text);
+    return status;
+}
+
+bg_status bg__run_close_together(bg__ranks *ranks, bg__run *run)
+{
+    bool closed = !bg__run_is_open(run);
+    bg_status status;
+
+    BG__TRY(bg__ranks_any(ranks, run->name, &closed));
+    if (closed && bg__run_is_open(run))
+        BG__TRY(bg__run_set(run, BG_FUSION_REFUSED, "another rank does not use it"));
+done:
+    return status;
+}
+
 /* ---- choosing ---- */
 
 /* What this capture has found itself comes first: other threads prove the same rules. */
@@ -319,9 +364,11 @@ bg_status bg__runs_choose(const bg__piece *piece)
     for (int r = 0; r < compiled->rule_count; r++)
         for (int i = piece->first_run; i < compiled->run_count; i++) {
             bg__run *run = &compiled->runs[i];
-            if (run->rule != &compiled->rules[r] || !bg__run_is_open(run))
+            if (run->rule != &compiled->rules[r])
                 continue;
-            BG__TRY(judge(compiled, run));
+            if (bg__run_is_open(run))
+                BG__TRY(judge(compiled, run));
+            BG__TRY(bg__run_close_together(&piece->capture->graph->ranks, run));
             if (bg__run_is_open(run))
                 BG__TRY(choose(run, taken));
         }
