@@ -29,9 +29,9 @@ void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *fo
 
 /* Of a rule, for calls of certain shapes and values that share memory in a certain way. Kept for the process. */
 typedef struct bg__verdict bg__verdict;
-/* The verdict for a rule, a copy of bg__rules_list, on these calls, of which it has made args; made, and unknown, where
- * there is none yet. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, const void *args, bg__verdict **verdict);
+typedef struct bg__run bg__run;
+/* Sets run->verdict; made, and unknown, where there is none yet. The run has its args. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__verdict_get(bg__run *run, enum cudaStreamCaptureMode mode);
 bg__finding bg__verdict_read(bg__verdict *verdict);
 /* What is known stays, where another capture could not prove it again. */
 void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
@@ -41,7 +41,7 @@ void bg__verdicts_forget(const bg_rule *rule);
 /* ---- runs (runs.c) --------------------------------------------------------------------------------------------- */
 
 /* A place where the calls are those of a rule. */
-typedef struct bg__run {
+struct bg__run {
     const bg_rule *rule;    /* during the capture */
     bg__call *const *calls; /* while its segment is compiled */
     void *args;             /* of the op; likewise */
@@ -56,7 +56,7 @@ typedef struct bg__run {
     bool proven;
     double calls_us, op_us;
     bg__call *call; /* what stands for it, once it is applied */
-} bg__run;
+};
 
 /* What a graph keeps of its compilation. */
 typedef struct bg__compiled {

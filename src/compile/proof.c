@@ -26,7 +26,7 @@ static bg_status launch(bg__proof *p, const trial *t, bg__slot slot, cudaGraphEx
     error = cudaGraphLaunch(exec, p->stream);
     if (error == cudaSuccess)
         return BG_OK;
-    return bg__proof_judge_failure(p, bg__fail_cuda(error, "cudaGraphLaunch"), op,
+    return bg__proof_judge_failure(p, bg__fail_cuda(error, "cudaGraphLaunch"), false,
                                    op ? "it cannot be launched" : "the calls cannot be launched");
 }
 

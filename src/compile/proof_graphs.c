@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool op, const char *what)
+bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool by_op, const char *what)
 {
     cudaError_t cause = bg__fail_cause(), last = cudaPeekAtLastError(); /* last: of a body's own call */
     bool memory =
@@ -99,7 +99,7 @@ bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool op, const
     if (status == BG_OK || bg__device_is_gone(cause))
         return status;
     bg__ignore(last);
-    bg__finding_set(p->finding, op && !memory ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s: %s", what,
+    bg__finding_set(p->finding, by_op && !memory ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s: %s", what,
                     bg_last_error());
     return BG_OK;
 }
@@ -136,7 +136,7 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
 {
     cudaGraph_t graph = NULL;
     cudaError_t error;
-    bool failed, capturing = true;
+    bool failed, captured, capturing = true;
     bg_status status = BG_OK;
 
     bg__captured_enter();
@@ -153,7 +153,8 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
     else
         bg__ignore(error);
-    if (status == BG_OK && op && p->calls_ops)
+    captured = status == BG_OK;
+    if (captured && op && p->calls_ops)
         bg__finding_set(p->finding, BG_FUSION_DIFFERS, "its body calls ops, which the op of a rule must not");
     if (status == BG_OK && bg__proof_is_open(p))
         BG__TRY(check_nodes(p, graph, op));
@@ -162,7 +163,7 @@ bg_status bg__proof_capture(bg__proof *p, bool op, int repeats, cudaGraphExec_t 
         if (error != cudaSuccess)
             status = bg__fail_cuda(error, "cudaGraphInstantiate");
     }
-    status = bg__proof_judge_failure(p, status, op,
+    status = bg__proof_judge_failure(p, status, op && !captured,
                                      op       ? (failed ? "its body failed" : "it cannot be captured")
                                      : failed ? "the calls cannot run again"
                                               : "the calls cannot be captured again");

@@ -253,7 +253,7 @@ static bg_status check_run(const bg__piece *piece, bg__run *run)
     if (bg__run_is_open(run))
         BG__TRY(check_wanted(piece, run));
     if (bg__run_is_open(run))
-        BG__TRY(bg__verdict_get(run->rule, run->calls, run->args, &run->verdict));
+        BG__TRY(bg__verdict_get(run, piece->capture->options.mode));
 done:
     return status;
 }

@@ -28,8 +28,8 @@ struct bg__verdict {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg__verdict *first;
 
-/* ---- keys: shapes, kinds of memory, which tensors share it, values, also what the rule makes of them, and the
- * tolerance; no addresses of tensors ---- */
+/* ---- keys: shapes, kinds of memory, which tensors share it, values, also what the rule makes of them, the tolerance,
+ * and what the capture forbids; no addresses of tensors ---- */
 
 typedef struct span {
     uintptr_t begin, end;
@@ -121,17 +121,19 @@ done:
     return status;
 }
 
-static bg_status make_key(key *k, const bg_rule *rule, bg__call *const *calls, const void *args)
+static bg_status make_key(key *k, const bg__run *run, enum cudaStreamCaptureMode mode)
 {
+    const bg_rule *rule = run->rule;
     const char *tolerance = rule->attributes_.tolerance;
     bg_status status = BG_OK;
 
     if (tolerance != NULL)
         BG__TRY(add_bytes(k, tolerance, strlen(tolerance)));
-    BG__TRY(add_word(k, calls[0]->zero_tail));
+    BG__TRY(add_word(k, mode));
+    BG__TRY(add_word(k, run->calls[0]->zero_tail));
     for (int i = 0; i < rule->count; i++)
-        BG__TRY(add_arguments(k, calls[i]->op, calls[i]->kept));
-    BG__TRY(add_arguments(k, rule->op, args));
+        BG__TRY(add_arguments(k, run->calls[i]->op, run->calls[i]->kept));
+    BG__TRY(add_arguments(k, rule->op, run->args));
 done:
     return status;
 }
@@ -159,22 +161,19 @@ static bg__verdict *add_locked(const bg_rule *rule, key *k)
     return verdict;
 }
 
-bg_status bg__verdict_get(const bg_rule *rule, bg__call *const *calls, const void *args, bg__verdict **result)
+bg_status bg__verdict_get(bg__run *run, enum cudaStreamCaptureMode mode)
 {
     key k = {.words = NULL};
-    bg__verdict *verdict;
     bg_status status;
 
-    *result = NULL;
-    BG__TRY(make_key(&k, rule, calls, args));
+    BG__TRY(make_key(&k, run, mode));
     pthread_mutex_lock(&mutex);
-    verdict = find_locked(rule->next_, &k);
-    if (verdict == NULL)
-        verdict = add_locked(rule->next_, &k);
+    run->verdict = find_locked(run->rule->next_, &k);
+    if (run->verdict == NULL)
+        run->verdict = add_locked(run->rule->next_, &k);
     pthread_mutex_unlock(&mutex);
-    if (verdict == NULL)
+    if (run->verdict == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the proof of a rule");
-    *result = verdict;
 done:
     free(k.words);
     free(k.tensors);

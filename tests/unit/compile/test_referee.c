@@ -6,6 +6,7 @@ static struct {
     const char *op; /* whose rule may be used */
     int first;      /* the element of x where a pass begins */
     int *marks;     /* device memory: N of them */
+    bool relaxed;   /* the mode of captures */
 } now;
 
 enum { FEW = 8 };
@@ -127,13 +128,14 @@ static bg_status forward_late(void *user, cudaStream_t stream)
 static void expect_state(fixture *f, bg_forward pass, const char *op, float value, bg_fusion_state state)
 {
     bg_fusion fusion = BG_FUSION_INIT;
+    enum cudaStreamCaptureMode mode = now.relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeThreadLocal;
     bool found = false;
     OWNED_GRAPH(graph);
 
     now.op = op;
     EXPECT_CUDA(bgk_fill(f->x.data, value, N, f->stream));
     EXPECT_CUDA(bgk_fill(f->y.data, value, N, f->stream));
-    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE)));
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE, .mode = mode)));
     for (int i = 0; bg_graph_get_fusion(graph, i, &fusion) == BG_OK && !found; i++) {
         found = strcmp(fusion.op, op) == 0;
         if (found && fusion.state != state)
@@ -192,6 +194,15 @@ FIXTURE_TEST(test_call_that_captures_forbid)
     EXPECT_FLOATS(f, f->y.data, FEW, 8);
 }
 
+/* What one capture allows another one may forbid. */
+FIXTURE_TEST(test_modes)
+{
+    now.relaxed = true;
+    expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_APPLIED);
+    now.relaxed = false;
+    expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_DIFFERS);
+}
+
 static bg_status forward_after(void *user, cudaStream_t stream)
 {
     fixture *f = user;
@@ -200,23 +211,27 @@ static bg_status forward_after(void *user, cudaStream_t stream)
 }
 
 TESTS_ON_HOST_DEVICE("that calls fail on request");
-/* A launch that fails once costs the proof, and not the capture, but for the last one: the segment's own. */
-FAULT_TEST(test_launch_that_fails)
+/* Lets each call of that function fail in turn, each in a capture of its own. How many captures fail; text: in how many
+ * stderr has it. The rule is never called wrong. */
+static int fail_each(fixture *f, const char *function, const char *error, const char *text, int *texts)
 {
     char faults[64];
-    int captures = 0, parts = 0;
+    int captures = 0;
 
     now.op = "by_value";
     set_variable("BG_COMPILE_PROVE", "always");
     for (int call = 1, failed = 1; failed > 0; call++) {
+        const char *said;
         bg_status status;
         OWNED_GRAPH(graph);
-        snprintf(faults, sizeof faults, "cudaGraphLaunch@%d=cudaErrorMemoryAllocation", call);
+        snprintf(faults, sizeof faults, "%s@%d=%s", function, call, error);
         EXPECT_CUDA(bgk_fill(f->x.data, 4, N, f->stream));
         fail_calls(faults);
         hold_errors();
         status = bg_capture_forward(&graph, forward_after, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE));
-        parts += strstr(held_errors(), "a part of the segment cannot be launched") != NULL;
+        said = held_errors();
+        *texts += strstr(said, text) != NULL;
+        assert_null(strstr(said, "fusion-differs"));
         failed = hostcuda_faults();
         fail_calls(NULL);
         captures += status != BG_OK;
@@ -225,8 +240,27 @@ FAULT_TEST(test_launch_that_fails)
         EXPECT_FLOATS(f, f->y.data, FEW, 8);
         EXPECT_FLOATS(f, f->z.data, N, 8);
     }
-    assert_int_equal(captures, 1);
-    assert_true(parts > 0);
     set_variable("BG_COMPILE_PROVE", NULL);
+    return captures;
+}
+
+/* A launch that fails once costs the proof, and not the capture, but for the last one: the segment's own. */
+FAULT_TEST(test_launch_that_fails)
+{
+    int parts = 0;
+    const char *text = "a part of the segment cannot be launched";
+
+    assert_int_equal(fail_each(f, "cudaGraphLaunch", "cudaErrorMemoryAllocation", text, &parts), 1);
+    assert_true(parts > 0);
+    assert_int_equal(fail_each(f, "cudaGraphLaunch", "cudaErrorUnknown", text, &parts), 1);
+}
+
+/* Likewise, but for two: the segment's last part, which runs the pass, and the segment itself. */
+FAULT_TEST(test_instantiation_that_fails)
+{
+    int ops = 0;
+
+    assert_int_equal(fail_each(f, "cudaGraphInstantiate", "cudaErrorUnknown", "it cannot be captured", &ops), 2);
+    assert_true(ops > 0);
 }
 TESTS_ON_ANY_DEVICE;
