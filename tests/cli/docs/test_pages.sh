@@ -1,6 +1,6 @@
 #!/bin/bash
 # The commands in README.md and docs whose output stands behind them ("$ command"): run, and compared with that output, but for addresses,
-# numbers of threads, and numbers with a fraction, such as times. "..." stands for any text. Pages are read as they are: a line that ages
+# numbers of threads, and numbers with a fraction, such as times; files are named without their folder. "..." stands for any text. Pages are read as they are: a line that ages
 # fails. On a GPU (make gpu-check PART=attach) the programs of Python are run, else all others.
 # needs: tests/cli/command/mix tests/zoo/plain/alias_writers
 . "$(dirname "$0")/../lib.sh"
@@ -66,7 +66,7 @@ check_sample()  # page, number in it, command, text
     fi
     ! is_left_out "$name" || return 0
     (cd "$work/bin" && eval "${command//build\/host/$out}") >"$work/out" 2>&1 </dev/null # its status is its own: findings make it 1
-    found=$(sed "s|$out/|build/host/|g" "$work/out" | plain)
+    found=$(sed -E "s|$out/|build/host/|g; s|$work/bin/||g; s|/[^ ]*/site-packages/||g" "$work/out" | plain)
     wanted=$(printf '%b' "$4" | plain)
     if is_like "$found" "$wanted"; then
         pass "$name"
