@@ -72,11 +72,12 @@ static int count_files(const char *directory, int (*is_counted)(const struct dir
     return count > 0 ? count : 0;
 }
 
-/* Reports that are in no file as they are: those of ranks, merged. */
-static cli_status add_list(bg_report **all, const cJSON *reports, const char *path)
+/* Reports that are in no file of their own. */
+static cli_status add_copies(bg_report **all, const cJSON *reports)
 {
+    char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "copy.json") : NULL;
     const cJSON *report;
-    cli_status status = CLI_OK;
+    cli_status status = path != NULL ? CLI_OK : CLI_FAILED;
     cJSON_ArrayForEach(report, reports)
     {
         char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
@@ -86,33 +87,24 @@ static cli_status add_list(bg_report **all, const cJSON *reports, const char *pa
             status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "out of host memory");
         cJSON_free(text);
     }
+    cli_place_remove(place);
+    free(path);
+    free(place);
     return status;
 }
 
 static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
 {
-    char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "merged.json") : NULL;
-    cli_status status = path != NULL ? add_list(all, gathered->reports, path) : CLI_FAILED;
-    if (status == CLI_OK)
-        status = add_list(all, gathered->captured, path);
-    cli_place_remove(place);
-    free(path);
-    free(place);
-    return status;
+    cli_status status = add_copies(all, gathered->reports);
+    return status == CLI_OK ? add_copies(all, gathered->captured) : status;
 }
 
 /* What was looked at without a finding is in no report. */
 static cli_status add_looked(bg_report **all, const cli_gathered *gathered)
 {
     cJSON *list = cli_looked_report(gathered);
-    char *place = list != NULL ? cli_place_make() : NULL, *path = place != NULL ? cli_path(place, "looked.json") : NULL;
-    cli_status status = list == NULL || path != NULL ? CLI_OK : CLI_FAILED;
-    if (status == CLI_OK)
-        status = add_list(all, list, path);
-    cli_place_remove(place);
+    cli_status status = list != NULL ? add_copies(all, list) : CLI_OK;
     cJSON_Delete(list);
-    free(path);
-    free(place);
     return status;
 }
 
@@ -136,13 +128,27 @@ static cli_status add_directory(bg_report **all, const char *directory)
     return status;
 }
 
+/* A report; or what check, step or run has written with --json, which holds a list of them. */
+static cli_status add_file(bg_report **all, const char *path)
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(path, false, &bytes);
+    cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
+    const cJSON *reports = cJSON_GetObjectItemCaseSensitive(root, "reports");
+    cli_status status = cJSON_IsArray(reports) ? add_copies(all, reports) : add_report_file(all, path);
+
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}
+
 static cli_status add_paths(bg_report **all, char *const *paths)
 {
     cli_status status = CLI_OK;
     for (; *paths != NULL && status == CLI_OK; paths++) {
         struct stat about;
         bool directory = stat(*paths, &about) == 0 && S_ISDIR(about.st_mode);
-        status = directory ? add_directory(all, *paths) : add_report_file(all, *paths);
+        status = directory ? add_directory(all, *paths) : add_file(all, *paths);
     }
     if (status == CLI_OK && *all == NULL)
         status = cli_say(CLI_UNREADABLE, "the arguments contain no report");
@@ -294,14 +300,15 @@ static void count_findings(const bg_report *all, char *text, size_t room)
              counts[BG_WARNING], counts[BG_WARNING] == 1 ? "" : "s", counts[BG_NOTE], counts[BG_NOTE] == 1 ? "" : "s");
 }
 
-static cli_status write_one(const bg_report *all, bg_format format, const char *path)
+static cli_status write_one(const bg_report *all, bg_format format, const char *path, const char *beside)
 {
-    char what[96];
+    char what[160];
     bg_status status = path != NULL ? bg_report_write(all, format, path) : BG_OK;
 
     if (status != BG_OK)
         return cli_say(CLI_FAILED, "%s", bg_last_error());
     count_findings(all, what, sizeof what);
+    strncat(what, beside, sizeof what - strlen(what) - 1);
     if (path != NULL)
         say_written(path, what);
     return CLI_OK;
@@ -351,16 +358,18 @@ static cli_status write_all(bg_report *all, const cli_arguments *arguments)
 {
     const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
     const char *html = cli_value(arguments, "--html");
+    bool unchecked = cli_value(arguments, "--attach") != NULL && getenv("BG_CHECK") == NULL;
+    const char *beside = unchecked ? "; nothing was checked (-e BG_CHECK=replay checks)" : "";
     cli_status proposed = propose_schedules(all, arguments), status = CLI_OK;
 
     if (text == NULL && json == NULL && html == NULL)
         text = "-";
     if (status == CLI_OK)
-        status = write_one(all, BG_TEXT, text);
+        status = write_one(all, BG_TEXT, text, beside);
     if (status == CLI_OK)
-        status = write_one(all, BG_JSON, json);
+        status = write_one(all, BG_JSON, json, beside);
     if (status == CLI_OK)
-        status = write_one(all, BG_HTML, html);
+        status = write_one(all, BG_HTML, html, beside);
     if (status == CLI_OK && cli_value(arguments, "--dot") != NULL)
         say_drawn(cli_value(arguments, "--dot"));
     if (status == CLI_OK)
@@ -383,6 +392,8 @@ static int run_report(const cli_arguments *arguments)
         return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
     if (!arguments->program && cli_value(arguments, "--attach") != NULL)
         return cli_say(CLI_USAGE, "--attach needs a program that runs; write: --attach -- PROGRAM ARG...");
+    if (cli_value(arguments, "--attach") != NULL && cli_value(arguments, "--trace") != NULL)
+        return cli_say(CLI_USAGE, "--trace is for programs that use libbreakgraph, and cannot be used with --attach");
     if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
         return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
     if (arguments->program) {
@@ -421,7 +432,7 @@ static const char more[] =
     "compared with the eager pass, op call by op call. With --attach it lists the program's graphs instead. With "
     "--trace it is started once before that, for the timeline. "
     "Of each runner the report has the counters and batch sizes, and schedules that pad these batches less. "
-    "Directories and files hold reports of earlier runs (BG_REPORT, --json).";
+    "Directories and files hold reports of earlier runs (BG_REPORT, --json, also of check, step and run).";
 
 const cli_command cli_report = {
     .name = "report",

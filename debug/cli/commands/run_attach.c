@@ -9,7 +9,7 @@
 #include "debug/cli/output/exits.h"
 #include "run.h"
 
-static const char *const of_library[] = {"--debug", "--eager-ops", "--check"};
+static const char *const of_library[] = {"--debug", "--eager-ops", "--check", "--trace"};
 
 /* One of these at most. */
 static const struct tool {

@@ -170,6 +170,11 @@ step: 0 findings"
         "$breakgraph" check --attach -- "$work/graphs" disabled
     expect attach-step-disabled 0 '^output 8$' "$breakgraph" step --attach -- "$work/graphs" disabled
     expect attach-report 0 '^graph#0: 1 node, launched 2 times, updated 1 times' "$breakgraph" report --attach -- "$work/graphs" updated
+    expect attach-report-unchecked 0 'wrote .*page.html: 0 faults, 0 warnings, 0 notes; nothing was checked' \
+        "$breakgraph" report --attach --html="$work/page.html" -- "$work/graphs" freed
+    expect attach-report-of-check 1 'dangling\] memcpy#0 at ' sh -c '"$1" check --attach --json -- "$2/graphs" freed >"$2/found.json"
+        "$1" report "$2/found.json"' sh "$breakgraph" "$work"
+    expect attach-report-trace 2 'trace is for programs that use libbreakgraph' "$breakgraph" report --attach --trace=x -- "$work/graphs" freed
     expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
     expect attach-other-check 2 'what=graph cannot be used with --attach' "$breakgraph" check --attach --what=graph -- true
