@@ -29,7 +29,7 @@ static void end_with(bg__walking *w, bg_status what)
 void bg__walk_report_fault(bg__walking *w, const bg__walk_unit *u, cudaError_t error)
 {
     static const char *const advice =
-        "look at the addresses among the parameters; bg_check reports those whose memory was moved or freed";
+        "look at the addresses among the parameters; breakgraph check reports those whose memory was moved or freed";
     char call[300], launch[1200];
     bg_status what;
 

@@ -170,8 +170,7 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-    case cudaErrorAssert:
-        return "the CUDA context is lost: run the program with BG_DEBUG=sync to find the step that failed";
+    case cudaErrorAssert: return "the CUDA context is lost: breakgraph step finds the kernel that failed";
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorNoKernelImageForDevice: return "build the kernels for this GPU's architecture";
     default: return "see CUDA's documentation of this error";
