@@ -84,7 +84,7 @@ PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out inst
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
-ALL_CPPFLAGS := -Iinclude -Isrc -I. $(if $(filter 12.%,$(CUDA_VERSION)),-Iinclude/cuda12) -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
+ALL_CPPFLAGS := -Iinclude -Ihostcuda/include -Isrc -I. $(if $(filter 12.%,$(CUDA_VERSION)),-Iinclude/cuda12) -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
 DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"' -DBG_SOVERSION='"$(SOVERSION)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
@@ -123,8 +123,8 @@ objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubs
 LIB_ROOMS := src/base src/op src/memory src/capture src/compile src/runner debug kernels/library
 LIB_OBJ := $(call objects,$(filter-out debug/attach/% debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
 RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(call find,src/comm,c)))
-HOSTCUDA_OBJ := $(call objects,$(call find,src/hostcuda,c cpp S))
-HOSTCUDA_CC_OBJ := $(call objects,$(call find,src/hostcuda_cc,c))
+HOSTCUDA_OBJ := $(call objects,$(call find,hostcuda/src,c cpp S))
+HOSTCUDA_CC_OBJ := $(call objects,$(call find,hostcuda/cc,c))
 COMMAND_OBJ := $(call objects,$(call find,debug/cli,c))
 KERNEL_OBJ := $(call objects,$(call find,kernels/model,cu))
 LLAMA_SOURCES := $(filter-out %/main.c examples/llama/faults/%,$(call find,examples/llama,c))
@@ -172,7 +172,7 @@ HOSTCUDA_CC := $(if $(filter host,$(DEVICE)),$(OUT)/hostcuda-cc)
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
 # What format and lint look at; without NCCL's header, lint cannot read what needs it.
-SOURCE_ROOMS := include src debug kernels examples tests
+SOURCE_ROOMS := include src hostcuda debug kernels examples tests
 NEEDS_NCCL := src/comm/% tests/bench/comm/%
 C_SOURCES = $(filter-out $(if $(RANKS_OBJ),,$(NEEDS_NCCL)),$(call find,$(SOURCE_ROOMS) tools,c))
 ALL_SOURCES = $(filter-out tests/unit/llama/golden/%,$(call find,$(SOURCE_ROOMS),c h hpp cpp cu cuh) $(call find,tools,c))
@@ -247,11 +247,11 @@ endif
 ifeq ($(DEVICE),host)
 $(OUT)/tests/support/kernels/address_kernels.cu.o: tests/support/kernels/address_kernels.cu $(OUT)/flags.cu | $(READY)
 	@mkdir -p $(@D)
-	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) -x c++ -include hostcuda/include/hostcuda/kernel_shim.h -ffp-contract=off $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
 endif
 # Where hostcuda-cc finds what it needs, in this tree; mk/install.mk has the places of an installed one.
 hostcuda_cc_places = -DHOSTCUDA_CC_COMPILER='"$(CXX)"' -DHOSTCUDA_CC_INCLUDE='"$(1)"' -DHOSTCUDA_CC_CUDA='"$(2)"' -DHOSTCUDA_CC_LIBRARY='"$(3)"'
-$(HOSTCUDA_CC_OBJ): private DEFINES += $(call hostcuda_cc_places,$(CURDIR)/include,$(abspath $(CUDA_HOME))/include,$(abspath $(OUT)))
+$(HOSTCUDA_CC_OBJ): private DEFINES += $(call hostcuda_cc_places,$(CURDIR)/hostcuda/include,$(abspath $(CUDA_HOME))/include,$(abspath $(OUT)))
 $(HOSTCUDA_CC): $(HOSTCUDA_CC_OBJ) $(OUT)/flags.link
 	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
 # CUDA's headers carry no visibility: the host device exports all that is not static.
@@ -286,8 +286,8 @@ $(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
 $(OUT)/libbreakgraph_nccl.so: $(OUT)/libbreakgraph.so
 # Its threads may outlive the last call into it.
 $(OUT)/libbreakgraph_nccl.so: SHARED = -L$(OUT) -lbreakgraph $(RANKS_LDLIBS) $(SO_LINK) $(if $(filter cuda,$(DEVICE)),-lnccl) -Wl,-z,nodelete
-$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--version-script=src/hostcuda/exports.map
-$(OUT)/libhostcuda.so: src/hostcuda/exports.map
+$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--version-script=hostcuda/src/exports.map
+$(OUT)/libhostcuda.so: hostcuda/src/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
 	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread
 	@ln -sf $(@F) $@.$(SOVERSION)

@@ -1,10 +1,10 @@
 # make install: libraries, headers, the command, manual pages, completions, docs, examples, pkg-config files and a CMake package.
 .PHONY: install
-SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
+SHIM_HEADERS := $(wildcard hostcuda/include/hostcuda/*.h)
 # Those of cub's interface have folders of their own.
-CUB_HEADERS := $(patsubst include/%,%,$(call find,include/hostcuda/cub,cuh))
+CUB_HEADERS := $(patsubst hostcuda/include/%,%,$(call find,hostcuda/include/hostcuda/cub,cuh))
 # Where: the folder of the headers.
-put_cub = for file in $(CUB_HEADERS); do install -D -m 644 "include/$$file" $(1)/"$$file" || exit 1; done
+put_cub = for file in $(CUB_HEADERS); do install -D -m 644 "hostcuda/include/$$file" $(1)/"$$file" || exit 1; done
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
 # The files that are installed must say where, also to programs that run elsewhere.
 absolute = $(if $(filter-out /%,$(firstword $(1))),$(CURDIR)/$(1),$(1))
@@ -24,7 +24,7 @@ from_bin = $(if $(filter $(PREFIX)/bin,$(BINDIR)),$(subst $(PREFIX)/,../,$(1)),$
 define hostcuda_cc_elsewhere
 $(1)/flags.places: FORCE
 	$$(call stamp,$(call hostcuda_cc_places,$(2),$(3),$(4)))
-$(1)/hostcuda_cc_main.o: src/hostcuda_cc/main.c $(1)/flags.places $(OUT)/flags.c | $$(READY)
+$(1)/hostcuda_cc_main.o: hostcuda/cc/main.c $(1)/flags.places $(OUT)/flags.c | $$(READY)
 	$$(call say,CC)$(CC) $$(ALL_CPPFLAGS) $$(DEFINES) $(call hostcuda_cc_places,$(2),$(3),$(4)) $$(ALL_CFLAGS) -MMD -MP -c $$< -o $$@
 endef
 ifneq ($(HOSTCUDA_CC),)

@@ -41,8 +41,8 @@ $(TREE_BLAS): $(WHEEL)/flags.link
 	@mkdir -p $(@D)
 	@printf '{ global: %s local: *; };\n' '$(BLAS_CALLS:=;)' >$(WHEEL)/blas.map
 	$(call link_wheel,$(WHEEL_SHARED) -Wl$(comma)-soname$(comma)$(@F) $(addprefix -Wl$(comma)-u$(comma),$(BLAS_CALLS)) -Wl$(comma)--version-script=$(WHEEL)/blas.map,$$ORIGIN,-l:libopenblas.a -lm)
-$(TREE_HOSTCUDA): $(HOSTCUDA_OBJ) $(TREE_BLAS) src/hostcuda/exports.map $(WHEEL)/flags.link
-	$(call link_wheel,$(WHEEL_SHARED) -Wl$(comma)-soname$(comma)$(@F) -Wl$(comma)-Bsymbolic -Wl$(comma)--version-script=src/hostcuda/exports.map,$$ORIGIN/breakgraph,-static-libgcc -l:libstdc++.a -lm)
+$(TREE_HOSTCUDA): $(HOSTCUDA_OBJ) $(TREE_BLAS) hostcuda/src/exports.map $(WHEEL)/flags.link
+	$(call link_wheel,$(WHEEL_SHARED) -Wl$(comma)-soname$(comma)$(@F) -Wl$(comma)-Bsymbolic -Wl$(comma)--version-script=hostcuda/src/exports.map,$$ORIGIN/breakgraph,-static-libgcc -l:libstdc++.a -lm)
 endif
 
 $(TREE_CJSON): $(WHEEL)/flags.link

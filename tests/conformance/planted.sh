@@ -38,7 +38,7 @@ plant()
 {
     local cases status
     : >"$work/log"
-    substitute "src/hostcuda/$2" "$3" "$4" || { fail "$1" "its text is not in src/hostcuda/$2, or more than once: write it anew"; return; }
+    substitute "hostcuda/src/$2" "$3" "$4" || { fail "$1" "its text is not in hostcuda/src/$2, or more than once: write it anew"; return; }
     build "$(basename "$2")" || { fail "$1" "does not build"; return; }
     HOSTCUDA_SEED=0 timeout --kill-after=5 60 "$work/test" >"$work/log" 2>&1 </dev/null
     status=$?
@@ -56,7 +56,7 @@ plant()
 # HOSTCUDA_SEED=0 changes nothing, and leaves out the test of the pages, which runs all cases again.
 
 # A copy without a defect, built in the same way, passes.
-cp src/hostcuda/stream/capture.c "$work/capture.c"
+cp hostcuda/src/stream/capture.c "$work/capture.c"
 if build capture.c && HOSTCUDA_SEED=0 "$work/test" >"$work/log" 2>&1 </dev/null; then
     : >"$work/log"
     pass nothing-planted "all cases pass"

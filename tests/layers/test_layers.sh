@@ -11,8 +11,8 @@ copy()
 {
     rm -rf "$tree" "$objects"
     mkdir -p "$tree" "$objects"
-    cp -r include src debug kernels "$tree"
-    for place in src debug kernels; do
+    cp -r include src hostcuda debug kernels "$tree"
+    for place in src hostcuda debug kernels; do
         [ ! -d "$OUT/$place" ] || cp -rs "$(realpath "$OUT/$place")" "$objects/$place"
     done
 }
@@ -71,8 +71,8 @@ expect no-room 1 'src/elsewhere/planted\.c is in no room' tests/layers/layers "$
 
 if [ "$DEVICE" = host ]; then
     copy
-    echo '#include "base/base.h"' >"$tree/src/hostcuda/core/planted.h"
-    expect planted-stack 1 'src/hostcuda/core and src/base are to know nothing of each other' \
+    echo '#include "base/base.h"' >"$tree/hostcuda/src/core/planted.h"
+    expect planted-stack 1 'hostcuda/src/core and src/base are to know nothing of each other' \
         tests/layers/layers "$tree" "$objects"
 fi
 

@@ -150,7 +150,7 @@ fi
 
 # The digest follows the contents of sources alone.
 mkdir -p "$work/tree/docs/records"
-cp -r Makefile include src kernels debug examples tests tools packaging mk "$work/tree/" 2>/dev/null
+cp -r Makefile include src hostcuda kernels debug examples tests tools packaging mk "$work/tree/" 2>/dev/null
 here=$(tools/digest)
 echo changed >"$work/tree/docs/records/gpu.md"
 if [ "$("$work/tree/tools/digest")" != "$here" ]; then

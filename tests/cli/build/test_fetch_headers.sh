@@ -278,7 +278,7 @@ fi
 # make without a toolkit: headers, where something is built that needs them.
 tree=$work/tree
 mkdir "$tree"
-cp -r Makefile include src kernels debug examples tests tools packaging python mk "$tree"
+cp -r Makefile include src hostcuda kernels debug examples tests tools packaging python mk "$tree"
 cp "$index/manifest" "$tree/tools/headers/13.0"
 make_path "$work/make" "$one" make mount readlink nproc timeout touch cmp ls
 [ "$one" != python3 ] || ln -sf "$python" "$work/make/python3"

@@ -172,8 +172,8 @@ done
 # What kernels are compiled with for the host device, by hostcuda-cc, and by a compiler as it is.
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || { skip "shim-$compiler" "$compiler is not installed"; continue; }
-    compiles "shim-$compiler" $compiler -std=c++17 -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -Iinclude -I. \
-        -isystem "$cuda/include" -x c++ -include include/hostcuda/kernel_shim.h -c examples/hostcuda/squares.cu -o "$work/shim.o"
+    compiles "shim-$compiler" $compiler -std=c++17 -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -Iinclude -Ihostcuda/include -I. \
+        -isystem "$cuda/include" -x c++ -include hostcuda/include/hostcuda/kernel_shim.h -c examples/hostcuda/squares.cu -o "$work/shim.o"
 done
 if command -v "$cuda/bin/nvcc" >/dev/null; then
     compiles macros-nvcc "$cuda/bin/nvcc" -std=c++17 -Iinclude -Xcompiler -Wall,-Wextra -c "$work/ops.cu" -o "$work/ops.o"

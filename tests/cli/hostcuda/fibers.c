@@ -1,5 +1,5 @@
 /* The host device's fibers alone, as test_fibers.sh builds them: by assembly and by ucontext, for ASan and valgrind. */
-#include "hostcuda/kernel/fibers.h"
+#include "hostcuda/src/kernel/fibers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

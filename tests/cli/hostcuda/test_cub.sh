@@ -12,7 +12,7 @@ for compiler in g++ clang++; do
     command -v $compiler >/dev/null || { skip "headers-$compiler" "$compiler is not installed"; continue; }
     failed=
     # What one compiler finds alone, the other finds, too; of the language it may not take all.
-    headers=$(cd include/hostcuda && find cub -name '*.cuh' ! -name config.cuh)
+    headers=$(cd hostcuda/include/hostcuda && find cub -name '*.cuh' ! -name config.cuh)
     [ $compiler = "${CXX##*/}" ] || headers=cub/cub.cuh
     for header in $headers; do
         # shellcheck disable=SC2086

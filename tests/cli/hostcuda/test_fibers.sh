@@ -16,8 +16,8 @@ build()
 {
     local name=$1
     shift
-    "$CC" -std=c11 -O1 -gdwarf-4 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude -Isrc "$@" -o "$work/$name" tests/cli/hostcuda/fibers.c \
-        src/hostcuda/kernel/fibers.c >"$work/log" 2>&1 || { fail "$name" "it does not compile"; return 1; }
+    "$CC" -std=c11 -O1 -gdwarf-4 -Wall -Wextra -Werror -D_GNU_SOURCE -I. "$@" -o "$work/$name" tests/cli/hostcuda/fibers.c \
+        hostcuda/src/kernel/fibers.c >"$work/log" 2>&1 || { fail "$name" "it does not compile"; return 1; }
 }
 
 if build native; then expect native 0 "^$native\$" "$work/native"; fi
@@ -44,7 +44,7 @@ for kind in native portable; do
 done
 
 # The Makefile's variable chooses the switch.
-object=$work/build/host/src/hostcuda/kernel/fibers.o
+object=$work/build/host/hostcuda/src/kernel/fibers.o
 for choice in 0 1; do
     eval "$MAKE" --no-print-directory "BUILD='$work/build' DEVICE=host PORTABLE_FIBERS=$choice '$object'" >"$work/log" 2>&1
     nm "$object" >"$work/names.$choice" 2>>"$work/log"
@@ -65,7 +65,7 @@ if [ ! -e "$kernels.o" ]; then
     exit $bad
 fi
 for file in fibers block; do
-    "$CC" -std=c11 -O2 -g -fPIC -D_GNU_SOURCE $portable -Iinclude -Isrc -isystem "${found%%|*}/include" -c "src/hostcuda/kernel/$file.c" \
+    "$CC" -std=c11 -O2 -g -fPIC -D_GNU_SOURCE $portable -Ihostcuda/include -I. -isystem "${found%%|*}/include" -c "hostcuda/src/kernel/$file.c" \
         -o "$work/$file.o" >>"$work/log" 2>&1
 done
 if "$CC" -pthread -o "$work/kernels" "$kernels.o" "$work/fibers.o" "$work/block.o" "$OUT"/libtest_support.a \

@@ -94,7 +94,7 @@ refused() # name, message, statement of a kernel
 refused grid-sync 'a grid cannot wait for all its blocks' 'this_grid().sync()'
 refused cluster 'clusters of blocks are not supported' 'this_cluster()'
 refused large-tile 'tiles of more than 32 threads are not supported' 'tiled_partition<64>(cooperative_groups::this_thread_block())'
-variables=$(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2 | sort -u)
+variables=$(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' hostcuda/src | cut -d'"' -f2 | sort -u)
 if [ -n "$variables" ]; then pass variables; else fail variables "the sources read no variable: where are they?"; fi
 for variable in $variables; do
     for page in docs/environment.md docs/hostcuda.md; do

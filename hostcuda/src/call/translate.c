@@ -1,0 +1,310 @@
+#include "hostcuda/src/call/translate.h"
+
+#include "hostcuda/src/kernel/kernels.h"
+
+#include <string.h>
+
+#define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
+#define POINTER(address) ((void *)(uintptr_t)(address))
+
+/* ---- kernels and contexts ---------------------------------------------------------------------------------------- */
+
+CUfunction hc_driver_function(const void *function)
+{
+    hc_lock();
+    struct hc_kernel *kernel = hc_kernel_find(function);
+    hc_unlock();
+    return kernel ? (CUfunction)(void *)&kernel->function_handle : NULL;
+}
+
+static const void *function_of(CUfunction function, CUkernel handle)
+{
+    hc_lock();
+    const struct hc_kernel *kernel = function ? hc_kernel_of_function(function) : hc_kernel_of_kernel(handle);
+    hc_unlock();
+    return kernel ? kernel->function : NULL;
+}
+
+/* Any address will do that no other device has. */
+CUcontext hc_driver_context_of(int device)
+{
+    return (CUcontext)(void *)hc_device(device);
+}
+
+CUcontext hc_driver_context(void)
+{
+    return hc_driver_context_of(hc_thread()->device);
+}
+
+int hc_runtime_device(CUcontext context)
+{
+    for (int device = 0; device < hc_device_count(); device++)
+        if (hc_driver_context_of(device) == context)
+            return device;
+    return -1;
+}
+
+bool hc_driver_kernel(const struct cudaKernelNodeParams *params, CUDA_KERNEL_NODE_PARAMS *kernel)
+{
+    CUfunction function = params ? hc_driver_function(params->func) : NULL;
+    if (!function)
+        return false;
+    *kernel = (CUDA_KERNEL_NODE_PARAMS){
+        .func = function,
+        .gridDimX = params->gridDim.x,
+        .gridDimY = params->gridDim.y,
+        .gridDimZ = params->gridDim.z,
+        .blockDimX = params->blockDim.x,
+        .blockDimY = params->blockDim.y,
+        .blockDimZ = params->blockDim.z,
+        .sharedMemBytes = params->sharedMemBytes,
+        .kernelParams = params->kernelParams,
+        .extra = params->extra,
+    };
+    return true;
+}
+
+void hc_runtime_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelNodeParams *params)
+{
+    *params = (struct cudaKernelNodeParams){
+        .func = POINTER(function_of(kernel->func, kernel->kern)),
+        .gridDim = {kernel->gridDimX, kernel->gridDimY, kernel->gridDimZ},
+        .blockDim = {kernel->blockDimX, kernel->blockDimY, kernel->blockDimZ},
+        .sharedMemBytes = kernel->sharedMemBytes,
+        .kernelParams = kernel->kernelParams,
+        .extra = kernel->extra,
+    };
+}
+
+/* Attributes have the same layout and numbers. */
+bool hc_driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *launch)
+{
+    if (!config)
+        return false;
+    *launch = (CUlaunchConfig){
+        .gridDimX = config->gridDim.x,
+        .gridDimY = config->gridDim.y,
+        .gridDimZ = config->gridDim.z,
+        .blockDimX = config->blockDim.x,
+        .blockDimY = config->blockDim.y,
+        .blockDimZ = config->blockDim.z,
+        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+        .hStream = config->stream,
+        .attrs = (CUlaunchAttribute *)(void *)config->attrs,
+        .numAttrs = config->numAttrs,
+    };
+    return true;
+}
+
+/* ---- copies and fills -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    CUmemorytype from, to;
+} sides[] = {
+    [cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
+    [cudaMemcpyHostToDevice] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
+    [cudaMemcpyDeviceToHost] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
+    [cudaMemcpyDeviceToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE},
+    [cudaMemcpyDefault] = {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
+};
+enum { KINDS = sizeof sides / sizeof *sides };
+
+static bool is_kind(enum cudaMemcpyKind kind)
+{
+    return (unsigned)kind < KINDS;
+}
+
+/* One side unified: the addresses say what it is. */
+bool hc_runtime_kind(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *kind)
+{
+    *kind = cudaMemcpyDefault;
+    for (unsigned i = 0; i < KINDS; i++)
+        if (sides[i].from == from && sides[i].to == to)
+            *kind = (enum cudaMemcpyKind)i;
+    return from >= CU_MEMORYTYPE_HOST && to >= CU_MEMORYTYPE_HOST && from <= CU_MEMORYTYPE_UNIFIED &&
+           to <= CU_MEMORYTYPE_UNIFIED && from != CU_MEMORYTYPE_ARRAY && to != CU_MEMORYTYPE_ARRAY;
+}
+
+bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                    enum cudaMemcpyKind kind, CUDA_MEMCPY2D *copy)
+{
+    if (!is_kind(kind) || (height > 1 && (to_pitch < width || from_pitch < width)))
+        return false; /* the driver takes a pitch of 0 */
+    *copy = (CUDA_MEMCPY2D){
+        .srcMemoryType = sides[kind].from,
+        .srcHost = from,
+        .srcDevice = ADDRESS(from),
+        .srcPitch = from_pitch,
+        .dstMemoryType = sides[kind].to,
+        .dstHost = to,
+        .dstDevice = ADDRESS(to),
+        .dstPitch = to_pitch,
+        .WidthInBytes = width,
+        .Height = height,
+    };
+    return true;
+}
+
+/* The driver takes a height of 0 for that of the copy, as the runtime does not. */
+static bool names_heights(const struct cudaMemcpy3DParms *params)
+{
+    return params->extent.depth <= 1 || (params->srcPtr.ysize && params->dstPtr.ysize);
+}
+
+bool hc_driver_copy(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *copy)
+{
+    if (!params || params->srcArray || params->dstArray || !is_kind(params->kind) || !names_heights(params))
+        return false;
+    *copy = (CUDA_MEMCPY3D){
+        .srcXInBytes = params->srcPos.x,
+        .srcY = params->srcPos.y,
+        .srcZ = params->srcPos.z,
+        .srcMemoryType = sides[params->kind].from,
+        .srcHost = params->srcPtr.ptr,
+        .srcDevice = ADDRESS(params->srcPtr.ptr),
+        .srcPitch = params->srcPtr.pitch,
+        .srcHeight = params->srcPtr.ysize,
+        .dstXInBytes = params->dstPos.x,
+        .dstY = params->dstPos.y,
+        .dstZ = params->dstPos.z,
+        .dstMemoryType = sides[params->kind].to,
+        .dstHost = params->dstPtr.ptr,
+        .dstDevice = ADDRESS(params->dstPtr.ptr),
+        .dstPitch = params->dstPtr.pitch,
+        .dstHeight = params->dstPtr.ysize,
+        .WidthInBytes = params->extent.width,
+        .Height = params->extent.height,
+        .Depth = params->extent.depth,
+    };
+    return true;
+}
+
+bool hc_driver_copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
+{
+    const struct cudaMemcpy3DParms params = {
+        .srcPtr = {(void *)(uintptr_t)from, bytes, bytes, 1},
+        .dstPtr = {to, bytes, bytes, 1},
+        .extent = {bytes, 1, 1},
+        .kind = kind,
+    };
+    return hc_driver_copy(&params, copy);
+}
+
+/* 0: the slices are one behind the other. */
+static size_t height_of(size_t height, size_t y, const CUDA_MEMCPY3D *copy)
+{
+    return height || copy->Depth <= 1 ? height : y + copy->Height;
+}
+
+/* A width in bytes stands for one in elements, which only arrays have. */
+bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params)
+{
+    enum cudaMemcpyKind kind;
+    if (!copy || !hc_runtime_kind(copy->srcMemoryType, copy->dstMemoryType, &kind))
+        return false;
+    bool from_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST, to_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    *params = (struct cudaMemcpy3DParms){
+        .srcPos = {copy->srcXInBytes, copy->srcY, copy->srcZ},
+        .srcPtr = {from_host ? POINTER(copy->srcHost) : POINTER(copy->srcDevice), copy->srcPitch, copy->WidthInBytes,
+                   height_of(copy->srcHeight, copy->srcY, copy)},
+        .dstPos = {copy->dstXInBytes, copy->dstY, copy->dstZ},
+        .dstPtr = {to_host ? copy->dstHost : POINTER(copy->dstDevice), copy->dstPitch, copy->WidthInBytes,
+                   height_of(copy->dstHeight, copy->dstY, copy)},
+        .extent = {copy->WidthInBytes, copy->Height, copy->Depth},
+        .kind = kind,
+    };
+    return true;
+}
+
+bool hc_driver_fill(const struct cudaMemsetParams *params, CUDA_MEMSET_NODE_PARAMS *fill)
+{
+    if (params)
+        *fill = (CUDA_MEMSET_NODE_PARAMS){ADDRESS(params->dst), params->pitch, params->value,
+                                          params->elementSize,  params->width, params->height};
+    return params;
+}
+
+void hc_runtime_fill(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParams *params)
+{
+    *params = (struct cudaMemsetParams){POINTER(fill->dst), fill->pitch, fill->value,
+                                        fill->elementSize,  fill->width, fill->height};
+}
+
+/* ---- any node -----------------------------------------------------------------------------------------------------
+ */
+
+/* Kinds without a case have the same layout in both. */
+_Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(struct cudaMemAllocNodeParamsV2), "one layout");
+_Static_assert(sizeof(CUDA_HOST_NODE_PARAMS_v2) >= sizeof(struct cudaHostNodeParamsV2), "one layout");
+_Static_assert(sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS) == sizeof(struct cudaChildGraphNodeParams), "one layout");
+
+bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams *node)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUDA_MEMSET_NODE_PARAMS fill;
+    if (!params)
+        return false;
+    *node = (CUgraphNodeParams){.type = (CUgraphNodeType)params->type, .reserved2 = params->reserved2};
+    memcpy(node->reserved0, params->reserved0, sizeof node->reserved0);
+    memcpy(node->reserved1, params->reserved1, sizeof params->reserved1);
+    if (params->type == cudaGraphNodeTypeMemcpy) {
+        memset(node->reserved1, 0, sizeof node->reserved1);
+        node->memcpy.flags = params->memcpy.flags;
+        return hc_driver_copy(&params->memcpy.copyParams, &node->memcpy.copyParams);
+    }
+    if (params->type == cudaGraphNodeTypeKernel) {
+        const struct cudaKernelNodeParams plain = {params->kernel.func,         params->kernel.gridDim,
+                                                   params->kernel.blockDim,     params->kernel.sharedMemBytes,
+                                                   params->kernel.kernelParams, params->kernel.extra};
+        if (!hc_driver_kernel(&plain, &kernel))
+            return false;
+        memset(node->reserved1, 0, sizeof node->reserved1);
+        memcpy(&node->kernel, &kernel, sizeof kernel); /* begins alike, and ctx NULL is the current one */
+    }
+    if (params->type == cudaGraphNodeTypeMemset) {
+        const struct cudaMemsetParams plain = {params->memset.dst,         params->memset.pitch, params->memset.value,
+                                               params->memset.elementSize, params->memset.width, params->memset.height};
+        hc_driver_fill(&plain, &fill);
+        node->memset = (CUDA_MEMSET_NODE_PARAMS_v2){fill.dst,   fill.pitch,  fill.value, fill.elementSize,
+                                                    fill.width, fill.height, NULL};
+    }
+    return true;
+}
+
+bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
+{
+    *params = (struct cudaGraphNodeParams){.type = (enum cudaGraphNodeType)node->type, .reserved2 = node->reserved2};
+    memcpy(params->reserved0, node->reserved0, sizeof params->reserved0);
+    memcpy(params->reserved1, node->reserved1, sizeof params->reserved1);
+    if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY) {
+        memset(params->reserved1, 0, sizeof params->reserved1);
+        params->memcpy.flags = node->memcpy.flags;
+        return hc_runtime_copy(&node->memcpy.copyParams, &params->memcpy.copyParams);
+    }
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        struct cudaKernelNodeParams plain;
+        memcpy(&kernel, &node->kernel, sizeof kernel);
+        hc_runtime_kernel(&kernel, &plain);
+        params->kernel = (struct cudaKernelNodeParamsV2){.func = plain.func,
+                                                         .gridDim = plain.gridDim,
+                                                         .blockDim = plain.blockDim,
+                                                         .sharedMemBytes = plain.sharedMemBytes,
+                                                         .kernelParams = plain.kernelParams,
+                                                         .extra = plain.extra};
+    }
+    if (node->type == CU_GRAPH_NODE_TYPE_MEMSET)
+        params->memset = (struct cudaMemsetParamsV2){.dst = POINTER(node->memset.dst),
+                                                     .pitch = node->memset.pitch,
+                                                     .value = node->memset.value,
+                                                     .elementSize = node->memset.elementSize,
+                                                     .width = node->memset.width,
+                                                     .height = node->memset.height};
+    return true;
+}
+
+void hc_runtime_node_added(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
+{
+    if (params->type == cudaGraphNodeTypeMemAlloc)
+        params->alloc.dptr = POINTER(node->alloc.dptr);
+}

@@ -1,0 +1,83 @@
+/* Graphs without children: what an executable graph is made from. */
+#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/graph/graph.h"
+
+static bool add_children(cudaGraph_t flat, size_t first, size_t count);
+
+static bool add_alike(cudaGraph_t flat, const struct CUgraphNode_st *from)
+{
+    const struct hc_nodes none = {0};
+    cudaGraphNode_t node = hc_graph_add(flat, &none, hc_op_retain(from->op));
+    if (!node)
+        return false;
+    node->id = from->id;
+    return hc_node_attributes_copy(from->attributes, &node->attributes);
+}
+
+/* A node of the child without dependencies waits for what its place in the parent waits for. */
+static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
+{
+    for (size_t i = 0; i < child->count; i++) {
+        const struct hc_nodes *before = &child->nodes[i]->before;
+        struct hc_nodes *to = &flat->nodes[place->inner + i]->before;
+        if (!before->count && !hc_nodes_assign(to, &place->before))
+            return false;
+        for (size_t k = 0; k < before->count; k++)
+            if (!hc_nodes_add(to, flat->nodes[place->inner + before->items[k]->index]))
+                return false;
+    }
+    return true;
+}
+
+/* The place stays, as an operation that does nothing, and comes after all of the child. */
+static bool add_child(cudaGraph_t flat, cudaGraphNode_t place)
+{
+    cudaGraph_t child = place->op->child;
+    place->inner = flat->count;
+    for (size_t i = 0; i < child->count; i++) {
+        if (!add_alike(flat, child->nodes[i]))
+            return false;
+    }
+    if (!connect(flat, place, child))
+        return false;
+    for (size_t i = 0; i < child->count; i++)
+        if (!hc_nodes_add(&place->before, flat->nodes[place->inner + i]))
+            return false;
+    return add_children(flat, place->inner, child->count);
+}
+
+static bool add_children(cudaGraph_t flat, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++)
+        if (flat->nodes[i]->op->kind == HC_OP_CHILD && !add_child(flat, flat->nodes[i]))
+            return false;
+    return true;
+}
+
+static bool add_nodes(cudaGraph_t flat, cudaGraph_t graph)
+{
+    for (size_t i = 0; i < graph->count; i++) {
+        if (!add_alike(flat, graph->nodes[i]))
+            return false;
+    }
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct hc_nodes *before = &graph->nodes[i]->before;
+        for (size_t k = 0; k < before->count; k++)
+            if (!hc_nodes_add(&flat->nodes[i]->before, flat->nodes[before->items[k]->index]))
+                return false;
+    }
+    return true;
+}
+
+cudaGraph_t hc_graph_flatten(cudaGraph_t graph)
+{
+    cudaGraph_t flat = hc_graph_make();
+    if (!flat)
+        return NULL;
+    if (!add_nodes(flat, graph) || !add_children(flat, 0, graph->count)) {
+        hc_graph_destroy(flat);
+        return NULL;
+    }
+    hc_handle_remove(flat); /* the program never gets to see it */
+    return flat;
+}

@@ -1,0 +1,285 @@
+/* On x86-64 an integer division whose divisor is 0, or whose quotient does not fit, raises SIGFPE. In a kernel the
+ * handler gives the division the result that NVIDIA's GPUs give, and goes on behind it. Elsewhere the signal is the
+ * program's. Other processors divide by 0 without a signal. */
+#include "hostcuda/src/kernel/division.h"
+
+#ifdef __x86_64__
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+/* ---- the instruction ------------------------------------------------------------------------------------------- */
+
+/* DIV or IDIV, as far as it matters here. */
+struct division {
+    const unsigned char *next; /* the instruction behind it */
+    unsigned bytes;            /* of the divisor: 1, 2, 4 or 8 */
+    uint64_t divisor;
+};
+
+struct prefixes {
+    bool half, fs, rex, far_register, far_index, far_base, wide;
+    bool unknown; /* one that no compiler puts before a division */
+};
+
+enum { RSP = 4, RBP = 5 };
+
+/* By the number that an instruction has for a register. */
+static greg_t *register_of(ucontext_t *context, unsigned number)
+{
+    static const int place[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    return &context->uc_mcontext.gregs[place[number]];
+}
+
+static const unsigned char *read_prefixes(const unsigned char *code, struct prefixes *found)
+{
+    for (;; code++) {
+        if (*code == 0x66)
+            found->half = true;
+        else if (*code == 0x64)
+            found->fs = true;
+        else if (*code != 0x2e && *code != 0x36 && *code != 0x3e && *code != 0x26) /* those mean nothing */
+            break;
+    }
+    found->unknown = *code == 0x65 || *code == 0x67;
+    if ((*code & 0xf0) == 0x40) {
+        found->rex = true;
+        found->far_base = *code & 1;
+        found->far_index = *code & 2;
+        found->wide = *code & 8;
+        code++;
+    }
+    return code;
+}
+
+static int64_t read_displacement(const unsigned char **code, unsigned bytes)
+{
+    int8_t small = 0;
+    int32_t large = 0;
+    if (bytes == 1)
+        memcpy(&small, *code, sizeof small);
+    else if (bytes == 4)
+        memcpy(&large, *code, sizeof large);
+    *code += bytes;
+    return bytes == 1 ? small : large;
+}
+
+/* The segment of thread-local variables begins with its own address. */
+static uint64_t thread_segment(void)
+{
+    uint64_t address;
+    __asm__("movq %%fs:0, %0" : "=r"(address));
+    return address;
+}
+
+/* The address of the operand in memory; code is behind the byte that says so, and is moved behind the operand. */
+static uint64_t read_address(ucontext_t *context, const struct prefixes *prefixes, const unsigned char **code,
+                             unsigned mode, unsigned base)
+{
+    uint64_t address = 0;
+    unsigned displacement = mode == 1 ? 1 : mode == 2 ? 4 : 0;
+    bool from_here = mode == 0 && base == RBP;
+    if (base == RSP) { /* a byte of its own has scale, index and base */
+        unsigned scaled = *(*code)++, index = (scaled >> 3 & 7) | (prefixes->far_index ? 8 : 0);
+        base = scaled & 7;
+        if (index != RSP)
+            address += (uint64_t)*register_of(context, index) << (scaled >> 6);
+    }
+    if (mode == 0 && base == RBP)
+        displacement = 4;
+    else
+        address += (uint64_t)*register_of(context, base | (prefixes->far_base ? 8 : 0));
+    address += (uint64_t)read_displacement(code, displacement);
+    if (from_here)
+        address += (uint64_t)(uintptr_t)*code;
+    return prefixes->fs ? address + thread_segment() : address;
+}
+
+/* Without a REX prefix, 4 to 7 are the second bytes of the first four registers. */
+static uint64_t read_register(ucontext_t *context, const struct prefixes *prefixes, unsigned bytes, unsigned number)
+{
+    if (bytes == 1 && !prefixes->rex && number >= 4)
+        return (uint64_t)*register_of(context, number - 4) >> 8 & 0xff;
+    uint64_t value = (uint64_t)*register_of(context, number | (prefixes->far_base ? 8 : 0));
+    return bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
+}
+
+/* False: it is another instruction, which raised the signal for another reason. */
+static bool read_division(ucontext_t *context, struct division *division)
+{
+    struct prefixes prefixes = {0};
+    const unsigned char *code = (const unsigned char *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    code = read_prefixes(code, &prefixes);
+    unsigned operation = code[0], operand = code[1], mode = operand >> 6, which = operand >> 3 & 7;
+    if (prefixes.unknown || (operation != 0xf6 && operation != 0xf7) || which < 6)
+        return false;
+    code += 2;
+    division->bytes = operation == 0xf6 ? 1 : prefixes.wide ? 8 : prefixes.half ? 2 : 4;
+    division->divisor = 0;
+    if (mode == 3) {
+        division->divisor = read_register(context, &prefixes, division->bytes, operand & 7);
+    } else {
+        uint64_t address = read_address(context, &prefixes, &code, mode, operand & 7);
+        memcpy(&division->divisor, (const void *)(uintptr_t)address, division->bytes);
+    }
+    division->next = code;
+    return true;
+}
+
+/* ---- its result ------------------------------------------------------------------------------------------------ */
+
+/* The lower bytes of a register; as on the processor, four of them clear the others. */
+static void write_register(greg_t *to, unsigned bytes, uint64_t value)
+{
+    uint64_t mask = bytes >= 4 ? ~0ull : 0xffffull;
+    if (bytes == 4)
+        value &= 0xffffffffu;
+    *to = (greg_t)(((uint64_t)*to & ~mask) | (value & mask));
+}
+
+/* By 0, quotient and remainder have all bits set, or the lower 32 of a number of 64 bits that needs no more: so an H200
+ * answers (tests/unit/hostcuda/kernel/test_kernel_division.c prints it). Else the quotient is the most negative number
+ * over -1, which stays as it is, and nothing remains. */
+static void give_result(ucontext_t *context, const struct division *division)
+{
+    greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
+    bool zero = division->divisor == 0;
+    uint64_t ones = division->bytes == 8 && (uint64_t)*low >> 32 == 0 ? 0xffffffffu : ~0ull;
+    if (division->bytes == 1) { /* both are in AX */
+        write_register(low, 2, zero ? 0xffff : (uint64_t)*low & 0xff);
+    } else {
+        write_register(low, division->bytes, zero ? ones : (uint64_t)*low);
+        write_register(high, division->bytes, zero ? ones : 0);
+    }
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)division->next;
+}
+
+/* ---- the handler ----------------------------------------------------------------------------------------------- */
+
+enum { LOOK_EVERY = 64 };
+
+static unsigned changes = 1; /* how often the program may have set a handler, or what a thread holds back */
+static _Thread_local struct {
+    unsigned changes, grids; /* at the last look, and since then */
+} looked;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sigaction programs; /* the program's own handler */
+static bool (*grid_runs)(void);   /* does this thread run a grid? */
+
+/* The signal that the program's handler has now, which it may pass back: it was set after this one. */
+static _Thread_local struct {
+    const siginfo_t *info;
+    const void *frame;
+} passed;
+
+/* A handler that has jumped out left the mark, but a call out of it lies further down the stack. */
+static bool comes_back(const siginfo_t *info, const void *frame)
+{
+    return passed.info == info && (uintptr_t)frame < (uintptr_t)passed.frame;
+}
+
+/* A division runs again, and raises the signal again. */
+static void act_by_default(int number, const siginfo_t *info)
+{
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(number, &plain, NULL);
+    if (info->si_code <= 0)
+        (void)raise(number); /* somebody sent it */
+}
+
+static void pass_on(int number, siginfo_t *info, void *context, const void *frame)
+{
+    bool informed = programs.sa_flags & SA_SIGINFO;
+    if (!informed && programs.sa_handler == SIG_IGN && info->si_code <= 0)
+        return;
+    if (comes_back(info, frame) || (!informed && (programs.sa_handler == SIG_DFL || programs.sa_handler == SIG_IGN))) {
+        act_by_default(number, info);
+        return;
+    }
+    struct sigaction now = programs;
+    if (now.sa_flags & (int)SA_RESETHAND)
+        programs = (struct sigaction){.sa_handler = SIG_DFL};
+    passed.info = info;
+    passed.frame = frame;
+    if (informed)
+        now.sa_sigaction(number, info, context);
+    else
+        now.sa_handler(number);
+    passed.info = NULL;
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+    struct division division;
+    if (info->si_code == FPE_INTDIV && __atomic_load_n(&grid_runs, __ATOMIC_RELAXED)() &&
+        read_division(context, &division))
+        give_result(context, &division);
+    else
+        pass_on(number, info, context, __builtin_frame_address(0));
+}
+
+static bool is_installed(struct sigaction *now)
+{
+    return sigaction(SIGFPE, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == handle);
+}
+
+/* A blocked signal of this kind ends the process; nobody else can mean to hold it back. */
+static void unblock(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGFPE);
+    (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+void hc_division_look_again(void)
+{
+    __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) void look(void)
+{
+    struct sigaction now, ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    unblock();
+    if (is_installed(&now))
+        return;
+    pthread_mutex_lock(&lock);
+    if (!is_installed(&now)) {
+        programs = now;
+        sigemptyset(&ours.sa_mask);
+        if (sigaction(SIGFPE, &ours, NULL) != 0)
+            perror("hostcuda: no handler for divisions by zero");
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void hc_division_install(bool (*runs)(void))
+{
+    __atomic_store_n(&grid_runs, runs, __ATOMIC_RELAXED);
+    unsigned now = __atomic_load_n(&changes, __ATOMIC_RELAXED);
+    if (looked.changes == now && ++looked.grids < LOOK_EVERY)
+        return;
+    looked.changes = now;
+    looked.grids = 0;
+    look();
+}
+
+#else
+
+void hc_division_install(bool (*runs)(void))
+{
+    (void)runs;
+}
+
+void hc_division_look_again(void)
+{
+}
+
+#endif

@@ -1,0 +1,43 @@
+#include "hostcuda/src/kernel/occupancy.h"
+
+#include "hostcuda/src/kernel/block.h"
+
+#include <unistd.h>
+
+enum {
+    THREADS = 2048,
+    BLOCKS = 32,
+    WARP = 32,
+    SHARED_BYTES = HC_SHARED_BYTES_MAX + 1024,
+    SHARED_RESERVED = 1024, /* in each block */
+    SHARED_STEP = 128,
+};
+
+int hc_multiprocessors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (int)count : 1;
+}
+
+static size_t round_up(size_t number, size_t step)
+{
+    return (number + step - 1) / step * step;
+}
+
+int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t shared_bytes)
+{
+    size_t bytes = (uint32_t)shared_bytes; /* as in launches, no more of the number counts (measured) */
+    if (threads > HC_BLOCK_THREADS_MAX || bytes > (size_t)kernel->shared_limit)
+        return 0;
+    int by_threads = THREADS / (int)round_up((size_t)threads, WARP);
+    int by_memory = (int)(SHARED_BYTES / (round_up(bytes, SHARED_STEP) + SHARED_RESERVED));
+    int blocks = by_threads < by_memory ? by_threads : by_memory;
+    return blocks < BLOCKS ? blocks : BLOCKS;
+}
+
+/* What is reserved in each block is not taken off, so that fewer blocks may fit (measured). */
+size_t hc_bytes_for_blocks(const struct hc_kernel *kernel, int blocks)
+{
+    size_t most = (size_t)SHARED_BYTES / (size_t)blocks / SHARED_STEP * SHARED_STEP;
+    return most < (size_t)kernel->shared_limit ? most : (size_t)kernel->shared_limit;
+}

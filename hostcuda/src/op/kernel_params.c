@@ -1,0 +1,108 @@
+/* Launches of the API's parameters: given one by one, or as one buffer. */
+#include "hostcuda/src/op/params.h"
+
+#include <cuda.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Parameters in CUDA's `extra` form: one buffer, laid out as the kernel has them. */
+struct buffer {
+    const char *data;
+    size_t bytes;
+};
+
+/* An empty list is as none (measured). */
+static bool has_buffer(const struct cudaKernelNodeParams *params)
+{
+    return params->extra && *params->extra != CU_LAUNCH_PARAM_END;
+}
+
+/* False: the list is malformed, or there is nothing in the buffer. */
+static bool read_buffer(void **extra, struct buffer *buffer)
+{
+    const size_t *bytes = NULL;
+    buffer->data = NULL;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer->data = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            bytes = extra[1];
+        else
+            return false;
+    }
+    buffer->bytes = bytes ? *bytes : 0;
+    return buffer->data && buffer->bytes;
+}
+
+cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
+{
+    struct buffer buffer;
+    const struct hc_kernel *kernel = hc_kernel_find(params->func);
+    if (!has_buffer(params) || !kernel || !kernel->type)
+        return cudaSuccess;
+    if (params->kernelParams || !read_buffer(params->extra, &buffer))
+        return cudaErrorInvalidValue;
+    return buffer.bytes > hc_kernel_parameter_bytes(kernel) ? cudaErrorLaunchOutOfResources : cudaSuccess;
+}
+
+/* What the program will be given when it asks: the op's own copy, as the buffer that it gave; the size comes first, as
+ * from CUDA (measured). */
+static void keep_packed(struct hc_op *op, size_t bytes)
+{
+    op->launch.packed = true;
+    op->launch.packed_bytes = bytes;
+    op->launch.extra[0] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    op->launch.extra[1] = &op->launch.packed_bytes;
+    op->launch.extra[2] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    op->launch.extra[3] = op->launch.arguments[0];
+    op->launch.extra[4] = CU_LAUNCH_PARAM_END;
+}
+
+/* A buffer may end early: what is missing is 0 (measured). */
+static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel, struct hc_op **op)
+{
+    size_t count = kernel->type->count;
+    struct buffer buffer;
+    if (hc_check_buffer(params) || !read_buffer(params->extra, &buffer))
+        return cudaErrorInvalidValue;
+    void **arguments = calloc(1, count * sizeof(*arguments) + hc_kernel_parameter_bytes(kernel));
+    if (!arguments)
+        return cudaErrorMemoryAllocation;
+    char *whole = (char *)(arguments + count);
+    memcpy(whole, buffer.data, buffer.bytes);
+    for (size_t i = 0; i < count; i++)
+        arguments[i] = whole + kernel->type->offsets[i];
+    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, arguments);
+    free(arguments);
+    if (!*op)
+        return cudaErrorMemoryAllocation;
+    keep_packed(*op, buffer.bytes);
+    return cudaSuccess;
+}
+
+static bool has_arguments(const struct cudaKernelNodeParams *params, size_t count)
+{
+    if (count && !params->kernelParams)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!params->kernelParams[i])
+            return false;
+    return true;
+}
+
+cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op)
+{
+    if (!params->func)
+        return cudaErrorInvalidDeviceFunction; /* measured */
+    struct hc_kernel *kernel = hc_kernel_find(params->func);
+    cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
+    if (error)
+        return error;
+    hc_kernel_name(kernel); /* while the lock is held: messages need it later */
+    if (has_buffer(params))
+        return from_packed(params, kernel, op);
+    if (!has_arguments(params, kernel->type->count))
+        return cudaErrorInvalidValue;
+    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}

@@ -1,0 +1,17 @@
+/* Operations of the parameters that the API takes, checked. */
+#ifndef HOSTCUDA_PARAMS_H
+#define HOSTCUDA_PARAMS_H
+
+#include "hostcuda/src/op/ops.h"
+
+cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
+cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);
+cudaError_t hc_op_from_fill(const struct cudaMemsetParams *params, struct hc_op **op);
+cudaError_t hc_op_from_host(const struct cudaHostNodeParams *params, struct hc_op **op);
+
+/* What a launch says of parameters that come as one buffer; Success where they do not. A node says InvalidValue where
+ * this is any error (measured). */
+cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
+cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
+
+#endif

@@ -1,0 +1,82 @@
+/* cudaMemset3D: a fill of rows, or one for each slice where the slices are apart. */
+#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/runtime/copy.h"
+
+/* Where the slices do not fit into the address space; memory that is not there is found by the fills. */
+static bool is_too_large(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    size_t slice = 0, end = 0;
+    return __builtin_mul_overflow(box->pitch, box->ysize, &slice) ||
+           __builtin_mul_overflow(slice, extent.depth, &end) || __builtin_add_overflow((uintptr_t)box->ptr, end, &end);
+}
+
+static bool is_nothing(struct cudaExtent extent)
+{
+    return !extent.width || !extent.height || !extent.depth;
+}
+
+/* A slice has as many rows as are filled of it. */
+static bool is_wrong(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    return is_too_large(box, extent) || (!is_nothing(extent) && extent.height > box->ysize);
+}
+
+/* Where all bytes of the slices are filled, there is one slice of all rows (measured). */
+static struct cudaExtent joined(const struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    bool whole = extent.width == box->pitch && extent.height == box->ysize;
+    return whole ? (struct cudaExtent){extent.width, extent.height * extent.depth, 1} : extent;
+}
+
+static struct cudaMemsetParams slice_of(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, size_t i)
+{
+    char *address = box->ptr ? (char *)box->ptr + i * box->pitch * box->ysize : NULL;
+    return (struct cudaMemsetParams){address, box->pitch,   (unsigned)value & 255u,
+                                     1,       extent.width, extent.depth ? extent.height : 0};
+}
+
+/* Nothing to fill is a fill of nothing: the stream is looked at all the same. */
+static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, cudaStream_t stream,
+                            bool wait)
+{
+    cudaError_t error = is_wrong(box, extent) ? cudaErrorInvalidValue : cudaSuccess;
+    const struct cudaExtent slices = joined(box, extent);
+    size_t count = is_nothing(slices) ? 1 : slices.depth;
+    for (size_t i = 0; !error && i < count; i++) {
+        const struct cudaMemsetParams slice = slice_of(box, value, slices, i);
+        error = hc_fill_memory(&slice, stream, wait);
+    }
+    return error;
+}
+
+/* ---- through the driver, which fills rows ------------------------------------------------------------------------ */
+
+#define ROWS(slice) HC_ADDRESS((slice).dst), (slice).pitch, (unsigned char)(slice).value, (slice).width, (slice).height
+
+/* The slices but the first, as no calls of their own; the arguments name each as `slice`. */
+#define FILL_OTHERS(entry, arguments)                                                                                  \
+    for (size_t i_ = 1; !result_ && i_ < slices.depth; i_++) {                                                         \
+        struct hc_forward inner_;                                                                                      \
+        const struct cudaMemsetParams slice = slice_of(&pitchedDevPtr, value, slices, i_);                             \
+        hc_forward_begin(&inner_, NULL, HC_TEXT(entry));                                                               \
+        result_ = (CUresult)hc_forward_end(&inner_, hc_driver_library.entry arguments);                                \
+    }
+
+cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
+{
+    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
+    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent), FILL_OTHERS(cuMemsetD2D8, (ROWS(slice))),
+                    cuMemsetD2D8, ROWS(first));
+    HC_CALL(fill_box(&pitchedDevPtr, value, extent, cudaStreamLegacy, true));
+}
+
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent,
+                              cudaStream_t stream)
+{
+    const struct cudaExtent slices = joined(&pitchedDevPtr, extent);
+    const struct cudaMemsetParams first = slice_of(&pitchedDevPtr, value, slices, 0);
+    HC_THROUGH_THEN(extent.depth && !is_wrong(&pitchedDevPtr, extent),
+                    FILL_OTHERS(cuMemsetD2D8Async, (ROWS(slice), stream)), cuMemsetD2D8Async, ROWS(first), stream);
+    HC_CALL(fill_box(&pitchedDevPtr, value, extent, stream, false));
+}

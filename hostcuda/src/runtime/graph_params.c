@@ -1,0 +1,233 @@
+/* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
+ * another one. */
+#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/exec/exec.h"
+#include "hostcuda/src/graph/graph.h"
+#include "hostcuda/src/memory/copy.h"
+#include "hostcuda/src/op/params.h"
+#include "hostcuda/src/runtime/symbols.h"
+#include "hostcuda/src/runtime/node_params.h"
+#include "hostcuda/src/stream/event.h"
+
+#include <string.h>
+
+/* ---- asked for ------------------------------------------------------------------------------------------------ */
+
+static cudaError_t check_kind(cudaGraphNode_t node, enum hc_op_kind kind, bool has_params)
+{
+    return hc_handle_is(HC_NODE, node) && has_params && node->op->kind == kind ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* The parameters' values belong to the node and live as long as it. */
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams)
+{
+    CUDA_KERNEL_NODE_PARAMS driver;
+    HC_THROUGH_THEN(pNodeParams, hc_runtime_kernel(&driver, pNodeParams), cuGraphKernelNodeGetParams, node, &driver);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = check_kind(node, HC_OP_KERNEL, pNodeParams);
+    if (!error) {
+        const struct hc_op *op = node->op;
+        *pNodeParams = (struct cudaKernelNodeParams){
+            .func = (void *)(uintptr_t)op->launch.kernel->function,
+            .gridDim = op->launch.grid,
+            .blockDim = op->launch.block,
+            .sharedMemBytes = (unsigned)op->launch.shared_bytes,
+            .kernelParams = op->launch.packed ? NULL : op->launch.arguments,
+            .extra = op->launch.packed ? (void **)(uintptr_t)op->launch.extra : NULL,
+        };
+    }
+    return hc_end(error);
+}
+
+/* `through` is the call's way through the driver's library. */
+#define GETTER(name, type, op_kind, through, value)                                                                    \
+    cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
+    {                                                                                                                  \
+        through;                                                                                                       \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = check_kind(node, op_kind, result);                                                                 \
+        if (!error)                                                                                                    \
+            *result = value;                                                                                           \
+        return hc_end(error);                                                                                          \
+    }
+GETTER(cudaGraphMemsetNodeGetParams, struct cudaMemsetParams, HC_OP_FILL, CUDA_MEMSET_NODE_PARAMS driver;
+       HC_THROUGH_THEN(result, hc_runtime_fill(&driver, result), cuGraphMemsetNodeGetParams, node, &driver),
+       node->op->fill)
+GETTER(cudaGraphHostNodeGetParams, struct cudaHostNodeParams, HC_OP_HOST,
+       HC_THROUGH(cuGraphHostNodeGetParams, node, HC_SAME_AS(CUDA_HOST_NODE_PARAMS *, result)), node->op->host)
+GETTER(cudaGraphMemcpyNodeGetParams, struct cudaMemcpy3DParms, HC_OP_COPY, CUDA_MEMCPY3D driver;
+       HC_THROUGH_THEN(result, (void)hc_runtime_copy(&driver, result), cuGraphMemcpyNodeGetParams, node, &driver),
+       hc_copy_to_3d(&node->op->copy))
+GETTER(cudaGraphEventRecordNodeGetEvent, cudaEvent_t, HC_OP_RECORD,
+       HC_THROUGH(cuGraphEventRecordNodeGetEvent, node, result), node->op->event)
+GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT, HC_THROUGH(cuGraphEventWaitNodeGetEvent, node, result),
+       node->op->event)
+GETTER(cudaGraphChildGraphNodeGetGraph, cudaGraph_t, HC_OP_CHILD,
+       HC_THROUGH(cuGraphChildGraphNodeGetGraph, node, result), node->op->child)
+
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out)
+{
+    HC_THROUGH(cuGraphMemAllocNodeGetParams, node, HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, params_out));
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = check_kind(node, HC_OP_ALLOC, params_out);
+    if (!error) {
+        const struct hc_block *block = node->op->block;
+        memset(params_out, 0, sizeof *params_out);
+        params_out->poolProps.allocType = cudaMemAllocationTypePinned;
+        params_out->poolProps.location.type = cudaMemLocationTypeDevice;
+        params_out->poolProps.location.id = block->device;
+        if (node->op->access_count)
+            params_out->accessDescs = (const void *)node->op->storage; /* the node's own */
+        params_out->accessDescCount = node->op->access_count;
+        params_out->bytesize = block->bytes;
+        params_out->dptr = block->base;
+    }
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
+{
+    HC_THROUGH(cuGraphMemFreeNodeGetParams, node, dptr_out);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = check_kind(node, HC_OP_FREE, dptr_out);
+    if (!error)
+        memcpy(dptr_out, &node->op->block->base, sizeof node->op->block->base);
+    return hc_end(error);
+}
+
+static cudaError_t copy_attributes(cudaGraphNode_t to, cudaGraphNode_t from)
+{
+    cudaError_t error = check_kind(from, HC_OP_KERNEL, true);
+    if (!error && to != from && !hc_node_attributes_copy(from->attributes, &to->attributes))
+        error = cudaErrorMemoryAllocation;
+    return error;
+}
+
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
+{
+    HC_THROUGH(cuGraphKernelNodeCopyAttributes, hDst, hSrc);
+    HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), copy_attributes(hDst, hSrc));
+}
+
+/* Numbers and values are the driver's, too. */
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
+                                            const cudaLaunchAttributeValue *value)
+{
+    HC_THROUGH(cuGraphKernelNodeSetAttribute, hNode, (CUkernelNodeAttrID)attr,
+               HC_SAME_AS(const CUkernelNodeAttrValue *, value));
+    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true),
+                    hc_node_attribute_set(&hNode->attributes, hNode->op->launch.grid, attr, value));
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
+                                            cudaLaunchAttributeValue *value)
+{
+    HC_THROUGH(cuGraphKernelNodeGetAttribute, hNode, (CUkernelNodeAttrID)attr,
+               HC_SAME_AS(CUkernelNodeAttrValue *, value));
+    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_get(hNode->attributes, attr, value));
+}
+
+/* ---- set ------------------------------------------------------------------------------------------------------ */
+
+#define MORE(...) , __VA_ARGS__
+/* The setters of a graph and of an executable graph. What both take beyond the node is `more`; `driver` declares
+ * what `through` and `exec_through` need, their ways through the driver's library; `make` gives an error, or sets op.
+ */
+#define SETTERS(graph_setter, exec_setter, more, driver, through, exec_through, make)                                  \
+    cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
+    {                                                                                                                  \
+        struct hc_op *op = NULL;                                                                                       \
+        driver;                                                                                                        \
+        through;                                                                                                       \
+        HC_CHECKED_CALL(make, hc_node_set(node, op));                                                                  \
+    }                                                                                                                  \
+    cudaError_t exec_setter(cudaGraphExec_t hGraphExec, cudaGraphNode_t node more)                                     \
+    {                                                                                                                  \
+        struct hc_op *op = NULL;                                                                                       \
+        driver;                                                                                                        \
+        exec_through;                                                                                                  \
+        HC_CHECKED_CALL(make, hc_exec_set(hGraphExec, node, op));                                                      \
+    }
+SETTERS(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
+        MORE(const struct cudaKernelNodeParams *pNodeParams), CUDA_KERNEL_NODE_PARAMS driver,
+        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphKernelNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphExecKernelNodeSetParams, hGraphExec, node,
+                      &driver),
+        pNodeParams ? hc_op_from_kernel_params(pNodeParams, &op) : cudaErrorInvalidValue)
+SETTERS(cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
+        MORE(const struct cudaMemcpy3DParms *pNodeParams), CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver,
+                      hc_driver_context()),
+        hc_op_from_3d(pNodeParams, &op))
+SETTERS(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
+        MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec,
+                      node, &driver, hc_driver_context()),
+        hc_op_from_1d(dst, src, count, kind, &op))
+SETTERS(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
+        MORE(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind),
+        CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
+                      node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver),
+                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
+        hc_op_to_symbol(symbol, src, count, offset, kind, &op))
+SETTERS(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+        MORE(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
+        CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
+                      node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver),
+                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
+        hc_op_from_symbol(dst, symbol, count, offset, kind, &op))
+SETTERS(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
+        MORE(const struct cudaMemsetParams *pNodeParams), CUDA_MEMSET_NODE_PARAMS driver,
+        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphMemsetNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphExecMemsetNodeSetParams, hGraphExec, node, &driver,
+                      hc_driver_context()),
+        hc_op_from_fill(pNodeParams, &op))
+SETTERS(cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams, MORE(const struct cudaHostNodeParams *pNodeParams),
+        , HC_THROUGH(cuGraphHostNodeSetParams, node, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+        HC_THROUGH(cuGraphExecHostNodeSetParams, hGraphExec, node,
+                   HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+        hc_op_from_host(pNodeParams, &op))
+SETTERS(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, MORE(cudaEvent_t event), ,
+        HC_THROUGH(cuGraphEventRecordNodeSetEvent, node, event),
+        HC_THROUGH(cuGraphExecEventRecordNodeSetEvent, hGraphExec, node, event),
+        hc_op_from_event(HC_OP_RECORD, event, &op))
+SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE(cudaEvent_t event), ,
+        HC_THROUGH(cuGraphEventWaitNodeSetEvent, node, event),
+        HC_THROUGH(cuGraphExecEventWaitNodeSetEvent, hGraphExec, node, event), hc_op_from_event(HC_OP_WAIT, event, &op))
+
+/* ---- any node ------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
+{
+    CUgraphNodeParams driver;
+    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphNodeSetParams, node, &driver);
+    struct hc_op *op = NULL;
+    HC_CHECKED_CALL(hc_op_from_node_params(nodeParams, &op), hc_node_set(node, op));
+}
+
+cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
+                                       struct cudaGraphNodeParams *nodeParams)
+{
+    CUgraphNodeParams driver;
+    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphExecNodeSetParams, graphExec, node, &driver);
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error && nodeParams && nodeParams->type == cudaGraphNodeTypeGraph)
+        return hc_end(hc_exec_set_child(graphExec, node, nodeParams->graph.graph));
+    if (!error)
+        error = hc_op_from_node_params(nodeParams, &op);
+    if (!error)
+        error = hc_exec_set(graphExec, node, op);
+    return hc_end(error);
+}

@@ -1,0 +1,119 @@
+/* Other devices' memory. All devices are one processor: any may use it, and what is enabled is only kept. */
+#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/runtime/copy.h"
+#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/stream/submit.h"
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < hc_device_count();
+}
+
+static cudaError_t can_access(int *answer, int device, int peer)
+{
+    if (!answer)
+        return cudaErrorInvalidValue;
+    if (!is_device(device) || !is_device(peer))
+        return cudaErrorInvalidDevice;
+    *answer = device != peer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
+{
+    HC_THROUGH(cuDeviceCanAccessPeer, canAccessPeer, device, peerDevice);
+    HC_CALL(can_access(canAccessPeer, device, peerDevice));
+}
+
+static cudaError_t set_access(int peer, unsigned flags, bool on)
+{
+    int device = hc_thread()->device;
+    if (flags)
+        return cudaErrorInvalidValue;
+    if (!is_device(peer))
+        return cudaErrorInvalidDevice;
+    if (on && peer == device)
+        return cudaErrorPeerAccessUnsupported;
+    bool *now = &hc_device(device)->peers[peer];
+    if (*now == on)
+        return on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
+    *now = on;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
+{
+    HC_THROUGH_IF(is_device(peerDevice), cuCtxEnablePeerAccess, hc_driver_context_of(peerDevice), flags);
+    HC_CALL(set_access(peerDevice, flags, true));
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
+{
+    HC_THROUGH_IF(is_device(peerDevice), cuCtxDisablePeerAccess, hc_driver_context_of(peerDevice));
+    HC_CALL(set_access(peerDevice, 0, false));
+}
+
+static cudaError_t get_attribute(int *value, enum cudaDeviceP2PAttr attr, int from, int to)
+{
+    if (!value)
+        return cudaErrorInvalidValue;
+    if (!is_device(from) || !is_device(to) || from == to)
+        return cudaErrorInvalidDevice;
+    if (attr < cudaDevP2PAttrPerformanceRank || attr > cudaDevP2PAttrOnlyPartialNativeAtomicSupported)
+        return cudaErrorInvalidValue;
+    *value = attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice)
+{
+    HC_THROUGH(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice);
+    HC_CALL(get_attribute(value, attr, srcDevice, dstDevice));
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static struct hc_copy peer_copy(void *to, const void *from, size_t count)
+{
+    return (struct hc_copy){.to = to,
+                            .from = from,
+                            .to_pitch = count,
+                            .from_pitch = count,
+                            .width = count,
+                            .height = 1,
+                            .kind = cudaMemcpyDefault};
+}
+
+static cudaError_t check_pair(int to, int from)
+{
+    return is_device(to) && is_device(from) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
+{
+    HC_THROUGH_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeer, HC_ADDRESS(dst), hc_driver_context_of(dstDevice),
+                  HC_ADDRESS(src), hc_driver_context_of(srcDevice), count);
+    const struct hc_copy copy = peer_copy(dst, src, count);
+    HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_sync(&copy));
+}
+
+/* No stream captures it, not even between memories of one device (measured). */
+static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = copy->width ? hc_stream_for_work(handle, &stream) : cudaSuccess;
+    if (error || !copy->width)
+        return error;
+    error = hc_capture_check_question(stream);
+    return error ? error : hc_copy_async(copy, handle);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
+                                cudaStream_t stream)
+{
+    HC_THROUGH_IF(!check_pair(dstDevice, srcDevice), cuMemcpyPeerAsync, HC_ADDRESS(dst),
+                  hc_driver_context_of(dstDevice), HC_ADDRESS(src), hc_driver_context_of(srcDevice), count, stream);
+    const struct hc_copy copy = peer_copy(dst, src, count);
+    HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), copy_async(&copy, stream));
+}

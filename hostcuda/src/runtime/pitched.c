@@ -1,0 +1,59 @@
+/* Memory in rows, each of which begins where a GPU reads well. */
+#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/memory/copy.h"
+#include "hostcuda/src/runtime/memory.h"
+
+enum { PITCH = 512 };
+
+/* Both are written, whatever comes of it: NULL where there is nothing to allocate, and the pitch that a width has
+ * (measured). */
+static cudaError_t allocate_rows(void **address, size_t *pitch, size_t width, size_t height)
+{
+    if (!address || !pitch)
+        return cudaErrorInvalidValue;
+    *address = NULL;
+    *pitch = 0;
+    if (!width || !height)
+        return cudaSuccess;
+    if (width > HC_PITCH_MAX)
+        return cudaErrorInvalidValue;
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    if (height > SIZE_MAX / *pitch)
+        return cudaErrorMemoryAllocation;
+    return hc_allocate(address, *pitch * height, HC_MEMORY_DEVICE);
+}
+
+cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+{
+    HC_THROUGH_IF(width && height, cuMemAllocPitch, HC_SAME_AS(CUdeviceptr *, devPtr), pitch, width, height, 4);
+    HC_CALL(allocate_rows(devPtr, pitch, width, height));
+}
+
+static size_t rows_of(struct cudaExtent extent)
+{
+    size_t rows = 0;
+    return __builtin_mul_overflow(extent.height, extent.depth, &rows) ? SIZE_MAX : rows;
+}
+
+/* What it was made for is written where it was made, or was nothing. */
+static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent extent)
+{
+    if (!box)
+        return cudaErrorInvalidValue;
+    cudaError_t error = allocate_rows(&box->ptr, &box->pitch, extent.width, rows_of(extent));
+    if (!error) {
+        box->xsize = extent.width;
+        box->ysize = extent.height;
+    }
+    return error;
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+{
+    if (pitchedDevPtr)
+        HC_THROUGH_THEN(extent.width && rows_of(extent),
+                        (pitchedDevPtr->xsize = extent.width, pitchedDevPtr->ysize = extent.height), cuMemAllocPitch,
+                        HC_SAME_AS(CUdeviceptr *, &pitchedDevPtr->ptr), &pitchedDevPtr->pitch, extent.width,
+                        rows_of(extent), 4);
+    HC_CALL(allocate_box(pitchedDevPtr, extent));
+}

@@ -1,0 +1,93 @@
+#include "hostcuda/src/runtime/reset.h"
+
+#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/core/grow.h"
+#include "hostcuda/src/memory/blocks.h"
+#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/stream/queue.h"
+
+#include <stdlib.h>
+
+struct found {
+    int device;
+    struct hc_block **blocks;
+    size_t count, capacity;
+};
+
+/* Mappings and variables have owners of their own. What streams allocated stays (measured): pools hold it. */
+static void find_owned(struct hc_block *block, const void *data)
+{
+    struct found *found = (struct found *)(uintptr_t)data;
+    bool pooled = block->pool && !block->graphs;
+    bool owned = (!block->borrowed || block->kind == HC_MEMORY_PINNED) && !pooled;
+    if (block->device == found->device && block->live && owned &&
+        hc_grow(&found->blocks, &found->capacity, found->count + 1, sizeof(*found->blocks)))
+        found->blocks[found->count++] = block;
+}
+
+static void free_memory(int device)
+{
+    struct found found = {.device = device};
+    hc_block_each(find_owned, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        found.blocks[i]->live = false;
+        hc_block_release(found.blocks[i]);
+    }
+    free(found.blocks);
+}
+
+cudaError_t hc_device_reset(int device)
+{
+    struct hc_device *state = hc_device(device);
+    cudaError_t error = hc_capture_check_device_wait(device);
+    if (error)
+        return error;
+    error = hc_run_device(device);
+    free_memory(device);
+    hc_pool_reset(device);
+    state->flags = HC_DEVICE_FLAGS;
+    for (int i = 0; i < HC_DEVICES_MAX; i++)
+        state->peers[i] = false;
+    return error;
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    HC_THROUGH(cuDevicePrimaryCtxReset, hc_thread()->device);
+    cudaError_t error = hc_begin_quiet();
+    if (!error)
+        error = hc_device_reset(hc_thread()->device);
+    return hc_end(error);
+}
+
+/* ---- flags ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Host memory can always be mapped. */
+cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !flags)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *flags = hc_device(hc_thread()->device)->flags | cudaDeviceMapHost;
+    return hc_end(error);
+}
+
+cudaError_t hc_device_set_flags(int device, unsigned flags)
+{
+    const unsigned kept = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+    const unsigned ways = flags & cudaDeviceScheduleMask;
+    if (flags & ~(unsigned)cudaDeviceMask || ways & (ways - 1))
+        return cudaErrorInvalidValue;
+    hc_device(device)->flags = flags & kept;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error)
+        error = hc_device_set_flags(hc_thread()->device, flags);
+    return hc_end(error);
+}

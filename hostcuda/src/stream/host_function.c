@@ -1,0 +1,109 @@
+#include "hostcuda/src/stream/host_function.h"
+
+#include "hostcuda/src/stream/patience.h"
+#include "hostcuda/src/stream/thread.h"
+
+/* The function that was asked for last. */
+static struct {
+    enum { NONE, ASKED, RUNNING, RETURNED } state;
+    const void *owner; /* NULL: forgotten */
+    struct hc_op *op;
+} call;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, returned = PTHREAD_COND_INITIALIZER;
+static struct hc_own_thread runner;
+
+static void clear_call(void)
+{
+    hc_op_release(call.op);
+    call.op = NULL;
+    call.owner = NULL;
+    call.state = NONE;
+}
+
+static void *run_functions(void *unused)
+{
+    (void)unused;
+    hc_lock();
+    while (!runner.over) {
+        if (call.state != ASKED) {
+            (void)hc_sleep_on(&asked, 0);
+            continue;
+        }
+        call.state = RUNNING;
+        hc_unlock();
+        (void)hc_op_run(call.op); /* a host function has no error */
+        hc_lock();
+        call.state = RETURNED;
+        if (!call.owner)
+            clear_call();
+        (void)pthread_cond_broadcast(&returned);
+        hc_wake();
+    }
+    hc_unlock();
+    return NULL;
+}
+
+static bool is_ours(const void *owner, const struct hc_op *op)
+{
+    return call.state != NONE && call.owner == owner && call.op == op;
+}
+
+bool hc_host_function_ready(const void *owner, const struct hc_op *op)
+{
+    return call.state == NONE || (call.state == RETURNED && is_ours(owner, op));
+}
+
+void hc_host_function_forget(const void *owner, const struct hc_op *op)
+{
+    if (!is_ours(owner, op))
+        return;
+    call.owner = NULL;
+    if (call.state == RETURNED)
+        clear_call();
+}
+
+static void run_here(const struct hc_op *op)
+{
+    hc_unlock();
+    (void)hc_op_run(op);
+    hc_lock();
+}
+
+cudaError_t hc_host_function_run(const void *owner, struct hc_op *op, cudaError_t before)
+{
+    if (call.state == NONE)
+        hc_op_tell(op, before);
+    if (call.state == NONE && !hc_thread_begin(&runner, run_functions)) {
+        run_here(op);
+        return cudaSuccess;
+    }
+    if (call.state == NONE) {
+        call.state = ASKED;
+        call.owner = owner;
+        call.op = hc_op_retain(op);
+        (void)pthread_cond_signal(&asked);
+    }
+    while (call.state != RETURNED)
+        if (!hc_sleep_on(&returned, hc_patience()))
+            break;
+    if (call.state != RETURNED)
+        return cudaErrorNotReady;
+    clear_call();
+    return cudaSuccess;
+}
+
+void hc_host_functions_end(void)
+{
+    if (call.state == RUNNING || call.state == ASKED)
+        return;
+    hc_thread_end(&runner, &asked);
+}
+
+void hc_host_functions_forked(void)
+{
+    call.state = NONE;
+    call.owner = NULL;
+    call.op = NULL; /* the parent's reference */
+    asked = returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    runner = (struct hc_own_thread){0};
+}

@@ -1,0 +1,531 @@
+#include "hostcuda/src/stream/queue.h"
+
+#include "hostcuda/src/core/schedule.h"
+#include "hostcuda/src/graph/order.h"
+#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/stream/host_function.h"
+#include "hostcuda/src/stream/stream.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t sequences;
+static size_t queued;    /* items */
+static bool busy;        /* some thread runs an item: one at a time, so that runs are repeatable */
+static unsigned pauses;  /* since an item ran */
+static unsigned waiting; /* threads that wait for work, and run it */
+
+/* ---- queueing ------------------------------------------------------------------------------------------------ */
+
+static void release_contents(const struct hc_item *item)
+{
+    for (size_t i = 0; item->event_tokens && i < item->program->count; i++)
+        hc_token_release(item->event_tokens[i]);
+    free(item->event_tokens);
+    free(item->ran);
+    hc_op_release(item->op);
+    hc_token_release(item->token);
+    hc_token_release(item->after);
+    hc_program_release(item->program);
+}
+
+void hc_item_free(struct hc_item *item)
+{
+    release_contents(item);
+    free(item);
+}
+
+static cudaError_t append_item(cudaStream_t stream, struct hc_item contents)
+{
+    struct hc_item *item = hc_stream_reserve_busy() ? malloc(sizeof *item) : NULL;
+    if (!item) {
+        release_contents(&contents);
+        return cudaErrorMemoryAllocation;
+    }
+    *item = contents;
+    item->next = NULL;
+    item->sequence = ++sequences;
+    if (stream->tail) {
+        stream->tail->next = item;
+    } else {
+        stream->head = item;
+        hc_stream_begin_busy(stream, item->sequence);
+    }
+    stream->tail = item;
+    queued++;
+    return cudaSuccess;
+}
+
+cudaError_t hc_queue_op(cudaStream_t stream, struct hc_op *op)
+{
+    return append_item(stream, (struct hc_item){.kind = HC_ITEM_OP, .op = op});
+}
+
+cudaError_t hc_queue_token(cudaStream_t stream, enum hc_item_kind kind, struct hc_token *token)
+{
+    return append_item(stream, (struct hc_item){.kind = kind, .token = token});
+}
+
+cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, struct hc_token *after,
+                           struct hc_token *token, struct hc_token **event_tokens)
+{
+    struct hc_item item = {
+        .kind = HC_ITEM_GRAPH, .program = program, .after = after, .token = token, .event_tokens = event_tokens};
+    if (program->order && !(item.ran = calloc(program->count + 1, sizeof *item.ran))) {
+        release_contents(&item);
+        return cudaErrorMemoryAllocation;
+    }
+    return append_item(stream, item);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------ */
+
+static bool event_blocked(const struct hc_item *item, size_t place)
+{
+    if (!item->event_tokens)
+        return false;
+    const struct hc_token *token = item->event_tokens[place];
+    return item->program->ops[place]->kind == HC_OP_WAIT && token && !token->done;
+}
+
+/* In a seeded order: may this op of a launched graph run next? */
+static bool place_allowed(const struct hc_item *item, size_t place)
+{
+    return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
+}
+
+/* In order of issue, the sequence decides which op is next. */
+static bool graph_blocked(const struct hc_item *item)
+{
+    if (item->after && !item->after->done)
+        return true;
+    return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
+}
+
+/* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
+static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
+{
+    const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
+    if (stream->flags & cudaStreamNonBlocking)
+        return false;
+    if (stream != legacy)
+        return legacy->head && legacy->oldest < stream->oldest;
+    for (size_t i = 0; hc_busy_streams[0] != stream && i < hc_busy_count; i++) {
+        const struct CUstream_st *other = hc_busy_streams[i];
+        if (other->oldest < stream->oldest && other->device == stream->device &&
+            !(other->flags & cudaStreamNonBlocking))
+            return true;
+    }
+    return false;
+}
+
+/* The item's op, of a graph that at this place; NULL: none. */
+static const struct hc_op *op_at(const struct hc_item *item, size_t place)
+{
+    if (item->kind == HC_ITEM_OP)
+        return item->op;
+    bool more = item->kind == HC_ITEM_GRAPH && place < item->program->count;
+    return more ? item->program->ops[place] : NULL;
+}
+
+/* May this op of a runnable stream run, or does it wait for other threads or processes? */
+static bool place_ready(const struct CUstream_st *stream, size_t place)
+{
+    const struct hc_item *item = stream->head;
+    const struct hc_op *op = op_at(item, place);
+    if (!op || (hc_device(stream->device)->sticky && !hc_op_hears_errors(op)))
+        return true;
+    return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
+}
+
+static bool runnable(const struct CUstream_st *stream)
+{
+    const struct hc_item *item = stream->head;
+    if (!item || (item->kind == HC_ITEM_WAIT && !item->token->done))
+        return false;
+    if (item->kind == HC_ITEM_GRAPH && graph_blocked(item))
+        return false;
+    return !blocked_by_legacy_rule(stream);
+}
+
+/* What runs next: a stream's first item or, if that is a graph, its op at this place. */
+struct choice {
+    cudaStream_t stream; /* NULL: nothing can run */
+    size_t place;
+};
+
+static bool can_run(const struct CUstream_st *stream)
+{
+    return runnable(stream) && place_ready(stream, stream->head->cursor);
+}
+
+/* As a rule the first one; those behind it run meanwhile where it waits for other threads or processes. */
+static struct choice oldest(void)
+{
+    cudaStream_t best = NULL;
+    if (hc_busy_count && can_run(hc_busy_streams[0]))
+        best = hc_busy_streams[0];
+    for (size_t i = 1; hc_busy_count && best != hc_busy_streams[0] && i < hc_busy_count; i++) {
+        cudaStream_t stream = hc_busy_streams[i];
+        if ((!best || stream->oldest < best->oldest) && can_run(stream))
+            best = stream;
+    }
+    return (struct choice){best, best ? best->head->cursor : 0};
+}
+
+static bool calls_program(const struct hc_item *item, size_t place)
+{
+    const struct hc_op *op = op_at(item, place);
+    return op && op->kind == HC_OP_HOST;
+}
+
+/* The same without the program's own functions, and without a search. */
+static struct choice oldest_early(void)
+{
+    cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
+    bool can = first && !calls_program(first->head, first->head->cursor) && can_run(first);
+    return can ? (struct choice){first, first->head->cursor} : (struct choice){NULL, 0};
+}
+
+/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
+ * makes this call. */
+static void consider(cudaStream_t stream, bool early, struct choice *best, uint64_t *best_key)
+{
+    const struct hc_item *item = stream->head;
+    bool any_order = item->ran && item->program->count;
+    size_t places = any_order ? item->program->count : 1;
+    for (size_t i = 0; i < places; i++) {
+        size_t place = any_order ? i : item->cursor;
+        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+            continue;
+        if (!place_ready(stream, place))
+            continue;
+        uint64_t key = hc_schedule_key(stream->id, place);
+        if (!best->stream || key > *best_key) {
+            *best = (struct choice){stream, place};
+            *best_key = key;
+        }
+    }
+}
+
+static struct choice seeded(bool early)
+{
+    struct choice best = {NULL, 0};
+    uint64_t best_key = 0;
+    hc_schedule_step();
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (runnable(stream))
+            consider(stream, early, &best, &best_key);
+    return best;
+}
+
+static struct choice pick(void)
+{
+    return hc_schedule_seeded() ? seeded(false) : oldest();
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------- */
+
+static cudaError_t run_unlocked(const struct hc_op *op)
+{
+    hc_unlock();
+    cudaError_t error = hc_op_run(op);
+    hc_lock();
+    return error;
+}
+
+/* False: it waits for others, and goes on later. */
+static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
+{
+    if (device->sticky && !hc_op_hears_errors(op)) {
+        hc_op_skip(op);
+        hc_host_function_forget(item, op);
+    } else {
+        cudaError_t error = op->kind == HC_OP_HOST ? hc_host_function_run(item, op, device->sticky) : run_unlocked(op);
+        if (error == cudaErrorNotReady)
+            return false;
+        if (error && !device->sticky)
+            device->sticky = error;
+        if (error)
+            hc_op_skip(op); /* others may wait for it */
+    }
+    hc_op_finish(op);
+    return true;
+}
+
+/* One op of a graph. True: the graph is done. */
+static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    size_t size = item->program->count;
+    if (item->cursor < size) {
+        struct hc_op *op = item->program->ops[place];
+        if (!run_op(device, item, op))
+            return false;
+        if (op->kind == HC_OP_RECORD)
+            hc_token_reach(item->event_tokens[place]);
+        if (item->ran)
+            item->ran[place] = true;
+        item->cursor++;
+    }
+    return item->cursor >= size;
+}
+
+static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    switch (item->kind) {
+    case HC_ITEM_OP: return run_op(device, item, item->op);
+    case HC_ITEM_RECORD: hc_token_reach(item->token); return true;
+    case HC_ITEM_WAIT: return true;
+    case HC_ITEM_GRAPH:
+        if (!step_graph(device, item, place))
+            return false;
+        hc_token_reach(item->token);
+        return true;
+    }
+    return true;
+}
+
+static void run_one(struct choice choice)
+{
+    cudaStream_t stream = choice.stream;
+    struct hc_item *item = stream->head;
+    busy = true;
+    pauses = 0;
+    hc_stream_retain(stream);
+    if (step_item(hc_device(stream->device), item, choice.place)) {
+        stream->head = item->next;
+        if (stream->head) {
+            hc_stream_move_busy(stream, stream->head->sequence);
+        } else {
+            stream->tail = NULL;
+            hc_stream_end_busy(stream);
+        }
+        queued--;
+        hc_item_free(item);
+    }
+    hc_stream_release(stream);
+    busy = false;
+    hc_wake();
+}
+
+void hc_run_step(void)
+{
+    hc_division_look_again();
+    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
+        struct choice choice = pick();
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+/* A program that never waits shall not take memory without end. */
+void hc_run_early(void)
+{
+    enum { QUEUED_MOST = 4096 };
+    bool any_order = hc_schedule_seeded();
+    if ((!any_order && queued <= QUEUED_MOST) || busy || hc_thread()->inside.host_function)
+        return;
+    for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || queued > QUEUED_MOST) && !busy;
+         steps -= steps > 0) {
+        struct choice choice = any_order ? seeded(true) : oldest_early();
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+static bool stream_reached(const struct CUstream_st *stream, uint64_t limit)
+{
+    return !stream->head || stream->head->sequence > limit;
+}
+
+static bool device_reached(int device, uint64_t limit)
+{
+    if (!hc_busy_count || stream_reached(hc_busy_streams[0], limit))
+        return true;
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (hc_busy_streams[i]->device == device && !stream_reached(hc_busy_streams[i], limit))
+            return false;
+    return true;
+}
+
+/* Gives other threads and processes time, the more the longer nothing ran. */
+static void pause_for_others(void)
+{
+    enum { YIELDS = 32, SHORTEST = 20000, LONGEST = 500000 };
+    unsigned round = pauses++, doubled = round < YIELDS ? 0 : round - YIELDS;
+    const struct timespec wait = {0, doubled < 5 ? SHORTEST << doubled : LONGEST};
+    hc_unlock();
+    if (round < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&wait, NULL); /* a signal only shortens it */
+    hc_lock();
+}
+
+static bool waits_for_others(const struct hc_item *item, const struct hc_op *op)
+{
+    return hc_op_waits(op) || (op->kind == HC_OP_HOST && !hc_host_function_ready(item, op));
+}
+
+static bool awaits_others(const struct hc_item *item)
+{
+    size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
+    for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
+        if (waits_for_others(item, op_at(item, place)) && !(item->ran && item->ran[place]))
+            return true;
+    return false;
+}
+
+/* Does something that is queued here wait for other threads or processes? */
+static bool others_awaited(void)
+{
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (awaits_others(hc_busy_streams[i]->head))
+            return true;
+    return false;
+}
+
+/* False: nothing can run any more, which a program cannot bring about. */
+static bool advance(void)
+{
+    if (busy) {
+        hc_sleep();
+        return true;
+    }
+    struct choice choice = pick();
+    if (!choice.stream && others_awaited()) {
+        pause_for_others();
+        return true;
+    }
+    if (!choice.stream) {
+        fprintf(stderr, "hostcuda: internal error: queued work can never run\n");
+        return false;
+    }
+    run_one(choice);
+    return true;
+}
+
+cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
+{
+    bool can = true;
+    hc_division_look_again();
+    waiting++;
+    while (can && !reached(data))
+        can = advance();
+    waiting--;
+    return can ? cudaSuccess : cudaErrorUnknown;
+}
+
+/* The legacy stream waits for the blocking streams of its device, too. */
+static bool legacy_reached(int device, uint64_t limit)
+{
+    for (size_t i = 0; i < hc_busy_count; i++) {
+        const struct CUstream_st *stream = hc_busy_streams[i];
+        if (stream->device == device && !(stream->flags & cudaStreamNonBlocking) && !stream_reached(stream, limit))
+            return false;
+    }
+    return true;
+}
+
+static bool is_legacy(const struct CUstream_st *stream)
+{
+    return stream == hc_device(stream->device)->legacy;
+}
+
+bool hc_run_is_done(const struct CUstream_st *stream)
+{
+    return is_legacy(stream) ? legacy_reached(stream->device, sequences) : !stream->head;
+}
+
+struct limit {
+    cudaStream_t stream;
+    struct hc_token *token;
+    int device;
+    uint64_t sequence; /* of the last item before the call */
+};
+
+static bool stream_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return is_legacy(limit->stream) ? legacy_reached(limit->device, limit->sequence)
+                                    : stream_reached(limit->stream, limit->sequence);
+}
+
+cudaError_t hc_run_stream(cudaStream_t stream)
+{
+    const struct limit limit = {.stream = stream, .device = stream->device, .sequence = sequences};
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    cudaError_t error = hc_run_until(stream_limit_reached, &limit);
+    hc_stream_release(stream);
+    return error ? error : hc_device_outcome(limit.device);
+}
+
+void hc_run_meanwhile(void)
+{
+    struct choice choice = busy ? (struct choice){NULL, 0} : pick();
+    if (busy)
+        hc_sleep();
+    else if (choice.stream)
+        run_one(choice);
+    else
+        pause_for_others();
+}
+
+void hc_run_settle(void)
+{
+    while (busy)
+        hc_sleep();
+}
+
+static bool token_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return limit->token->done;
+}
+
+cudaError_t hc_run_token(struct hc_token *token, int device)
+{
+    const struct limit limit = {.token = hc_token_retain(token)};
+    cudaError_t error = hc_run_until(token_limit_reached, &limit);
+    hc_token_release(token);
+    return error ? error : hc_device_outcome(device);
+}
+
+static bool device_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return device_reached(limit->device, limit->sequence);
+}
+
+cudaError_t hc_run_device(int device)
+{
+    const struct limit limit = {.device = device, .sequence = sequences};
+    cudaError_t error = hc_run_until(device_limit_reached, &limit);
+    return error ? error : hc_device_outcome(device);
+}
+
+/* ---- without calls -------------------------------------------------------------------------------------------- */
+
+bool hc_run_queued(void)
+{
+    return queued > 0;
+}
+
+bool hc_run_uncalled(void)
+{
+    struct choice choice = busy || waiting ? (struct choice){NULL, 0} : pick();
+    hc_division_look_again();
+    if (choice.stream)
+        run_one(choice);
+    return choice.stream != NULL;
+}
+
+void hc_run_forked(void)
+{
+    busy = false;
+    waiting = 0;
+}
