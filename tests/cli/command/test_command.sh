@@ -216,6 +216,8 @@ expect doctor-no-place 1 '✗ temporary files +cannot be written' env TMPDIR=/no
 expect doctor-bad-json 1 '"healthy":[[:space:]]*false' env BG_DEBUG=loud "$command" doctor --json
 expect doctor-no-profiler 0 '– NVTX +.*nowhere' sh -c "NVTX_INJECTION64_PATH=/nowhere '$command' doctor || [ '$DEVICE' = cuda ]"
 if [ "$DEVICE" = host ]; then
+    mkdir "$work/fake" && echo 'int no_driver;' | $CC -shared -fPIC -x c -o "$work/fake/libcuda.so.1" -
+    expect doctor-no-gpu 0 'GPU +none: libcuda.so.1 is not a CUDA driver' env LD_LIBRARY_PATH="$work/fake" "$command" doctor
     expect doctor-memory-fails 0 '– stream memory, device 0 +cudaMallocAsync: cudaErrorMemoryAllocation' \
         env HOSTCUDA_FAIL=cudaMallocAsync@1=2 "$command" doctor
     expect doctor-virtual-fails 1 '✗ virtual memory, device 0 +.*cudaErrorMemoryAllocation' env HOSTCUDA_FAIL=cuMemMap@1=2 "$command" doctor

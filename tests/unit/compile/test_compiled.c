@@ -201,3 +201,27 @@ FIXTURE_TEST(test_no_ops)
         assert_true(get(&f->z) == 30);
     }
 }
+
+static bg_status forward_with_join(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    EXPECT_OK(bg_stream_wait_stream(f->other, stream));
+    BG_CALL(times, stream, .x = f->x, .y = f->y, .factor = 2);
+    EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->y.data, bg_tensor_bytes(&f->y), cudaMemcpyDeviceToDevice, stream));
+    BG_CALL(times, f->other, .x = f->x, .y = f->z, .factor = 3);
+    EXPECT_OK(bg_stream_wait_stream(stream, f->other));
+    return BG_CALL(times, stream, .x = f->y, .y = f->z, .factor = 5);
+}
+
+/* The last op waits for another one, too: it gets an edge from what the no-op has waited for. */
+FIXTURE_TEST(test_no_op_before_a_join)
+{
+    bg_report *report = NULL;
+    OWNED_GRAPH(graph);
+
+    EXPECT_OK(bg_capture_forward(&graph, forward_with_join, f, f->stream, OPTIONS(.level = BG_LEVEL_ONCE)));
+    assert_int_equal(info_of(graph).nodes, 3);
+    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    assert_int_equal(bg_report_count(report), 0);
+    bg_report_destroy(report);
+}
