@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "watched.h"
 
 enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "debug/files/json.h"
 
 /* Objects with more members than that are written as they are. */
 enum { MOST_COLUMNS = 64 };

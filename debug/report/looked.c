@@ -1,6 +1,6 @@
 #include "looked.h"
 
-#include "json.h"
+#include "debug/files/json.h"
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "debug/files/json.h"
 
 /* The names of the graphs of one report, and those in the report that it goes into. */
 typedef struct renamed {

@@ -3,7 +3,7 @@
 #include <breakgraph/compile.h>
 #include <stdio.h>
 
-#include "json.h"
+#include "debug/files/json.h"
 #include "debug/graph/lanes.h"
 #include "debug/graph/nodes.h"
 

@@ -1,6 +1,6 @@
 #include "report_data.h"
 
-#include "json.h"
+#include "debug/files/json.h"
 #include "runners_text.h"
 
 #include <cjson/cJSON.h>

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "files.h"
+#include "debug/files/files.h"
 #include "report.h"
 
 /* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Their

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "json.h"
+#include "debug/files/json.h"
 
 /* Batches of a report that adds up without overflow, of up to TOKENS_MOST tokens. */
 enum { TOKENS_MOST = 1 << 24 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "json.h"
+#include "debug/files/json.h"
 #include "runner_mix.h"
 
 static double percent(double part, double whole)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "debug/files/json.h"
 #include "report_data.h"
 #include "runner_mix.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/report/files.h"
-#include "debug/report/json.h"
+#include "debug/files/files.h"
+#include "debug/files/json.h"
 #include "debug/report/report.h"
 #include "npy.h"
 #include "debug/memory/tensors.h"

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 
 /* Whether a dump can go on: this version wrote it, and it was stopped. */
 static bool is_stopped(const cJSON *index)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/report/files.h"
+#include "debug/files/files.h"
 #include "base/text.h"
 #include "debug/graph/layout.h"
 #include "debug/graph/nodes.h"

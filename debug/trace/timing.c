@@ -6,7 +6,7 @@
 #include "debug/check/check.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "debug/step/step.h"
 
 void bg__timing_free(bg__timing *timing)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debug/report/files.h"
-#include "debug/report/json.h"
+#include "debug/files/files.h"
+#include "debug/files/json.h"
 #include "debug/step/calls.h"
 #include "timing.h"
 

@@ -4,7 +4,7 @@
 
 #include <breakgraph/trace.h>
 
-#include "debug/report/files.h"
+#include "debug/files/files.h"
 
 /* Runs the steps of a replay, between bg__replay_enter and leave, and writes a timeline of them to path. As bg_trace,
  * but without nodes, which would need another replay. Waits for the stream before and after. Errors: those of

@@ -11,7 +11,7 @@
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/report/running.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 
 static const bg__attach_shim *shim;
 

@@ -13,7 +13,7 @@
 #include "debug/attach/memory/owners.h"
 #include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "debug/report/launcher.h"
 #include "debug/report/process_report.h"
 #include "memory_ids.h"

@@ -10,7 +10,7 @@
 #include "debug/attach/stacks/stacks.h"
 #include "debug/attach/stacks/symbols.h"
 #include "debug/graph/nodes.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 
 /* A launch may still run when its executable graph is destroyed: so these live as long as the process, and there is an
  * end to them. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "debug/graph/nodes.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 
 /* {"name": NAME, "count": 1}, or one more of what is there. */
 static bool count_call(cJSON *list, const char *name)

@@ -6,7 +6,7 @@
 #include "chosen_places.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/attach/report/listing.h"
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "debug/report/process_report.h"
 #include "stages.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "debug/cli/output/place.h"
-#include "debug/report/links.h"
+#include "debug/files/links.h"
 #include "debug/step/dump_index.h"
 
 static char told[BG__ALLOWED_BYTES];

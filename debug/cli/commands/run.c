@@ -19,7 +19,7 @@
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
-#include "debug/report/files.h"
+#include "debug/files/files.h"
 #include "run.h"
 
 static cli_status exec_program(const cli_arguments *arguments)

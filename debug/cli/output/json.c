@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "exits.h"
 
 const char *cli_text(const cJSON *object, const char *name)

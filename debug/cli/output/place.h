@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "debug/report/files.h"
+#include "debug/files/files.h"
 
 /* "DIR/name", which the caller frees; NULL: out of host memory. */
 char *cli_path(const char *directory, const char *name);

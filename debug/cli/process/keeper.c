@@ -12,7 +12,7 @@
 
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
-#include "debug/report/files.h"
+#include "debug/files/files.h"
 #include "signals.h"
 #include "strays.h"
 

@@ -2,7 +2,7 @@
 #include "tests/support/tools/finding_support.h"
 #include "tests/support/tools/json_support.h"
 
-#include "debug/report/json.h"
+#include "debug/files/json.h"
 #include "debug/report/report_data.h"
 #include "debug/report/runners_text.h"
 
