@@ -152,7 +152,7 @@ plant a-relaxed-capture-lets-the-device-wait stream/capture.c \
 plant exchange-gives-no-mode-back runtime/captures.c \
     '*mode = old;' \
     ''
-plant instantiate-is-safe runtime/exec.c \
+plant instantiate-is-safe runtime/graph/exec.c \
     'cudaError_t error = hc_capture_unsafe_call();
     if (error)
         return error;

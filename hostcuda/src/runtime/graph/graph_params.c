@@ -7,7 +7,7 @@
 #include "hostcuda/src/memory/copy.h"
 #include "hostcuda/src/op/params.h"
 #include "hostcuda/src/runtime/symbols.h"
-#include "hostcuda/src/runtime/node_params.h"
+#include "hostcuda/src/runtime/graph/node_params.h"
 #include "hostcuda/src/stream/event.h"
 
 #include <string.h>

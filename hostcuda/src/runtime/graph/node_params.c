@@ -1,5 +1,5 @@
 /* The parameters of any node, in CUDA's one form for all. */
-#include "hostcuda/src/runtime/node_params.h"
+#include "hostcuda/src/runtime/graph/node_params.h"
 
 #include "hostcuda/src/graph/copy.h"
 #include "hostcuda/src/op/params.h"

@@ -4,7 +4,7 @@
 #include "hostcuda/src/graph/edges.h"
 #include "hostcuda/src/graph/graph.h"
 #include "hostcuda/src/memory/backing.h"
-#include "hostcuda/src/runtime/node_params.h"
+#include "hostcuda/src/runtime/graph/node_params.h"
 
 static bool same_place(const struct cudaMemLocation *one, const struct cudaMemLocation *other)
 {
