@@ -5,7 +5,7 @@
 #include "ops.h"
 #include "options.h"
 #include "ranks.h"
-#include "serving.h"
+#include "examples/llama/server/serving.h"
 #include "examples/llama/text/text.h"
 #include <errno.h>
 #include <stdlib.h>

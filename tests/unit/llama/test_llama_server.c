@@ -1,5 +1,5 @@
 /* The scheduler of examples/llama alone, before a model whose tokens count up: what it puts into batches, and when. */
-#include "examples/llama/server.h"
+#include "examples/llama/server/server.h"
 #include "tests/support/llama/llama_support.h"
 #include "tests/support/support.h"
 

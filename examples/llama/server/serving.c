@@ -1,6 +1,6 @@
 #include "serving.h"
-#include "engine.h"
-#include "ops.h"
+#include "examples/llama/engine.h"
+#include "examples/llama/ops.h"
 #include "server.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "traffic.h"
-#include "ops.h"
-#include "random.h"
+#include "examples/llama/ops.h"
+#include "examples/llama/random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

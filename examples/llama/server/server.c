@@ -1,5 +1,5 @@
 #include "server.h"
-#include "ops.h"
+#include "examples/llama/ops.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

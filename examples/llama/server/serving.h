@@ -1,8 +1,8 @@
 /* `llama --serve`: the same random traffic in each mode, with figures and a histogram of how long requests took. */
 #ifndef LLAMA_SERVING_H
 #define LLAMA_SERVING_H
-#include "device.h"
-#include "generate.h"
+#include "examples/llama/device.h"
+#include "examples/llama/generate.h"
 #include <stdio.h>
 
 typedef struct llama_serving_options {

@@ -2,7 +2,7 @@
  * being continued and as much of the new prompts as has room. Knows nothing of the device. */
 #ifndef LLAMA_SERVER_H
 #define LLAMA_SERVER_H
-#include "serve.h"
+#include "examples/llama/serve.h"
 #include "traffic.h"
 
 typedef struct llama_server_limits {
