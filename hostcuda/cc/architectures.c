@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "cc_memory.h"
 
 static bool is_word_character(char c)
 {

@@ -1,6 +1,6 @@
 #include "declaration.h"
 
-#include "memory.h"
+#include "cc_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "edits.h"
 
-#include "memory.h"
+#include "cc_memory.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* hostcuda-cc: compiles CUDA C++ for the host device, as nvcc compiles it for a GPU. Each .cu file goes through the
  * preprocessor of g++ or clang++, is rewritten (rewrite.h), and is compiled as C++. */
-#include "options.h"
-#include "process.h"
+#include "cc_options.h"
+#include "cc_process.h"
 #include "rewrite.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "rewrite.h"
 
 #include "architectures.h"
-#include "kernels.h"
+#include "cc_kernels.h"
 #include "rejects.h"
 
 struct rewrite {

@@ -1,7 +1,7 @@
 #include "scopes.h"
 
 #include "declaration.h"
-#include "memory.h"
+#include "cc_memory.h"
 
 #include <stdlib.h>
 

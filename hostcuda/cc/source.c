@@ -1,6 +1,6 @@
 #include "source.h"
 
-#include "memory.h"
+#include "cc_memory.h"
 
 #include <ctype.h>
 #include <errno.h>

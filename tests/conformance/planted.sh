@@ -56,7 +56,7 @@ plant()
 # HOSTCUDA_SEED=0 changes nothing, and leaves out the test of the pages, which runs all cases again.
 
 # A copy without a defect, built in the same way, passes.
-cp hostcuda/src/stream/capture.c "$work/capture.c"
+cp hostcuda/src/stream/stream_capture.c "$work/capture.c"
 if build capture.c && HOSTCUDA_SEED=0 "$work/test" >"$work/log" 2>&1 </dev/null; then
     : >"$work/log"
     pass nothing-planted "all cases pass"
@@ -66,22 +66,22 @@ fi
 
 # ---- ends ----------------------------------------------------------------------------------------------------------
 
-plant unjoined-work-is-dropped stream/capture.c \
+plant unjoined-work-is-dropped stream/stream_capture.c \
     'if (!joined(capture))' \
     'if (false)'
-plant any-thread-may-end stream/capture.c \
+plant any-thread-may-end stream/stream_capture.c \
     'capture->thread != hc_thread()->id)
         return cudaErrorStreamCaptureWrongThread' \
     'false)
         return cudaErrorStreamCaptureWrongThread'
-plant end-on-a-fork-does-no-harm stream/capture.c \
+plant end-on-a-fork-does-no-harm stream/stream_capture.c \
     'hc_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;' \
     'return cudaErrorStreamCaptureUnmatched;'
-plant work-of-a-destroyed-fork-is-dropped stream/capture.c \
+plant work-of-a-destroyed-fork-is-dropped stream/stream_capture.c \
     'if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))' \
     'if (false)'
-plant work-goes-on-after-invalidation stream/capture.c \
+plant work-goes-on-after-invalidation stream/stream_capture.c \
     'return stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     return check_legacy(stream, true);' \
     'return cudaSuccess;
@@ -89,70 +89,70 @@ plant work-goes-on-after-invalidation stream/capture.c \
 
 # ---- begins --------------------------------------------------------------------------------------------------------
 
-plant a-fork-may-begin stream/capture.c \
+plant a-fork-may-begin stream/stream_capture.c \
     'return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;' \
     'if ((*stream)->capture && (*stream)->capture->origin != *stream)
         leave(*stream);
     return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;'
-plant the-legacy-stream-may-begin stream/capture.c \
+plant the-legacy-stream-may-begin stream/stream_capture.c \
     'if ((*stream)->kind == HC_STREAM_LEGACY)' \
     'if (false)'
-plant capture-to-graph-starts-at-no-node stream/capture.c \
+plant capture-to-graph-starts-at-no-node stream/stream_capture.c \
     'stream->frontier = frontier;' \
     'stream->frontier = (struct hc_nodes){0};'
 
 # ---- forks and events ----------------------------------------------------------------------------------------------
 
-plant a-join-forgets-what-came-before runtime/events.c \
+plant a-join-forgets-what-came-before runtime/runtime_events.c \
     'hc_nodes_add_all(&stream->frontier, &event->nodes)' \
     'hc_nodes_assign(&stream->frontier, &event->nodes)'
-plant an-event-keeps-its-first-record runtime/events.c \
+plant an-event-keeps-its-first-record runtime/runtime_events.c \
     'if (!hc_nodes_assign(&event->nodes, &stream->frontier))' \
     'if (event->capture_id != stream->capture->id && !hc_nodes_assign(&event->nodes, &stream->frontier))'
-plant a-wait-on-outside-work-is-dropped runtime/events.c \
+plant a-wait-on-outside-work-is-dropped runtime/runtime_events.c \
     'hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureIsolation;' \
     'return cudaSuccess;'
-plant a-merge-harms-one-capture runtime/events.c \
+plant a-merge-harms-one-capture runtime/runtime_events.c \
     'hc_capture_invalidate(stream->capture);
         hc_capture_invalidate(capture);' \
     'hc_capture_invalidate(stream->capture);'
-plant an-ended-event-is-complete runtime/events.c \
+plant an-ended-event-is-complete runtime/runtime_events.c \
     'if (!capture) {
         hc_capture_invalidate(stream->capture);
         return cudaErrorInvalidValue;' \
     'if (!capture) {
         return cudaSuccess;'
-plant asking-a-captured-event-does-no-harm runtime/events.c \
+plant asking-a-captured-event-does-no-harm runtime/runtime_events.c \
     'hc_capture_invalidate(capture);
     return capture ?' \
     'return capture ?'
-plant an-external-record-needs-no-capture runtime/events.c \
+plant an-external-record-needs-no-capture runtime/runtime_events.c \
     'if (flags & cudaEventRecordExternal)
         return cudaErrorIllegalState;' \
     ''
 
 # ---- modes and unsafe calls ------------------------------------------------------------------------------------------
 
-plant the-threads-mode-is-ignored stream/capture.c \
+plant the-threads-mode-is-ignored stream/stream_capture.c \
     'if (thread->mode == cudaStreamCaptureModeRelaxed)' \
     'if (false)'
-plant a-global-capture-is-its-threads-own stream/capture.c \
+plant a-global-capture-is-its-threads-own stream/stream_capture.c \
     'bool global = thread->mode == cudaStreamCaptureModeGlobal && capture->mode == cudaStreamCaptureModeGlobal;' \
     'bool global = false;'
-plant an-unsafe-call-does-no-harm stream/capture.c \
+plant an-unsafe-call-does-no-harm stream/stream_capture.c \
     'if (!own && !global)
             continue;
         hc_capture_invalidate(capture);' \
     'if (!own && !global)
             continue;'
-plant a-relaxed-capture-lets-the-device-wait stream/capture.c \
+plant a-relaxed-capture-lets-the-device-wait stream/stream_capture.c \
     'if (!has_member_of(capture, device))' \
     'if (!has_member_of(capture, device) || capture->mode == cudaStreamCaptureModeRelaxed)'
-plant exchange-gives-no-mode-back runtime/captures.c \
+plant exchange-gives-no-mode-back runtime/runtime_captures.c \
     '*mode = old;' \
     ''
-plant instantiate-is-safe runtime/graph/exec.c \
+plant instantiate-is-safe runtime/graph/runtime_exec.c \
     'cudaError_t error = hc_capture_unsafe_call();
     if (error)
         return error;
@@ -162,13 +162,13 @@ plant instantiate-is-safe runtime/graph/exec.c \
 
 # ---- the legacy stream, questions and edits ----------------------------------------------------------------------------
 
-plant non-blocking-streams-block-the-legacy-stream stream/capture.c \
+plant non-blocking-streams-block-the-legacy-stream stream/stream_capture.c \
     '&& !(stream->flags & cudaStreamNonBlocking))' \
     ')'
-plant asking-the-legacy-stream-harms stream/capture.c \
+plant asking-the-legacy-stream-harms stream/stream_capture.c \
     'error = check_legacy(*stream, false);' \
     'error = check_legacy(*stream, true);'
-plant set-dependencies-adds stream/capture.c \
+plant set-dependencies-adds stream/stream_capture.c \
     'bool ok = set || hc_nodes_assign' \
     'bool ok = hc_nodes_assign'
 

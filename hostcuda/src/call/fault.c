@@ -2,7 +2,7 @@
 
 #include "hostcuda/src/call/fault_rule.h"
 #include "hostcuda/src/call/record.h"
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "hostcuda/src/call/fault_rule.h"
 
-#include "hostcuda/src/core/number.h"
+#include "hostcuda/src/core/core_number.h"
 
 #include <cublas_v2.h>
 #include <cuda.h>

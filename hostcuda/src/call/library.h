@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_LIBRARY_H
 #define HOSTCUDA_LIBRARY_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 #pragma GCC visibility push(default)
 #include <cuda.h>

@@ -1,6 +1,6 @@
 #include "hostcuda/src/call/record.h"
 
-#include "hostcuda/src/core/grow.h"
+#include "hostcuda/src/core/core_grow.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 
 #include "hostcuda/src/call/fault.h"
 #include "hostcuda/src/call/library.h"
-#include "hostcuda/src/core/number.h"
-#include "hostcuda/src/core/schedule.h"
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_number.h"
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/core/core_state.h"
 #include "hostcuda/src/memory/modes.h"
 #include "hostcuda/src/stream/patience.h"
 

@@ -1,6 +1,6 @@
 #include "hostcuda/src/call/through.h"
 
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 
 bool hc_through_begin(struct hc_forward *forward, const char *runtime, const char *entry, bool condition)
 {

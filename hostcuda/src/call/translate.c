@@ -1,6 +1,6 @@
 #include "hostcuda/src/call/translate.h"
 
-#include "hostcuda/src/kernel/kernels.h"
+#include "hostcuda/src/kernel/kernel_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The set of handles that the program holds, a hash table with open addressing. A removed entry is filled with later
  * ones instead of a mark, since marks would accumulate: malloc returns the same addresses again and again. */
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 #include "hostcuda/src/cublas/cublas.h"
 
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/fault.h"
-#include "hostcuda/src/op/ops.h"
-#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/op/op_kinds.h"
+#include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_CUBLAS_H
 #define HOSTCUDA_CUBLAS_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 #include "hostcuda/src/cublas/gemm.h"
 
 #pragma GCC visibility push(default)

@@ -1,8 +1,8 @@
 #include "hostcuda/src/exec/exec.h"
 
-#include "hostcuda/src/core/schedule.h"
-#include "hostcuda/src/graph/order.h"
-#include "hostcuda/src/memory/copy.h"
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/graph/graph_order.h"
+#include "hostcuda/src/memory/memory_copy.h"
 #include "hostcuda/src/stream/token.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef HOSTCUDA_EXEC_H
 #define HOSTCUDA_EXEC_H
 
-#include "hostcuda/src/graph/graph.h"
-#include "hostcuda/src/graph/program.h"
+#include "hostcuda/src/graph/graph_object.h"
+#include "hostcuda/src/graph/graph_program.h"
 
 struct CUgraphExec_st {
     struct hc_program *program;

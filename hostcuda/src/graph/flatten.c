@@ -1,6 +1,6 @@
 /* Graphs without children: what an executable graph is made from. */
-#include "hostcuda/src/core/state.h"
-#include "hostcuda/src/graph/graph.h"
+#include "hostcuda/src/core/core_state.h"
+#include "hostcuda/src/graph/graph_object.h"
 
 static bool add_children(cudaGraph_t flat, size_t first, size_t count);
 

@@ -1,4 +1,4 @@
-#include "hostcuda/src/graph/graph.h"
+#include "hostcuda/src/graph/graph_object.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef HOSTCUDA_NODE_ATTRIBUTES_H
 #define HOSTCUDA_NODE_ATTRIBUTES_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 enum { HC_WINDOW_BYTES_MAX = 134213632 }; /* of an access policy window, as on GPUs of compute capability 9.0 */
 

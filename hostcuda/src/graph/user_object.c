@@ -1,6 +1,6 @@
 #include "hostcuda/src/graph/user_object.h"
 
-#include "hostcuda/src/core/grow.h"
+#include "hostcuda/src/core/core_grow.h"
 
 #include <stdlib.h>
 

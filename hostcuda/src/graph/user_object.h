@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_USER_OBJECT_H
 #define HOSTCUDA_USER_OBJECT_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 struct CUuserObject_st {
     uint64_t references; /* the program's and the graphs' */

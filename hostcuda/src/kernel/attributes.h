@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_ATTRIBUTES_H
 #define HOSTCUDA_ATTRIBUTES_H
 
-#include "hostcuda/src/kernel/kernels.h"
+#include "hostcuda/src/kernel/kernel_table.h"
 
 /* InvalidValue: no such attribute, or none that can be set, or no such value. */
 cudaError_t hc_kernel_set(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value);

@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_COOPERATION_H
 #define HOSTCUDA_COOPERATION_H
 
-#include "hostcuda/src/kernel/kernels.h"
+#include "hostcuda/src/kernel/kernel_table.h"
 
 struct hc_cooperation {
     bool all;

@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_OCCUPANCY_H
 #define HOSTCUDA_OCCUPANCY_H
 
-#include "hostcuda/src/kernel/kernels.h"
+#include "hostcuda/src/kernel/kernel_table.h"
 
 /* The registers of a thread, of which no kernel has too many here. */
 enum { HC_THREAD_REGISTERS = 32 };

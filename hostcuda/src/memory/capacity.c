@@ -1,6 +1,6 @@
 #include "hostcuda/src/memory/capacity.h"
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 #include <unistd.h>
 

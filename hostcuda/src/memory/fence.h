@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_FENCE_H
 #define HOSTCUDA_FENCE_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 /* Runs device work with device memory open to it. IllegalAddress: it touched what it may not; a sentence says what. The
  * name stands for the work in sentences; it must last until the work is over. */

@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_PARAMS_H
 #define HOSTCUDA_PARAMS_H
 
-#include "hostcuda/src/op/ops.h"
+#include "hostcuda/src/op/op_kinds.h"
 
 cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
 cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);

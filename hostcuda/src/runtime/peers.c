@@ -1,8 +1,8 @@
 /* Other devices' memory. All devices are one processor: any may use it, and what is enabled is only kept. */
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/translate.h"
-#include "hostcuda/src/runtime/copy.h"
-#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/runtime/runtime_copy.h"
+#include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"
 
 static bool is_device(int device)

@@ -1,7 +1,7 @@
 /* Memory in rows, each of which begins where a GPU reads well. */
-#include "hostcuda/src/call/call.h"
-#include "hostcuda/src/memory/copy.h"
-#include "hostcuda/src/runtime/memory.h"
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/memory/memory_copy.h"
+#include "hostcuda/src/runtime/runtime_memory.h"
 
 enum { PITCH = 512 };
 

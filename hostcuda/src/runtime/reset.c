@@ -1,9 +1,9 @@
 #include "hostcuda/src/runtime/reset.h"
 
-#include "hostcuda/src/call/call.h"
-#include "hostcuda/src/core/grow.h"
-#include "hostcuda/src/memory/blocks.h"
-#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/core/core_grow.h"
+#include "hostcuda/src/memory/memory_blocks.h"
+#include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/queue.h"
 
 #include <stdlib.h>

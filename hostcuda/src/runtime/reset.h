@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_RUNTIME_RESET_H
 #define HOSTCUDA_RUNTIME_RESET_H
 
-#include "hostcuda/src/core/state.h"
+#include "hostcuda/src/core/core_state.h"
 
 /* Waits for the device and frees its memory. An error of its work stays, as CUDA's documentation has it, and streams,
  * events and graphs stay the program's. */

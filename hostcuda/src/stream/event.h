@@ -2,9 +2,9 @@
 #ifndef HOSTCUDA_EVENT_H
 #define HOSTCUDA_EVENT_H
 
-#include "hostcuda/src/core/state.h"
-#include "hostcuda/src/graph/nodes.h"
-#include "hostcuda/src/op/ops.h"
+#include "hostcuda/src/core/core_state.h"
+#include "hostcuda/src/graph/graph_nodes.h"
+#include "hostcuda/src/op/op_kinds.h"
 
 struct hc_token;
 

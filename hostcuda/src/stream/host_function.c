@@ -1,7 +1,7 @@
 #include "hostcuda/src/stream/host_function.h"
 
 #include "hostcuda/src/stream/patience.h"
-#include "hostcuda/src/stream/thread.h"
+#include "hostcuda/src/stream/stream_thread.h"
 
 /* The function that was asked for last. */
 static struct {

@@ -3,7 +3,7 @@
 #ifndef HOSTCUDA_HOST_FUNCTION_H
 #define HOSTCUDA_HOST_FUNCTION_H
 
-#include "hostcuda/src/op/ops.h"
+#include "hostcuda/src/op/op_kinds.h"
 
 /* Runs the function of op, which is queued in owner, and waits for its end, but not for ever (hc_patience): NotReady
  * says that it still runs. Call again with the same owner and op when it is ready. before: the error that the function

@@ -1,7 +1,7 @@
 #include "hostcuda/src/stream/patience.h"
 
-#include "hostcuda/src/core/number.h"
-#include "hostcuda/src/core/schedule.h"
+#include "hostcuda/src/core/core_number.h"
+#include "hostcuda/src/core/core_schedule.h"
 
 #include <stdio.h>
 #include <string.h>

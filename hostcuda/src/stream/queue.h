@@ -2,8 +2,8 @@
 #ifndef HOSTCUDA_QUEUE_H
 #define HOSTCUDA_QUEUE_H
 
-#include "hostcuda/src/core/state.h"
-#include "hostcuda/src/graph/program.h"
+#include "hostcuda/src/core/core_state.h"
+#include "hostcuda/src/graph/graph_program.h"
 #include "hostcuda/src/stream/stream.h"
 #include "hostcuda/src/stream/token.h"
 

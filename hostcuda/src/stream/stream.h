@@ -2,8 +2,8 @@
 #ifndef HOSTCUDA_STREAM_H
 #define HOSTCUDA_STREAM_H
 
-#include "hostcuda/src/core/state.h"
-#include "hostcuda/src/graph/nodes.h"
+#include "hostcuda/src/core/core_state.h"
+#include "hostcuda/src/graph/graph_nodes.h"
 
 enum hc_stream_kind { HC_STREAM_CREATED, HC_STREAM_LEGACY, HC_STREAM_PER_THREAD };
 

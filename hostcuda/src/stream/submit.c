@@ -1,7 +1,7 @@
 #include "hostcuda/src/stream/submit.h"
 
 #include "hostcuda/src/op/params.h"
-#include "hostcuda/src/stream/capture.h"
+#include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/queue.h"
 
 cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream)

@@ -3,7 +3,7 @@
 #define HOSTCUDA_SUBMIT_H
 
 #include "hostcuda/src/kernel/cooperation.h"
-#include "hostcuda/src/op/ops.h"
+#include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/stream.h"
 
 /* The stream behind a handle, for a call that issues work: it fails on an invalidated capture, and breaks a blocking

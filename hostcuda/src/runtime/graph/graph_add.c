@@ -1,10 +1,10 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/translate.h"
-#include "hostcuda/src/graph/copy.h"
-#include "hostcuda/src/graph/edges.h"
+#include "hostcuda/src/graph/graph_copy.h"
+#include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/op/params.h"
-#include "hostcuda/src/runtime/symbols.h"
+#include "hostcuda/src/runtime/runtime_symbols.h"
 #include "hostcuda/src/stream/event.h"
 
 /* ---- adding nodes -------------------------------------------------------------------------------------------- */

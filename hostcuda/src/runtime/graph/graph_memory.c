@@ -1,10 +1,10 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/translate.h"
-#include "hostcuda/src/graph/edges.h"
-#include "hostcuda/src/graph/graph.h"
+#include "hostcuda/src/graph/graph_edges.h"
+#include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/memory/backing.h"
-#include "hostcuda/src/runtime/graph/node_params.h"
+#include "hostcuda/src/runtime/graph/runtime_node_params.h"
 
 static bool same_place(const struct cudaMemLocation *one, const struct cudaMemLocation *other)
 {

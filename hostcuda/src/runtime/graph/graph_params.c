@@ -1,13 +1,13 @@
 /* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
  * another one. */
-#include "hostcuda/src/call/call.h"
+#include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/exec/exec.h"
-#include "hostcuda/src/graph/graph.h"
-#include "hostcuda/src/memory/copy.h"
+#include "hostcuda/src/graph/graph_object.h"
+#include "hostcuda/src/memory/memory_copy.h"
 #include "hostcuda/src/op/params.h"
-#include "hostcuda/src/runtime/symbols.h"
-#include "hostcuda/src/runtime/graph/node_params.h"
+#include "hostcuda/src/runtime/runtime_symbols.h"
+#include "hostcuda/src/runtime/graph/runtime_node_params.h"
 #include "hostcuda/src/stream/event.h"
 
 #include <string.h>

@@ -1,0 +1,380 @@
+#include "cc_options.h"
+
+#include "nvcc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The arguments, and which is next. */
+struct arguments {
+    char **next;
+    char *language; /* of the inputs that follow, by -x; NULL: by their names */
+};
+
+static bool fail(const char *format, const char *what, const char *more)
+{
+    fputs("hostcuda-cc: error: ", stderr);
+    fprintf(stderr, format, what, more);
+    fputc('\n', stderr);
+    return false;
+}
+
+static void set(char **text, const char *value)
+{
+    free(*text);
+    *text = hcc_text("%s", value);
+}
+
+/* Returns the option's value: what follows in the same argument, or the next one. NULL, with a message: there is none.
+ */
+static const char *take_value(struct arguments *a, const char *option, const char *joined)
+{
+    if (joined && *joined)
+        return joined;
+    if (!*a->next)
+        fail("%s needs a value%s", option, "");
+    return *a->next ? *a->next++ : NULL;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+
+static const char *language_of(const char *name)
+{
+    static const char *const endings[][2] = {
+        {".cu", "cu"},        {".c", "c"},
+        {".cc", "c++"},       {".cpp", "c++"},
+        {".cxx", "c++"},      {".c++", "c++"},
+        {".C", "c++"},        {".cp", "c++"},
+        {".s", "assembler"},  {".S", "assembler-with-cpp"},
+        {".i", "cpp-output"}, {".ii", "c++-cpp-output"},
+    };
+    const char *end = strrchr(name, '.');
+    for (size_t i = 0; end && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(end, endings[i][0]) == 0)
+            return endings[i][1];
+    return NULL;
+}
+
+/* CUDA's libraries: the host device has their functions. */
+static bool is_cuda_library(const char *name)
+{
+    static const char *const libraries[] = {"cuda",   "cudart",        "cudart_static", "cudadevrt",
+                                            "cublas", "cublas_static", "nccl"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strcmp(name, libraries[i]) == 0)
+            return true;
+    return false;
+}
+
+/* .../libcudart.so, .../libcublas.so.13: the file of one of them. */
+static bool is_cuda_file(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *end = strstr(name, ".so");
+    end = end ? end : strstr(name, ".a");
+    if (!hcc_begins(name, "lib") || !end)
+        return false;
+    char *library = hcc_text("%.*s", (int)(end - name - 3), name + 3);
+    bool found = is_cuda_library(library);
+    free(library);
+    return found;
+}
+
+static bool add_input(struct hcc_options *o, const struct arguments *a, const char *name)
+{
+    static const char *const gpu_code[] = {".ptx", ".cubin", ".fatbin", ".gpu"};
+    bool by_name = !a->language || strcmp(a->language, "none") == 0;
+    const char *language = by_name ? language_of(name) : a->language, *end = strrchr(name, '.');
+    for (size_t i = 0; end && i < sizeof gpu_code / sizeof *gpu_code; i++)
+        if (strcmp(end, gpu_code[i]) == 0)
+            return fail("%s is code for a GPU, which %s", name, "the host device does not run");
+    if (!language && is_cuda_file(name))
+        return true;
+    if (!language) {
+        hcc_add(&o->link, name);
+        return true;
+    }
+    HCC_GROW(o->inputs, o->input_count, o->input_capacity);
+    o->inputs[o->input_count++] = (struct hcc_input){hcc_text("%s", name), hcc_text("%s", language)};
+    return true;
+}
+
+/* ---- options of gcc ---------------------------------------------------------------------------------------------- */
+
+static bool set_standard(struct hcc_options *o, const char *option)
+{
+    const char *year = strstr(option, "++");
+    if (!year || strcmp(year, "++17") == 0 || strcmp(year, "++1z") == 0 || year[2] == '2') {
+        o->standard = true;
+        hcc_add(&o->compile, option);
+        return true;
+    }
+    return fail("%s: the host device's headers need C++17 or later; use %s", option, "-std=c++17");
+}
+
+/* An option with a value, in the same argument or the next; add it to a list as one argument or two. */
+static bool add_value(struct hcc_list *list, struct arguments *a, const char *option, const char *argument)
+{
+    size_t length = strlen(option);
+    const char *value = take_value(a, option, argument + length);
+    if (!value)
+        return false;
+    char *joined = hcc_text("%s%s", option, argument[length] ? value : "");
+    hcc_add(list, joined);
+    if (!argument[length])
+        hcc_add(list, value);
+    free(joined);
+    return true;
+}
+
+static bool add_library(struct hcc_options *o, struct arguments *a, const char *argument)
+{
+    const char *name = take_value(a, "-l", argument + 2);
+    if (!name)
+        return false;
+    if (is_cuda_library(name))
+        return true;
+    char *joined = hcc_text("-l%s", name);
+    hcc_add(&o->link, joined);
+    free(joined);
+    return true;
+}
+
+/* -M and -MM alone write nothing else; -MD and -MMD write beside the output. */
+static bool add_dependencies(struct hcc_options *o, struct arguments *a, const char *argument)
+{
+    if (hcc_begins(argument, "-MF") || hcc_begins(argument, "-MT") || hcc_begins(argument, "-MQ")) {
+        char option[] = {'-', 'M', argument[2], '\0'};
+        o->dependency_file = o->dependency_file || argument[2] == 'F';
+        o->dependency_target = o->dependency_target || argument[2] != 'F';
+        return add_value(&o->preprocess, a, option, argument);
+    }
+    o->dependencies = o->dependencies || strcmp(argument, "-MD") == 0 || strcmp(argument, "-MMD") == 0;
+    if (strcmp(argument, "-M") == 0 || strcmp(argument, "-MM") == 0)
+        o->step = HCC_DEPENDENCIES;
+    hcc_add(&o->preprocess, argument);
+    return true;
+}
+
+static bool is_for_linker(const char *argument)
+{
+    static const char *const prefixes[] = {"-Wl,",     "-static", "-shared",   "-rdynamic", "-pie", "-no-pie",
+                                           "-nostart", "-nodef",  "-nostdlib", "-fuse-ld",  "-z"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (hcc_begins(argument, prefixes[i]))
+            return true;
+    return strcmp(argument, "-s") == 0;
+}
+
+/* Options whose value may be the next argument. */
+static bool add_with_value(struct hcc_options *o, struct arguments *a, const char *argument, bool *found)
+{
+    static const char *const of_preprocessor[] = {"-isystem", "-iquote", "-idirafter", "-include",
+                                                  "-imacros", "-I",      "-D",         "-U"};
+    static const char *const of_linker[] = {"-L", "-T", "-u", "-Xlinker"};
+    static const char *const of_all[] = {"--param", "-B"};
+    *found = true;
+    for (size_t i = 0; i < sizeof of_preprocessor / sizeof *of_preprocessor; i++)
+        if (hcc_begins(argument, of_preprocessor[i]))
+            return add_value(&o->preprocess, a, of_preprocessor[i], argument);
+    for (size_t i = 0; i < sizeof of_linker / sizeof *of_linker; i++)
+        if (hcc_begins(argument, of_linker[i]))
+            return add_value(&o->link, a, of_linker[i], argument);
+    for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
+        if (hcc_begins(argument, of_all[i]))
+            return add_value(&o->both, a, of_all[i], argument);
+    *found = false;
+    return true;
+}
+
+static bool set_output(struct hcc_options *o, struct arguments *a, const char *argument)
+{
+    const char *value = take_value(a, "-o", argument + 2);
+    if (value)
+        set(&o->output, value);
+    return value != NULL;
+}
+
+static bool set_language(struct arguments *a, const char *argument)
+{
+    const char *value = take_value(a, "-x", argument + 2);
+    if (value)
+        set(&a->language, strcmp(value, "cuda") == 0 ? "cu" : value);
+    return value != NULL;
+}
+
+static void add_flag(struct hcc_options *o, const char *argument)
+{
+    o->contraction = o->contraction || hcc_begins(argument, "-ffp-contract");
+    if (is_for_linker(argument))
+        hcc_add(&o->link, argument);
+    else
+        hcc_add(hcc_begins(argument, "-W") || strcmp(argument, "-w") == 0 ? &o->compile : &o->both, argument);
+}
+
+static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const char *argument)
+{
+    bool found = false;
+    if (strcmp(argument, "-c") == 0 || strcmp(argument, "-S") == 0 || strcmp(argument, "-E") == 0) {
+        o->step = argument[1] == 'c' ? HCC_OBJECT : argument[1] == 'S' ? HCC_ASSEMBLY : HCC_PREPROCESS;
+        return true;
+    }
+    if (strcmp(argument, "-fsyntax-only") == 0) {
+        o->only_checks = true;
+        o->step = HCC_OBJECT;
+        return true;
+    }
+    if (hcc_begins(argument, "-o"))
+        return set_output(o, a, argument);
+    if (hcc_begins(argument, "-x"))
+        return set_language(a, argument);
+    if (hcc_begins(argument, "-l"))
+        return add_library(o, a, argument);
+    if (hcc_begins(argument, "-M"))
+        return add_dependencies(o, a, argument);
+    if (hcc_begins(argument, "-std="))
+        return set_standard(o, argument);
+    bool ok = add_with_value(o, a, argument, &found);
+    if (!found)
+        add_flag(o, argument);
+    return ok;
+}
+
+/* ---- options of nvcc --------------------------------------------------------------------------------------------- */
+
+/* Calls add for each part of a list that commas separate. */
+static bool for_each_part(struct hcc_options *o, struct arguments *a, const char *list,
+                          bool (*add)(struct hcc_options *, struct arguments *, const char *))
+{
+    bool ok = true;
+    for (const char *part = list; ok && part; part = strchr(part, ',') ? strchr(part, ',') + 1 : NULL) {
+        char *one = hcc_text("%.*s", (int)strcspn(part, ","), part);
+        ok = add(o, a, one);
+        free(one);
+    }
+    return ok;
+}
+
+static bool add_linker_option(struct hcc_options *o, struct arguments *a, const char *option)
+{
+    (void)a;
+    hcc_add(&o->link, "-Xlinker");
+    hcc_add(&o->link, option);
+    return true;
+}
+
+/* -Werror alone is gcc's; nvcc's names kinds. */
+static bool set_errors(struct hcc_options *o, const char *kinds)
+{
+    hcc_add(strstr(kinds, "all-warnings") ? &o->compile : &o->ignored, "-Werror");
+    return true;
+}
+
+static bool set_stream(const char *value)
+{
+    if (strcmp(value, "per-thread") != 0)
+        return true;
+    return fail("--default-stream=%s: the host device's default stream is the legacy one; %s", value,
+                "create a stream for each thread");
+}
+
+static bool apply_with_value(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
+                             const char *value)
+{
+    switch (option->meaning) {
+    case HCC_PASS: return for_each_part(o, a, value, read_gcc_option);
+    case HCC_PASS_LINK: return for_each_part(o, a, value, add_linker_option);
+    case HCC_COMPILER: set(&o->compiler, value); return true;
+    case HCC_STREAM: return set_stream(value);
+    case HCC_ERRORS: return set_errors(o, value);
+    default: break;
+    }
+    char *joined = hcc_text("%s%s", option->text, value);
+    bool ok = read_gcc_option(o, a, joined);
+    free(joined);
+    return ok;
+}
+
+static bool apply(struct hcc_options *o, struct arguments *a, const struct hcc_nvcc_option *option,
+                  const char *argument, const char *value)
+{
+    if (option->value && !(value = take_value(a, argument, value)))
+        return false;
+    switch (option->meaning) {
+    case HCC_IGNORED: hcc_add(&o->ignored, argument); return true;
+    case HCC_REFUSED: return fail("%s is an option of nvcc that is not supported: %s", argument, option->text);
+    case HCC_VERBOSE: return o->verbose = true;
+    case HCC_HELP: return o->shows_help = true;
+    case HCC_VERSION: return o->shows_version = true;
+    default: break;
+    }
+    return option->value ? apply_with_value(o, a, option, value) : read_gcc_option(o, a, option->text);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+/* -Werror, which is gcc's unless nvcc's kinds follow; -std=, -x and -O as gcc has them. */
+static bool is_gcc_form(const char *argument, const char *next)
+{
+    static const char *const kinds[] = {
+        "all-warnings",          "default-stream-launch",    "cross-execution-space-call", "reorder",
+        "missing-launch-bounds", "ext-lambda-captures-this", "deprecated-declarations"};
+    if (hcc_begins(argument, "-Werror=") || hcc_begins(argument, "-m") || hcc_begins(argument, "-std="))
+        return !hcc_begins(argument, "-maxrregcount") && !hcc_begins(argument, "-machine");
+    if (strcmp(argument, "-Werror") != 0)
+        return false;
+    for (size_t i = 0; next && i < sizeof kinds / sizeof *kinds; i++)
+        if (hcc_begins(next, kinds[i]))
+            return false;
+    return true;
+}
+
+static bool read_argument(struct hcc_options *o, struct arguments *a)
+{
+    const char *argument = *a->next++, *value = NULL;
+    if (argument[0] != '-' || argument[1] == '\0')
+        return add_input(o, a, argument);
+    const struct hcc_nvcc_option *option =
+        is_gcc_form(argument, *a->next) ? NULL : hcc_find_nvcc_option(argument, &value);
+    return option ? apply(o, a, option, argument, value) : read_gcc_option(o, a, argument);
+}
+
+static bool check(const struct hcc_options *o)
+{
+    if (o->shows_help || o->shows_version)
+        return true;
+    if (o->input_count == 0 && (o->step != HCC_LINK || o->link.count == 0))
+        return fail("no input files%s%s", "", "");
+    if (o->output && o->step != HCC_LINK && o->input_count > 1)
+        return fail("-o %s with several inputs: without linking, %s", o->output, "each has an output of its own");
+    return true;
+}
+
+bool hcc_options_read(struct hcc_options *options, int count, char **arguments)
+{
+    *options = (struct hcc_options){.compiler = hcc_text("%s", HOSTCUDA_CC_COMPILER)};
+    struct arguments a = {.next = arguments + 1};
+    bool ok = true;
+    while (ok && count > 0 && *a.next)
+        ok = read_argument(options, &a);
+    free(a.language);
+    return ok && check(options);
+}
+
+void hcc_options_free(struct hcc_options *options)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        free(options->inputs[i].name);
+        free(options->inputs[i].language);
+    }
+    free(options->inputs);
+    free(options->output);
+    free(options->compiler);
+    hcc_list_free(&options->preprocess);
+    hcc_list_free(&options->compile);
+    hcc_list_free(&options->both);
+    hcc_list_free(&options->link);
+    hcc_list_free(&options->ignored);
+    *options = (struct hcc_options){0};
+}

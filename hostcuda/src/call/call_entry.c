@@ -1,0 +1,224 @@
+#include "hostcuda/src/call/call_entry.h"
+
+#include "hostcuda/src/call/fault.h"
+#include "hostcuda/src/call/library.h"
+#include "hostcuda/src/call/record.h"
+#include "hostcuda/src/call/settings.h"
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/graph/user_object.h"
+#include "hostcuda/src/memory/memory_blocks.h"
+#include "hostcuda/src/stream/stream_progress.h"
+#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/submit.h"
+
+#include <hostcuda/hostcuda.h>
+#include <pthread.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cudaError_t start_error;
+
+static void end_thread(struct hc_thread *thread)
+{
+    hc_lock();
+    for (int i = 0; i < HC_DEVICES_MAX; i++)
+        if (thread->per_thread[i])
+            hc_stream_destroy(thread->per_thread[i]); /* what is queued there still runs */
+    hc_unlock();
+}
+
+static void start_host_device(void)
+{
+    if (!hc_threads_start(end_thread) || !hc_settings_read()) {
+        start_error = cudaErrorInitializationError;
+        return;
+    }
+    for (int i = 0; i < hc_device_count(); i++) {
+        hc_device(i)->legacy = hc_stream_make(i, HC_STREAM_LEGACY, cudaStreamDefault, 0);
+        if (!hc_device(i)->legacy)
+            start_error = cudaErrorMemoryAllocation;
+    }
+}
+
+static cudaError_t begin_anywhere(void)
+{
+    pthread_once(&once, start_host_device);
+    (void)hc_thread(); /* without the lock */
+    hc_lock();
+    hc_calls++;
+    return start_error;
+}
+
+cudaError_t hc_begin_unnamed(void)
+{
+    cudaError_t error = begin_anywhere();
+    return !error && hc_thread()->inside.host_function ? cudaErrorNotPermitted : error;
+}
+
+/* The name NULL: nothing that HOSTCUDA_FAIL counts. */
+static inline cudaError_t begin_named(cudaError_t error, const char *name, bool quiet)
+{
+    cudaError_t injected = !error && hc_fault_watching && name ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
+    if (!error && !quiet)
+        error = hc_device(hc_thread()->device)->sticky;
+    return error ? error : injected;
+}
+
+cudaError_t hc_begin_driver_as(const char *name, bool quiet)
+{
+    cudaError_t error = hc_begin_unnamed();
+    return begin_named(error, hc_forward_arrive(hc_thread(), name), quiet);
+}
+
+/* With the lock, but for the library's own calls. */
+static bool library_is_good(void)
+{
+    hc_unlock();
+    bool good = hc_library_good();
+    hc_lock();
+    return good;
+}
+
+__attribute__((cold, noinline)) static cudaError_t begin_beside_driver(cudaError_t error, const char *name, bool quiet)
+{
+    const char *door = hc_thread()->inside.door;
+    if (!door && !error && hc_through && !library_is_good())
+        error = cudaErrorInsufficientDriver;
+    return begin_named(error, door ? hc_forward_arrive(hc_thread(), door) : name, quiet);
+}
+
+/* A call of the runtime makes the device's context current. */
+static inline cudaError_t begin_api_call(cudaError_t error, const char *name, bool quiet)
+{
+    struct hc_thread *thread = hc_thread();
+    thread->context |= !thread->inside.door;
+    return HC_DRIVER_USED ? begin_beside_driver(error, name, quiet) : begin_named(error, name, quiet);
+}
+
+cudaError_t hc_begin_as(const char *name)
+{
+    return begin_api_call(hc_begin_unnamed(), name, false);
+}
+
+cudaError_t hc_begin_quiet_as(const char *name)
+{
+    return begin_api_call(hc_begin_unnamed(), name, true);
+}
+
+cudaError_t hc_begin_permitted_as(const char *name, bool quiet)
+{
+    return begin_api_call(begin_anywhere(), name, quiet);
+}
+
+/* Whether the call was one of the driver, or of the library on behalf of a call of the program: the program's order of
+ * work and last error know nothing of those. */
+__attribute__((cold, noinline)) static bool leave_driver(cudaError_t error)
+{
+    struct hc_thread *thread = hc_thread();
+    bool inside = thread->inside.door || thread->inside.forward;
+    thread->inside.door = NULL;
+    hc_forward_leave(thread, error);
+    return inside;
+}
+
+cudaError_t hc_end(cudaError_t error)
+{
+    bool driver = HC_DRIVER_USED && leave_driver(error);
+    if (!driver && !hc_thread()->tools)
+        hc_run_early(); /* tools do not change the program's order */
+    hc_progress_begin();
+    cudaUserObject_t due = hc_objects_take_due();
+    hc_unlock();
+    hc_objects_run_due(due);
+    if (error && error != cudaErrorNotReady && !driver) /* that is an answer, which is not kept (measured) */
+        hc_thread()->last_error = error;
+    return error;
+}
+
+/* ---- for tests: in this file, since a program may declare them weak, which alone links no file of an archive --- */
+
+void hostcuda_seed(unsigned long long seed)
+{
+    (void)hc_begin_unnamed(); /* the environment's seed first, if nothing was called yet */
+    hc_schedule_seed(seed);
+    hc_unlock();
+}
+
+int hostcuda_fail(const char *faults)
+{
+    (void)hc_begin_unnamed(); /* the environment's first, if nothing was called yet */
+    bool ok = hc_fault_set(faults ? faults : "");
+    hc_unlock();
+    return ok ? 0 : -1;
+}
+
+/* Whether the call that the program has begun will fail when it arrives. */
+static int is_doomed(const struct hc_forward *forward)
+{
+    if (!hc_fault_watching || !forward || forward->arrived || !forward->runtime)
+        return 0;
+    hc_lock();
+    int doomed = hc_fault_due(forward->runtime);
+    hc_unlock();
+    return doomed;
+}
+
+int hostcuda_tool(int on)
+{
+    struct hc_thread *thread = hc_thread();
+    bool first = on && thread->tools++ == 0, last = !on && --thread->tools == 0;
+    if (first) {
+        thread->program = (struct hc_caller){thread->inside, thread->last_error};
+        thread->inside = (struct hc_inside){.host_function = thread->inside.host_function};
+        thread->last_error = cudaSuccess;
+    }
+    if (last) {
+        thread->inside = thread->program.inside;
+        thread->last_error = thread->program.last_error;
+    }
+    return first ? is_doomed(thread->program.inside.forward) : 0;
+}
+
+size_t hostcuda_faults(void)
+{
+    hc_lock();
+    size_t count = hc_fault_count();
+    hc_unlock();
+    return count;
+}
+
+void hostcuda_record(int on)
+{
+    (void)hc_begin_unnamed();
+    hc_fault_record(on != 0);
+    hc_unlock();
+}
+
+const char *hostcuda_call(size_t index)
+{
+    hc_lock();
+    const char *name = hc_record_name(index);
+    hc_unlock();
+    return name;
+}
+
+size_t hostcuda_calls(const char *name)
+{
+    hc_lock();
+    size_t count = hc_record_count(name);
+    hc_unlock();
+    return count;
+}
+
+struct hostcuda_live hostcuda_count_live(void)
+{
+    hc_lock();
+    struct hostcuda_live live = {
+        .blocks = hc_block_count(),
+        .streams = hc_handle_count(HC_STREAM),
+        .events = hc_handle_count(HC_EVENT),
+        .graphs = hc_handle_count(HC_GRAPH),
+        .execs = hc_handle_count(HC_EXEC),
+    };
+    hc_unlock();
+    return live;
+}

@@ -1,0 +1,66 @@
+#include "hostcuda/src/core/core_process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct facts {
+    char state;
+    unsigned long threads;
+    unsigned long long started;
+};
+
+/* proc(5): the state is the third field, the first behind the name, which may hold anything. */
+static bool parse_process(char *text, struct facts *facts)
+{
+    enum { STATE = 3, THREADS = 20, STARTED = 22 };
+    char *rest = NULL, *at = strrchr(text, ')');
+    if (!at)
+        return false;
+    char *word = strtok_r(at + 1, " ", &rest);
+    for (int field = STATE; word && field <= STARTED; field++) {
+        if (field == STATE)
+            facts->state = *word;
+        if (field == THREADS)
+            facts->threads = strtoul(word, NULL, 10);
+        if (field == STARTED)
+            facts->started = strtoull(word, NULL, 10);
+        if (field == STARTED)
+            return true;
+        word = strtok_r(NULL, " ", &rest);
+    }
+    return false;
+}
+
+static bool read_process(int pid, struct facts *facts)
+{
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    ssize_t length = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (length <= 0)
+        return false;
+    text[length] = 0;
+    return parse_process(text, facts);
+}
+
+uint64_t hc_process_started(int pid)
+{
+    struct facts facts = {0};
+    return read_process(pid, &facts) ? facts.started : 0;
+}
+
+bool hc_process_alive(int pid, uint64_t started)
+{
+    struct facts facts = {0};
+    if (!read_process(pid, &facts) || facts.started != started)
+        return false;
+    /* a process whose first thread has ended looks like one that has ended, but for its other threads */
+    bool over = facts.state == 'Z' || facts.state == 'X';
+    return !over || facts.threads > 1;
+}

@@ -1,0 +1,21 @@
+/* A set of graph nodes: a stream's frontier in a capture, an event's, a node's dependencies. */
+#ifndef HOSTCUDA_NODES_H
+#define HOSTCUDA_NODES_H
+
+#include "hostcuda/src/core/core_state.h"
+
+struct hc_nodes {
+    cudaGraphNode_t *items;
+    size_t count, capacity;
+};
+
+/* Each is false when there is no memory; the set is then unchanged. */
+bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node); /* once */
+bool hc_nodes_add_all(struct hc_nodes *set, const struct hc_nodes *other);
+bool hc_nodes_assign(struct hc_nodes *set, const struct hc_nodes *other);
+bool hc_nodes_remove(struct hc_nodes *set, cudaGraphNode_t node); /* false: it was not in */
+bool hc_nodes_has(const struct hc_nodes *set, cudaGraphNode_t node);
+void hc_nodes_clear(struct hc_nodes *set); /* keeps the memory */
+void hc_nodes_free(struct hc_nodes *set);
+
+#endif

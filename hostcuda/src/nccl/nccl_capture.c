@@ -1,0 +1,45 @@
+/* What a communicator leaves in a capture, as NCCL does (measured with 2.28): before its first kernel a wait for what
+ * its earlier graphs did, and after each kernel a record, which the stream does not follow, but the next kernel. The
+ * last record is a leaf of the graph that nothing joins. */
+#include "hostcuda/src/graph/graph_object.h"
+#include "hostcuda/src/nccl/nccl_work.h"
+#include "hostcuda/src/stream/stream_capture.h"
+#include "hostcuda/src/stream/event.h"
+#include "hostcuda/src/stream/submit.h"
+
+#ifdef HC_HAVE_NCCL
+
+static cudaGraphNode_t add_event_node(struct ncclComm *comm, cudaGraph_t graph, enum hc_op_kind kind,
+                                      const struct hc_nodes *before)
+{
+    struct hc_op *op = hc_op_event(kind, comm->event);
+    return op ? hc_graph_add(graph, before, op) : NULL;
+}
+
+/* The node that the next kernel in this capture has to follow; NULL: no memory. */
+static cudaGraphNode_t node_before(struct ncclComm *comm, const struct hc_capture *capture)
+{
+    const struct hc_nodes none = {0};
+    if (comm->capture_id == capture->id && hc_handle_is(HC_NODE, comm->last_node))
+        return comm->last_node;
+    if (!comm->event)
+        comm->event = hc_event_make(cudaEventDisableTiming, comm->device);
+    return comm->event ? add_event_node(comm, capture->graph, HC_OP_WAIT, &none) : NULL;
+}
+
+cudaError_t hc_nccl_capture(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
+{
+    const struct hc_capture *capture = stream->capture;
+    cudaGraphNode_t before = node_before(comm, capture);
+    if (!before || !hc_nodes_add(&stream->frontier, before)) {
+        hc_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    cudaError_t error = hc_stream_submit(stream, op);
+    if (error)
+        return error;
+    comm->last_node = add_event_node(comm, capture->graph, HC_OP_RECORD, &stream->frontier);
+    comm->capture_id = capture->id;
+    return comm->last_node ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+#endif

@@ -1,0 +1,269 @@
+#include "hostcuda/src/nccl/nccl_group.h"
+
+#ifdef HC_HAVE_NCCL
+#include "hostcuda/src/core/core_grow.h"
+#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct issue {
+    struct ncclComm *comm;
+    cudaStream_t handle; /* as the program gave it */
+    cudaStream_t stream; /* once the group ends */
+    struct hc_nccl_work work;
+};
+
+struct joining {
+    ncclComm_t *slot;
+    struct ncclComm *comm;
+};
+
+/* The calling thread's open group. */
+struct group {
+    int depth;
+    ncclResult_t error; /* the first */
+    struct issue *issues;
+    size_t issue_count, issue_room;
+    struct joining *joinings;
+    size_t joining_count, joining_room;
+};
+static _Thread_local struct group group;
+
+bool hc_nccl_in_group(void)
+{
+    return group.depth > 0;
+}
+
+ncclResult_t hc_nccl_group_error(ncclResult_t code)
+{
+    if (group.depth && !group.error && code != ncclInProgress)
+        group.error = code;
+    return code;
+}
+
+static ncclResult_t no_memory(void)
+{
+    return hc_nccl_error(ncclSystemError, "no memory for a group of calls");
+}
+
+/* ---- streams -------------------------------------------------------------------------------------------------- */
+
+static ncclResult_t cuda_error(cudaError_t error)
+{
+    return error ? hc_nccl_error(ncclUnhandledCudaError, "stream: %s", cudaGetErrorString(error)) : ncclSuccess;
+}
+
+/* The default streams are those of the communicator's device. */
+static cudaError_t find_stream(struct issue *issue)
+{
+    struct hc_thread *thread = hc_thread();
+    int device = thread->device;
+    if (hc_device(issue->comm->device)->sticky)
+        return hc_device(issue->comm->device)->sticky;
+    thread->device = issue->comm->device;
+    cudaError_t error = hc_stream_for_work(issue->handle, &issue->stream);
+    thread->device = device;
+    if (!error && issue->stream->device != issue->comm->device)
+        error = cudaErrorInvalidResourceHandle;
+    return error;
+}
+
+static bool first_of_stream(const struct issue *issues, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (issues[i].stream == issues[index].stream)
+            return false;
+    return true;
+}
+
+static ncclResult_t find_streams(struct issue *issues, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cudaError_t error = find_stream(&issues[i]);
+        if (error)
+            return cuda_error(error);
+        if (issues[i].stream->capture != issues[0].stream->capture)
+            return hc_nccl_error(ncclInvalidUsage, "a communicator's calls in one group are on streams of different "
+                                                   "captures, or some are captured and others are not");
+    }
+    return ncclSuccess;
+}
+
+/* What is issued to `then` from now on comes after what was issued to `first`. */
+static cudaError_t order(cudaStream_t first, cudaStream_t then)
+{
+    if (first->capture)
+        return hc_nodes_add_all(&then->frontier, &first->frontier) ? cudaSuccess : cudaErrorMemoryAllocation;
+    struct hc_token *token = hc_token_make();
+    if (!token)
+        return cudaErrorMemoryAllocation;
+    hc_token_retain(token);
+    cudaError_t error = hc_queue_token(first, HC_ITEM_RECORD, token);
+    if (error)
+        hc_token_release(token);
+    else
+        error = hc_queue_token(then, HC_ITEM_WAIT, token);
+    return error;
+}
+
+/* ---- one communicator's calls --------------------------------------------------------------------------------- */
+
+static struct hc_op *make_op(const struct issue *issues, size_t count)
+{
+    struct hc_nccl_batch *batch = hc_nccl_batch_make(issues[0].comm, count);
+    if (!batch)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        batch->works[i] = issues[i].work;
+    struct hc_op *op = hc_nccl_op(batch);
+    hc_nccl_batch_release(batch); /* the op has its own reference */
+    return op;
+}
+
+static cudaError_t submit(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
+{
+    return stream->capture ? hc_nccl_capture(comm, stream, op) : hc_stream_submit(stream, op);
+}
+
+/* One op, on the first call's stream; the others' streams wait before and after. */
+static ncclResult_t issue_batch(struct issue *issues, size_t count)
+{
+    struct ncclComm *comm = issues[0].comm;
+    ncclResult_t result = hc_comm_check(comm);
+    if (!result)
+        result = find_streams(issues, count);
+    if (result)
+        return result;
+    cudaStream_t stream = issues[0].stream;
+    struct hc_op *op = make_op(issues, count);
+    cudaError_t error = op ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (size_t i = 1; !error && i < count; i++)
+        if (first_of_stream(issues, i))
+            error = order(issues[i].stream, stream);
+    if (error)
+        hc_op_release(op);
+    else
+        error = submit(comm, stream, op);
+    for (size_t i = 1; !error && i < count; i++)
+        if (first_of_stream(issues, i))
+            error = order(stream, issues[i].stream);
+    return cuda_error(error);
+}
+
+/* Brings one communicator's calls together at the front, in order of issue; gives their number. */
+static size_t gather(struct issue *issues, size_t count)
+{
+    size_t front = 1;
+    for (size_t i = 1; i < count; i++) {
+        if (issues[i].comm != issues[0].comm)
+            continue;
+        struct issue issue = issues[i];
+        memmove(&issues[front + 1], &issues[front], (i - front) * sizeof issue);
+        issues[front++] = issue;
+    }
+    return front;
+}
+
+static ncclResult_t issue_all(struct issue *issues, size_t count)
+{
+    ncclResult_t result = ncclSuccess;
+    while (count && !result) {
+        size_t taken = gather(issues, count);
+        result = issue_batch(issues, taken);
+        issues += taken;
+        count -= taken;
+    }
+    return result;
+}
+
+/* At once even in a group, and only its stream orders it (measured, and in NCCL's enqueue.cc). */
+static ncclResult_t issue_alone(struct issue *issue)
+{
+    cudaError_t error = find_stream(issue);
+    return cuda_error(error ? error : hc_nccl_alone(&issue->work, issue->stream));
+}
+
+ncclResult_t hc_nccl_issue(struct ncclComm *comm, const struct hc_nccl_work *work, cudaStream_t stream)
+{
+    struct issue issue = {.comm = comm, .handle = stream, .work = *work};
+    if (comm->ranks == 1 && hc_nccl_collective(work->kind))
+        return issue_alone(&issue);
+    if (!group.depth)
+        return issue_batch(&issue, 1);
+    cudaError_t error = find_stream(&issue);
+    if (error)
+        return cuda_error(error);
+    if (!hc_grow(&group.issues, &group.issue_room, group.issue_count + 1, sizeof issue))
+        return no_memory();
+    group.issues[group.issue_count++] = issue;
+    return ncclSuccess;
+}
+
+/* ---- communicators -------------------------------------------------------------------------------------------- */
+
+ncclResult_t hc_nccl_group_joins(ncclComm_t *slot, struct ncclComm *comm)
+{
+    if (!hc_grow(&group.joinings, &group.joining_room, group.joining_count + 1, sizeof *group.joinings))
+        return no_memory();
+    group.joinings[group.joining_count++] = (struct joining){slot, comm};
+    return ncclSuccess;
+}
+
+static ncclResult_t join_all(const struct joining *joinings, size_t count)
+{
+    ncclResult_t result = ncclSuccess;
+    for (size_t i = 0; i < count && (!result || result == ncclInProgress); i++) {
+        struct ncclComm *comm = joinings[i].comm;
+        ncclResult_t joined = comm->blocking ? hc_comm_wait(comm) : hc_comm_state(comm);
+        if (joined)
+            result = joined;
+    }
+    return result;
+}
+
+static void give_up(const struct joining *joinings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hc_comm_retire(joinings[i].comm, HC_COMM_ABORTED);
+        *joinings[i].slot = NULL;
+    }
+}
+
+/* ---- API ------------------------------------------------------------------------------------------------------ */
+
+ncclResult_t ncclGroupStart(void)
+{
+    group.depth++;
+    return ncclSuccess;
+}
+
+static ncclResult_t end_group(const struct group *ended)
+{
+    ncclResult_t result = hc_nccl_begin("ncclGroupEnd");
+    if (ended->error)
+        result = ended->error;
+    if (!result)
+        result = join_all(ended->joinings, ended->joining_count);
+    if (result && result != ncclInProgress)
+        give_up(ended->joinings, ended->joining_count);
+    if (!result)
+        result = issue_all(ended->issues, ended->issue_count);
+    hc_unlock();
+    free(ended->issues);
+    free(ended->joinings);
+    return result;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    if (!group.depth)
+        return hc_nccl_error(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+    if (--group.depth)
+        return ncclSuccess;
+    const struct group ended = group;
+    memset(&group, 0, sizeof group);
+    return end_group(&ended);
+}
+#endif

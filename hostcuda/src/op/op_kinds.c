@@ -1,0 +1,317 @@
+#include "hostcuda/src/op/op_kinds.h"
+
+#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/memory/backing.h"
+#include "hostcuda/src/memory/fence.h"
+#include "hostcuda/src/memory/modes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hc_op *hc_op_make(enum hc_op_kind kind, size_t storage_bytes)
+{
+    struct hc_op *op = calloc(1, sizeof *op + storage_bytes);
+    if (op) {
+        op->references = 1;
+        op->kind = kind;
+    }
+    return op;
+}
+
+static void release_arguments(const struct hc_op *op)
+{
+    op->launch.kernel->hooks->release(op->launch.arguments);
+}
+
+struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
+{
+    size_t count = kernel->type->count;
+    /* 15 bytes more: parameters may be aligned to 16, behind the pointers */
+    size_t pointers = (count * sizeof(void *) + 15) / 16 * 16;
+    struct hc_op *op = hc_op_make(HC_OP_KERNEL, pointers + hc_kernel_parameter_bytes(kernel));
+    if (!op)
+        return NULL;
+    op->launch.kernel = kernel;
+    op->launch.grid = grid;
+    op->launch.block = block;
+    op->launch.shared_bytes = shared_bytes;
+    op->launch.arguments = (void **)(void *)op->storage;
+    for (size_t i = 0; i < count; i++) {
+        op->launch.arguments[i] = op->storage + pointers + kernel->type->offsets[i];
+        memcpy(op->launch.arguments[i], arguments[i], kernel->type->sizes[i]);
+    }
+    if (kernel->hooks) {
+        kernel->hooks->retain(op->launch.arguments);
+        op->give_back = release_arguments;
+    }
+    return op;
+}
+
+static void copy_slice(const struct hc_copy *copy, const void *from, size_t from_pitch)
+{
+    if (copy->to_pitch == copy->width && from_pitch == copy->width) {
+        memmove(copy->to, from, copy->width * copy->height);
+        return;
+    }
+    for (size_t row = 0; row < copy->height; row++)
+        memmove((char *)copy->to + row * copy->to_pitch, (const char *)from + row * from_pitch, copy->width);
+}
+
+static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_pitch)
+{
+    struct hc_copy slice = *copy;
+    copy_slice(&slice, from, from_pitch);
+    for (size_t i = 1; i < copy->depth; i++) {
+        slice.to = (char *)copy->to + i * copy->to_slice;
+        copy_slice(&slice, (const char *)from + i * copy->from_slice, from_pitch);
+    }
+}
+
+struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
+{
+    size_t slice = copy->width * copy->height;
+    struct hc_op *op = hc_op_make(HC_OP_COPY, snapshot ? slice * (copy->depth > 1 ? copy->depth : 1) : 0);
+    if (!op)
+        return NULL;
+    op->copy = *copy;
+    if (snapshot) {
+        struct hc_copy packed = *copy;
+        packed.to = op->storage;
+        packed.to_pitch = copy->width;
+        packed.to_slice = slice;
+        copy_rows(&packed, copy->from, copy->from_pitch);
+        op->copy.from = op->storage;
+        op->copy.from_pitch = copy->width;
+        op->copy.from_slice = slice;
+    }
+    return op;
+}
+
+struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
+{
+    struct hc_op *op = hc_op_make(HC_OP_FILL, 0);
+    if (op)
+        op->fill = *fill;
+    return op;
+}
+
+struct hc_op *hc_op_host(cudaHostFn_t function, void *user)
+{
+    struct hc_op *op = hc_op_make(HC_OP_HOST, 0);
+    if (op)
+        op->host = (struct cudaHostNodeParams){function, user};
+    return op;
+}
+
+struct callback {
+    cudaStreamCallback_t function;
+    cudaStream_t stream;
+    void *user;
+    cudaError_t error;
+};
+
+static void call_back(void *data)
+{
+    const struct callback *callback = data;
+    callback->function(callback->stream, callback->error, callback->user);
+}
+
+bool hc_op_hears_errors(const struct hc_op *op)
+{
+    return op->kind == HC_OP_HOST && op->host.fn == call_back;
+}
+
+void hc_op_tell(struct hc_op *op, cudaError_t error)
+{
+    if (hc_op_hears_errors(op))
+        ((struct callback *)op->host.userData)->error = error;
+}
+
+struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
+{
+    struct hc_op *op = hc_op_make(HC_OP_HOST, sizeof(struct callback));
+    if (op) {
+        const struct callback contents = {callback, stream, user, cudaSuccess};
+        memcpy(op->storage, &contents, sizeof contents);
+        op->host = (struct cudaHostNodeParams){call_back, op->storage};
+    }
+    return op;
+}
+
+struct hc_op *hc_op_empty(void)
+{
+    return hc_op_make(HC_OP_EMPTY, 0);
+}
+
+static void release_block(const struct hc_op *op)
+{
+    hc_block_release(op->block);
+}
+
+static struct hc_op *make_memory_op(enum hc_op_kind kind, struct hc_block *block, size_t storage_bytes)
+{
+    struct hc_op *op = hc_op_make(kind, storage_bytes);
+    if (op) {
+        op->block = block;
+        op->give_back = release_block;
+        hc_block_retain(block);
+    }
+    return op;
+}
+
+struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
+{
+    return make_memory_op(kind, block, 0);
+}
+
+struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count)
+{
+    struct hc_op *op = make_memory_op(HC_OP_ALLOC, block, count * sizeof *access);
+    if (op)
+        op->access_count = count;
+    if (op && count)
+        memcpy(op->storage, access, count * sizeof *access);
+    return op;
+}
+
+struct hc_op *hc_op_retain(struct hc_op *op)
+{
+    op->references++;
+    return op;
+}
+
+void hc_op_release(struct hc_op *op)
+{
+    if (!op || --op->references)
+        return;
+    if (op->give_back)
+        op->give_back(op);
+    free(op);
+}
+
+/* What a GPU repeats along a row: a value too large for its element reaches the elements behind it (measured). */
+static uint32_t fill_word(const struct cudaMemsetParams *fill)
+{
+    uint32_t word = fill->value;
+    if (fill->elementSize == 1)
+        word |= word << 8;
+    return fill->elementSize == 4 ? word : word | word << 16;
+}
+
+static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
+{
+    const uint32_t word = fill_word(fill);
+    const size_t bytes = fill->width * fill->elementSize;
+    if (word == (word & 255u) * 0x01010101u) {
+        memset(row, (int)(word & 255u), bytes);
+        return;
+    }
+    size_t at = 0;
+    for (; at + sizeof word <= bytes; at += sizeof word)
+        memcpy(row + at, &word, sizeof word);
+    memcpy(row + at, &word, bytes - at);
+}
+
+/* Memory that was not there at the capture may be by now. Instantiating looks, too; an update does not. */
+static cudaError_t run_fill(const struct hc_op *op)
+{
+    cudaError_t error = cudaSuccess;
+    if (op->unchecked) {
+        hc_lock();
+        error = hc_fill_check(&op->fill);
+        hc_unlock();
+    }
+    if (error) {
+        fprintf(stderr,
+                "hostcuda: a memset node at %p (%zu bytes in each of %zu rows) writes memory that is not allocated; "
+                "allocate it before the launch\n",
+                op->fill.dst, op->fill.width * op->fill.elementSize, op->fill.height);
+        return cudaErrorIllegalAddress;
+    }
+    for (size_t row = 0; row < op->fill.height; row++)
+        fill_row((unsigned char *)op->fill.dst + row * op->fill.pitch, &op->fill);
+    return cudaSuccess;
+}
+
+static void run_host(const struct cudaHostNodeParams *host)
+{
+    struct hc_thread *thread = hc_thread();
+    const struct hc_inside around = thread->inside;
+    thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
+    host->fn(host->userData);
+    hc_division_look_again();
+    thread->inside = around;
+}
+
+/* With the lock: other threads take and give back memory meanwhile. */
+static void set_live(const struct hc_op *op)
+{
+    hc_lock();
+    hc_backing_set_live(op->block->base, op->kind == HC_OP_ALLOC);
+    hc_unlock();
+}
+
+static cudaError_t run_unfenced(const void *data)
+{
+    const struct hc_op *op = data;
+    switch (op->kind) {
+    case HC_OP_KERNEL:
+        return hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
+                             op->launch.arguments);
+    case HC_OP_COPY: copy_rows(&op->copy, op->copy.from, op->copy.from_pitch); break;
+    case HC_OP_FILL: return run_fill(op);
+    case HC_OP_HOST: run_host(&op->host); break;
+    case HC_OP_EMPTY:
+    case HC_OP_RECORD:
+    case HC_OP_WAIT:
+    case HC_OP_CHILD: break;
+    case HC_OP_ALLOC:
+    case HC_OP_FREE: set_live(op); break;
+    }
+    return cudaSuccess;
+}
+
+static const char *op_name(const struct hc_op *op, char *text, size_t bytes)
+{
+    if (op->kind == HC_OP_COPY)
+        return "a memcpy";
+    if (op->kind == HC_OP_FILL)
+        return "a memset";
+    if (op->kind != HC_OP_KERNEL)
+        return "device work";
+    snprintf(text, bytes, "kernel %s", hc_kernel_known_name(op->launch.kernel));
+    return text;
+}
+
+cudaError_t hc_op_run(const struct hc_op *op)
+{
+    char name[300];
+    if (!(hc_memory_modes & HC_FENCE))
+        return run_unfenced(op);
+    hc_fence_install();
+    /* the program's own function is host code, and may touch no device memory */
+    return op->kind == HC_OP_HOST ? run_unfenced(op) : hc_fence_run(run_unfenced, op, op_name(op, name, sizeof name));
+}
+
+bool hc_op_ready(const struct hc_op *op, uint64_t sequence)
+{
+    return !hc_op_waits(op) || op->launch.kernel->hooks->ready(op->launch.arguments, sequence);
+}
+
+bool hc_op_waits(const struct hc_op *op)
+{
+    return op->kind == HC_OP_KERNEL && op->launch.kernel->hooks;
+}
+
+void hc_op_skip(const struct hc_op *op)
+{
+    if (hc_op_waits(op))
+        op->launch.kernel->hooks->skip(op->launch.arguments);
+}
+
+void hc_op_finish(const struct hc_op *op)
+{
+    if (op->kind == HC_OP_FREE)
+        hc_block_release(op->block); /* the program's reference; the op keeps its own */
+}

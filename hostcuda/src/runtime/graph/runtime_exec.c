@@ -1,0 +1,119 @@
+/* Executable graphs: instantiated, launched, destroyed. */
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/exec/exec.h"
+#include "hostcuda/src/stream/stream_capture.h"
+#include "hostcuda/src/stream/submit.h"
+
+/* Nothing to upload: only the checks of a launch. */
+static cudaError_t check_upload(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || !stream->capture)
+        return error;
+    hc_capture_invalidate(stream->capture);
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags, bool may_upload)
+{
+    const unsigned long long allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                       cudaGraphInstantiateFlagUseNodePriority |
+                                       (may_upload ? (unsigned long long)cudaGraphInstantiateFlagUpload : 0);
+    if (!result || flags & ~allowed)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    if (!hc_graph_is(graph) || graph->capturing)
+        return cudaErrorInvalidValue;
+    if (graph->has_memory && graph->instantiated)
+        return cudaErrorNotSupported;
+    return hc_exec_make(result, graph, flags);
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
+{
+    HC_THROUGH(cuGraphInstantiateWithFlags, pGraphExec, graph, flags);
+    HC_CALL(instantiate(pGraphExec, graph, flags, false));
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
+{
+    HC_THROUGH(cuGraphInstantiateWithFlags, pGraphExec, graph, flags);
+    HC_CALL(instantiate(pGraphExec, graph, flags, false));
+}
+
+/* The upload has nothing to do but its stream's checks. */
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                           cudaGraphInstantiateParams *instantiateParams)
+{
+    HC_THROUGH(cuGraphInstantiateWithParams, pGraphExec, graph,
+               HC_SAME_AS(CUDA_GRAPH_INSTANTIATE_PARAMS *, instantiateParams));
+    cudaError_t error = hc_begin();
+    if (error || !instantiateParams)
+        return hc_end(error ? error : cudaErrorInvalidValue);
+    instantiateParams->errNode_out = NULL;
+    error = instantiate(pGraphExec, graph, instantiateParams->flags, true);
+    if (!error && instantiateParams->flags & cudaGraphInstantiateFlagUpload)
+        error = check_upload(instantiateParams->uploadStream);
+    instantiateParams->result_out = error ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
+    cudaGraphNode_t circular = error == cudaErrorInvalidValue && hc_graph_is(graph) ? hc_graph_find_cycle(graph) : NULL;
+    if (circular) {
+        instantiateParams->result_out = cudaGraphInstantiateInvalidStructure;
+        instantiateParams->errNode_out = circular;
+    }
+    return hc_end(error);
+}
+
+/* Of the flags, this one alone comes back (measured for that of priorities). */
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
+{
+    HC_THROUGH(cuGraphExecGetFlags, graphExec, HC_SAME_AS(cuuint64_t *, flags));
+    cudaError_t error = hc_begin();
+    if (!error && (!hc_handle_is(HC_EXEC, graphExec) || !flags))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *flags = graphExec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
+{
+    HC_THROUGH(cuGraphExecDestroy, graphExec);
+    cudaError_t error = hc_begin_quiet();
+    if (!error)
+        error = hc_capture_unsafe_call();
+    if (!error && !hc_handle_is(HC_EXEC, graphExec))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        hc_exec_destroy(graphExec);
+    return hc_end(error);
+}
+
+static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    if (!hc_handle_is(HC_EXEC, exec))
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    if (stream->capture) {
+        hc_capture_invalidate(stream->capture);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    return hc_exec_launch(exec, stream);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)
+{
+    HC_THROUGH(cuGraphLaunch, graphExec, stream);
+    HC_CALL(launch(graphExec, stream));
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
+{
+    HC_THROUGH(cuGraphUpload, graphExec, stream);
+    HC_CALL(hc_handle_is(HC_EXEC, graphExec) ? check_upload(stream) : cudaErrorInvalidValue);
+}

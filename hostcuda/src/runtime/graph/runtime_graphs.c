@@ -1,0 +1,66 @@
+/* Graphs made, copied and destroyed. */
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/graph/graph_copy.h"
+#include "hostcuda/src/graph/graph_object.h"
+
+cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
+{
+    HC_THROUGH(cuGraphCreate, pGraph, flags);
+    cudaError_t error = hc_begin();
+    if (!error && (!pGraph || flags))
+        error = cudaErrorInvalidValue;
+    if (!error && !(*pGraph = hc_graph_make()))
+        error = cudaErrorMemoryAllocation;
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    HC_THROUGH(cuGraphDestroy, graph);
+    cudaError_t error = hc_begin_quiet();
+    if (!error && (!hc_graph_is(graph) || graph->capturing || graph->owned))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        hc_graph_destroy(graph);
+    return hc_end(error);
+}
+
+static cudaError_t clone_graph(cudaGraph_t *copy, cudaGraph_t graph)
+{
+    if (!copy || !hc_graph_is(graph))
+        return cudaErrorInvalidValue;
+    if (graph->has_memory)
+        return cudaErrorNotSupported;
+    cudaGraph_t made = hc_graph_make();
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = hc_graph_copy(graph, made);
+    if (error)
+        hc_graph_destroy(made);
+    else
+        *copy = made;
+    return error;
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
+{
+    HC_THROUGH(cuGraphClone, pGraphClone, originalGraph);
+    HC_CALL(clone_graph(pGraphClone, originalGraph));
+}
+
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)
+{
+    HC_THROUGH(cuGraphNodeFindInClone, pNode, originalNode, clonedGraph);
+    cudaError_t error = hc_begin();
+    if (!error && (!pNode || !hc_handle_is(HC_NODE, originalNode) || !hc_graph_is(clonedGraph)))
+        error = cudaErrorInvalidValue;
+    if (error)
+        return hc_end(error);
+    for (size_t i = 0; i < clonedGraph->count; i++) {
+        if (clonedGraph->nodes[i]->original_id == originalNode->id) {
+            *pNode = clonedGraph->nodes[i];
+            return hc_end(cudaSuccess);
+        }
+    }
+    return hc_end(cudaErrorInvalidValue);
+}

@@ -1,0 +1,58 @@
+/* Memory of the program's own that it registers: pinned from then on. */
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/memory/mapped.h"
+#include "hostcuda/src/runtime/runtime_memory.h"
+#include "hostcuda/src/stream/stream_capture.h"
+
+static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
+{
+    const unsigned allowed = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
+    if (!address || !bytes || bytes > UINTPTR_MAX - (uintptr_t)address)
+        return cudaErrorInvalidValue;
+    if (flags & cudaHostRegisterIoMemory)
+        return cudaErrorNotSupported; /* there is no device whose memory it could be */
+    if (flags & ~allowed)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    const struct hc_block *other = hc_block_overlapping(address, bytes);
+    if (other)
+        return other->kind == HC_MEMORY_PINNED && other->borrowed ? cudaErrorHostMemoryAlreadyRegistered
+                                                                  : cudaErrorInvalidValue; /* measured */
+    if (!hc_mapped_for_use(address, bytes, !(flags & cudaHostRegisterReadOnly)))
+        return cudaErrorInvalidValue;
+    return hc_block_borrow(HC_MEMORY_PINNED, address, bytes, hc_thread()->device) ? cudaSuccess
+                                                                                  : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+    HC_THROUGH(cuMemHostRegister, ptr, size, flags);
+    HC_CALL(register_memory(ptr, size, flags));
+}
+
+/* Waits first: queued copies may still use the memory as what it was. */
+static cudaError_t unregister(const void *address)
+{
+    if (!address)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    struct hc_block *block = hc_block_find(address);
+    if (!block || !block->live)
+        return cudaErrorHostMemoryNotRegistered;
+    if (block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed)
+        return cudaErrorInvalidValue; /* inside what is registered, or never registered by the program (measured) */
+    block->live = false;
+    error = hc_block_settle(block);
+    hc_block_release(block);
+    return error;
+}
+
+cudaError_t cudaHostUnregister(void *ptr)
+{
+    HC_THROUGH(cuMemHostUnregister, ptr);
+    HC_CALL(unregister(ptr));
+}

@@ -1,0 +1,59 @@
+/* What a program asks before it shapes a launch. */
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/kernel/occupancy.h"
+
+static cudaError_t check_asked(const struct hc_kernel *kernel, const void *function, const void *answer, int threads)
+{
+    if (!kernel)
+        return function ? HC_NO_KERNEL : cudaErrorInvalidDeviceFunction;
+    return !answer || threads <= 0 ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+static cudaError_t count_blocks(int *blocks, const void *function, int threads, size_t shared_bytes, unsigned flags)
+{
+    const struct hc_kernel *kernel = hc_kernel_find(function);
+    cudaError_t error = check_asked(kernel, function, blocks, threads);
+    if (!error && flags & ~(unsigned)cudaOccupancyDisableCachingOverride)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *blocks = hc_blocks_that_fit(kernel, threads, shared_bytes);
+    return error;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func, int blockSize,
+                                                          size_t dynamicSMemSize)
+{
+    CUfunction function;
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessor, numBlocks,
+                  function, blockSize, dynamicSMemSize);
+    HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func, int blockSize,
+                                                                   size_t dynamicSMemSize, unsigned int flags)
+{
+    CUfunction function;
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                  numBlocks, function, blockSize, dynamicSMemSize, flags);
+    HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, flags));
+}
+
+static cudaError_t count_memory(size_t *bytes, const void *function, int blocks, int threads)
+{
+    const struct hc_kernel *kernel = hc_kernel_find(function);
+    cudaError_t error = check_asked(kernel, function, bytes, threads);
+    if (error || blocks <= 0 || blocks > hc_blocks_that_fit(kernel, threads, 0))
+        return error ? error : cudaErrorInvalidValue;
+    *bytes = hc_bytes_for_blocks(kernel, blocks);
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func, int numBlocks,
+                                                      int blockSize)
+{
+    CUfunction function;
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyAvailableDynamicSMemPerBlock, dynamicSmemSize,
+                  function, numBlocks, blockSize);
+    HC_CALL(count_memory(dynamicSmemSize, func, numBlocks, blockSize));
+}

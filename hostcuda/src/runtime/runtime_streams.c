@@ -1,0 +1,119 @@
+/* Streams: the calls. */
+#include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/stream/stream_capture.h"
+#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/submit.h"
+
+static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority)
+{
+    if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
+        return cudaErrorInvalidValue;
+    *stream = hc_stream_make(hc_thread()->device, HC_STREAM_CREATED, flags, hc_device_priority(priority));
+    return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
+{
+    HC_THROUGH(cuStreamCreateWithPriority, pStream, flags, priority);
+    HC_CALL(create_stream(pStream, flags, priority));
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+{
+    HC_THROUGH(cuStreamCreate, pStream, flags);
+    HC_CALL(create_stream(pStream, flags, 0));
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *pStream)
+{
+    HC_THROUGH(cuStreamCreate, pStream, CU_STREAM_DEFAULT);
+    HC_CALL(create_stream(pStream, cudaStreamDefault, 0));
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    HC_THROUGH(cuStreamDestroy, stream);
+    cudaError_t error = hc_begin_quiet(); /* cleaning up works after a failed kernel, too */
+    if (!error && !hc_handle_is(HC_STREAM, stream))
+        error = cudaErrorInvalidResourceHandle;
+    if (!error)
+        hc_stream_destroy(stream);
+    return hc_end(error);
+}
+
+static cudaError_t synchronize(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (!error)
+        error = hc_capture_check_wait(stream);
+    return error ? error : hc_run_stream(stream);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    HC_THROUGH(cuStreamSynchronize, stream);
+    HC_CALL(synchronize(stream));
+}
+
+static cudaError_t query(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (!error)
+        error = hc_capture_check_wait(stream);
+    if (error || hc_run_is_done(stream))
+        return error ? error : hc_device_outcome(stream->device);
+    int device = stream->device;
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    hc_run_step();
+    bool over = hc_schedule_seeded() && hc_run_is_done(stream);
+    hc_stream_release(stream);
+    error = hc_device_outcome(device);
+    if (error)
+        return error;
+    return over ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    HC_THROUGH(cuStreamQuery, stream);
+    HC_CALL(query(stream));
+}
+
+#define STREAM_QUESTION(name, type, expression, check, entry)                                                          \
+    cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
+    {                                                                                                                  \
+        cudaStream_t stream = NULL;                                                                                    \
+        HC_THROUGH(entry, hStream, answer);                                                                            \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
+        if (!error)                                                                                                    \
+            error = check(stream);                                                                                     \
+        if (!error)                                                                                                    \
+            *answer = stream->expression;                                                                              \
+        return hc_end(error);                                                                                          \
+    }
+STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question, cuStreamGetId)
+STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question, cuStreamGetDevice)
+STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question, cuStreamGetFlags)
+
+/* The one question that a capture does not mind, unless it is invalid (measured). */
+static cudaError_t check_priority(cudaStream_t stream)
+{
+    return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority, cuStreamGetPriority)
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    HC_THROUGH(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority);
+    cudaError_t error = hc_begin();
+    if (!error && leastPriority)
+        *leastPriority = HC_PRIORITY_LEAST;
+    if (!error && greatestPriority)
+        *greatestPriority = HC_PRIORITY_GREATEST;
+    return hc_end(error);
+}

@@ -1,0 +1,18 @@
+/* Copies to and from variables of kernels, for graphs. */
+#ifndef HOSTCUDA_RUNTIME_SYMBOLS_H
+#define HOSTCUDA_RUNTIME_SYMBOLS_H
+
+#include "hostcuda/src/call/translate.h"
+#include "hostcuda/src/op/op_kinds.h"
+
+cudaError_t hc_op_to_symbol(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                            struct hc_op **op);
+cudaError_t hc_op_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                              struct hc_op **op);
+/* False: there is no such copy. Without the lock. */
+bool hc_driver_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
+                              enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy);
+bool hc_driver_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
+                                CUDA_MEMCPY3D *copy);
+
+#endif
