@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/allocators/ledger.h"
+#include "debug/attach/allocators/attach_ledger.h"
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/memory/rows.h"

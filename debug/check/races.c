@@ -99,8 +99,8 @@ static bool is_chain(const bg__layout *l)
 }
 
 /* Captures make only edges from earlier to later nodes. Where the program has added others, it is not certain which
- * call made a node (src/capture/marks.c), and a race could be put down to an innocent one. Of a segment that rules have
- * rewritten it is certain. */
+ * call made a node (src/capture/capture_marks.c), and a race could be put down to an innocent one. Of a segment that
+ * rules have rewritten it is certain. */
 static bool is_in_order(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/help.h"
-#include "debug/cli/bisect/bisect.h"
+#include "debug/cli/bisect/bisect_command.h"
 #include "debug/cli/commands/commands.h"
 #include "debug/cli/doctor/doctor.h"
 #include "debug/cli/output/exits.h"

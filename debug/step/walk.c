@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agreement.h"
+#include "step_agreement.h"
 #include "debug/hang/hang.h"
 
 /* ---- nodes ---- */

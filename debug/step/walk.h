@@ -3,7 +3,7 @@
 #define BG_DEBUG_STEP_WALK_H
 
 #include "base/progress.h"
-#include "parts.h"
+#include "step_parts.h"
 #include "specials.h"
 #include "step.h"
 

@@ -140,7 +140,8 @@ void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Instantiates a wrapped graph that has no executable graph (wrap.c). */
 bg_status bg__wrapped_instantiate(bg_graph *graph);
-/* ---- ranks (agreement.c) ------------------------------------------------------------------------------------- */
+/* ---- ranks (capture_agreement.c)
+ * ------------------------------------------------------------------------------------- */
 
 /* A graph captured with ranks retains the communicator that its collectives use, until it is destroyed. */
 void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
@@ -156,7 +157,7 @@ typedef struct bg__member {
     cudaEvent_t event;     /* forks the stream and joins it */
     bg_site site;          /* where it was forked, for messages */
     const bg__call *last;  /* the last call captured on it; NULL: none in this segment */
-    cudaGraphNode_t stood; /* marks.c */
+    cudaGraphNode_t stood; /* capture_marks.c */
 } bg__member;
 
 /* An event that the program recorded in this capture, through this library. */
@@ -228,7 +229,7 @@ struct bg_capture {
     size_t pool_mapped;        /* at begin */
     struct bg__survey *survey; /* buffers for the check of segments (unjoined.c) */
     struct bg__marks *marks;   /* of the calls of the open segment */
-    cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (marks.c) */
+    cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (capture_marks.c) */
     bg__call **inlined;        /* with a level: the calls that the open segment has captured, without calls inside */
     size_t inlined_capacity;
     int inlined_count;
@@ -312,9 +313,9 @@ bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_br
  * captured: a pass that relies on its breaks to order streams then keeps its meaning. */
 bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user);
 
-/* Meetings with other ranks (agreement.c); without ranks they do nothing. bg__ranks_meet_before comes before a capture
- * of that name, also if the capture cannot begin: capture is then NULL, and status its failure. Returns this rank's own
- * failure, or RANKS. */
+/* Meetings with other ranks (capture_agreement.c); without ranks they do nothing. bg__ranks_meet_before comes before a
+ * capture of that name, also if the capture cannot begin: capture is then NULL, and status its failure. Returns this
+ * rank's own failure, or RANKS. */
 bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                 bg_status status);
 bg_status bg__capture_agree(bg_capture *capture, const char *text);
@@ -400,7 +401,7 @@ bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
 void bg__workers_stop(bg__workers *workers);
 cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec);
 
-/* Ranges for profilers (ranges.c); they do nothing unless the root of the graph has ranges. */
+/* Ranges for profilers (capture_ranges.c); they do nothing unless the root of the graph has ranges. */
 void bg__ranges_open_segment(bg_capture *capture);
 void bg__ranges_close_segment(const bg_capture *capture);
 void bg__ranges_enter_break(const bg_capture *capture);
@@ -409,7 +410,7 @@ void bg__ranges_leave_break(const bg_capture *capture);
 void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
 void bg__ranges_leave_step(const bg__step *step);
 
-/* options.pool (pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
+/* options.pool (capture_pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
 bg_status bg__capture_open_bucket(bg_capture *capture);
 void bg__capture_close_bucket(bg_capture *capture);
 /* bg__use_take. BUSY: a replay or capture has it, or the stream of its last use captures. */
@@ -468,7 +469,7 @@ static inline cudaEvent_t bg__event_here(const bg__event *entry)
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
 /* Records it now, and in each replay before the call whose body runs. */
 bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
-/* The call that has begun last in this capture; the root of its calls: none has (waits.c). */
+/* The call that has begun last in this capture; the root of its calls: none has (capture_waits.c). */
 const bg__call *bg__capture_last_call(const bg_capture *capture);
 /* Keeps a wait of the open segment for the tools, and sets its waited_after. */
 bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait);
@@ -481,9 +482,9 @@ bg_status bg__events_settle(bg_capture *capture);
 /* The same where a failure cannot be reported. */
 void bg__events_free(bg_capture *capture);
 
-/* The nodes of captured calls (marks.c). When the open segment ends, *place becomes the number of nodes that it has
- * now; place must live until then. *active: false if the capture is invalid; *place then stays -1, and the end of the
- * capture reports why. */
+/* The nodes of captured calls (capture_marks.c). When the open segment ends, *place becomes the number of nodes that it
+ * has now; place must live until then. *active: false if the capture is invalid; *place then stays -1, and the end of
+ * the capture reports why. */
 typedef struct bg__marks bg__marks;
 bg_status bg__mark(bg_capture *capture, long *place, bool *active);
 /* Sets the places when the segment is about to end with these nodes, in order of creation. trails: whether nothing

@@ -207,7 +207,7 @@ bg__noted *bg__graph_noted(const bg_graph *graph);
 /* The tensor that the next replay of an eager call gets instead of the noted one; NULL: it gets the noted one. */
 const bg_tensor *bg__note_replacement(const bg__note *note);
 
-/* ---- replays (replay.c, agreement.c) ----------------------------------------------------------------------------- */
+/* ---- replays (replay.c, capture_agreement.c) --------------------------------------------------------------------- */
 
 /* The parts of a replay, for tools that run the steps themselves (replay.c). enter does the checks of bg_replay, and
  * orders the replay after others; the graph is busy until leave, which returns status or a failure of its own. */

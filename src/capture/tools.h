@@ -1,5 +1,5 @@
 /* The debugging tools that captures and replays call. This folder may not call debug/ directly, only through this table
- * (debug/hooks/hooks.c). */
+ * (debug/hooks/debug_hooks.c). */
 #ifndef BG_CAPTURE_TOOLS_H
 #define BG_CAPTURE_TOOLS_H
 

@@ -12,7 +12,7 @@
 #include "base/tensor.h"
 #include "base/text.h"
 
-/* ---- memory of a call (memory.c, blocks.c) ------------------------------------------------------------------- */
+/* ---- memory of a call (memory.c, call_blocks.c) -------------------------------------------------------------- */
 
 typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
@@ -211,7 +211,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
 /* Runs only the body; bg_scratch accepts args meanwhile. */
 bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
-/* ---- the calling thread (thread.c) --------------------------------------------------------------------------- */
+/* ---- the calling thread (op_thread.c) --------------------------------------------------------------------------- */
 
 /* Called for the calls of a pass that runs eagerly, before and after each body. args are the caller's. */
 typedef struct bg__watcher {

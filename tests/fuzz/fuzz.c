@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 
 static FILE *real_errors;
 

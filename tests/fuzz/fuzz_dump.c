@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/step/dump.h"
 #include "debug/step/npy.h"
 

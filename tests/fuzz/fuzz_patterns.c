@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/bisect/calls.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/bisect/bisect_calls.h"
+#include "debug/cli/output/cli_json.h"
 #include "op/op.h"
 
 enum { DEPTH = 6, CALLS = 16 };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "debug/cli/bisect/result.h"
-#include "debug/cli/bisect/state.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/bisect/bisect_state.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 
 static char *const program[] = {(char *)"./fuzzed/program", NULL}; /* is nowhere, so that no date of it is kept */
 

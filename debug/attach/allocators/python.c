@@ -2,7 +2,7 @@
  * for the interpreter's lock: they leave a call pending, which the main thread makes between two instructions of
  * Python. */
 #include "python.h"
-#include "ledger.h"
+#include "attach_ledger.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "capture/tools.h"
-#include "debug/attach/memory/owners.h"
+#include "debug/attach/memory/memory_owners.h"
 #include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"
 #include "debug/files/json.h"

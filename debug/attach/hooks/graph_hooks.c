@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "debug/attach/allocators/ledger.h"
+#include "debug/attach/allocators/attach_ledger.h"
 #include "debug/attach/allocators/python.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"

@@ -11,7 +11,7 @@
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/memory/changes.h"
 #include "debug/attach/stacks/function_names.h"
-#include "debug/attach/memory/owners.h"
+#include "debug/attach/memory/memory_owners.h"
 #include "debug/attach/memory/rows.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/hang/hang.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/files/links.h"
 #include "debug/step/dump_index.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/output/json.h"
-#include "nodes.h"
+#include "debug/cli/output/cli_json.h"
+#include "bisect_nodes.h"
 #include "trial.h"
 
 enum { PARTNERS = 4 }; /* culprits for which the other node is searched */

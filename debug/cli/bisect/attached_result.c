@@ -6,9 +6,9 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/next.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 #include "debug/cli/output/shell_line.h"
-#include "nodes.h"
+#include "bisect_nodes.h"
 
 /* Frees the list of nodes. */
 static char *make_line(const cli_bisection *b, char *list)

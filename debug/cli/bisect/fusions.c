@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "calls.h"
-#include "debug/cli/output/json.h"
+#include "bisect_calls.h"
+#include "debug/cli/output/cli_json.h"
 
 static bool is_listed(const cJSON *calls, const char *name)
 {

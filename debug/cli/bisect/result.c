@@ -8,7 +8,7 @@
 #include "attached_result.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 #include "debug/cli/output/shell_line.h"
 
 enum { RESULT_VERSION = 1 };

@@ -6,8 +6,8 @@
 
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "result.h"
 
 static void add_culprit(cJSON *findings, const cJSON *call, bool alone)

@@ -7,13 +7,13 @@
 
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
-#include "calls.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
+#include "bisect_calls.h"
 #include "fusions.h"
-#include "nodes.h"
-#include "progress.h"
-#include "state.h"
+#include "bisect_nodes.h"
+#include "bisect_progress.h"
+#include "bisect_state.h"
 
 enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; beyond, the list goes through a file */
 

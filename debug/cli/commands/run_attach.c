@@ -7,7 +7,7 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
-#include "run.h"
+#include "run_command.h"
 
 static const char *const of_library[] = {"--debug", "--eager-ops", "--check", "--trace"};
 

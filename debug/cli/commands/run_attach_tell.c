@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "debug/cli/observe/looked.h"
+#include "debug/cli/observe/cli_looked.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "run.h"
+#include "debug/cli/output/cli_json.h"
+#include "run_command.h"
 
 static void print_split_graph(const cJSON *row)
 {

@@ -11,10 +11,10 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/observe/observe.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/signals.h"
-#include "run.h"
+#include "run_command.h"
 
 enum { MOST_SEEDS = 100000, LINE_SHOWN = 60, FINDINGS_SHOWN = 100 };
 

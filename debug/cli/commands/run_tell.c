@@ -7,9 +7,9 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/next.h"
-#include "debug/cli/observe/looked.h"
+#include "debug/cli/observe/cli_looked.h"
 #include "debug/cli/output/exits.h"
-#include "run.h"
+#include "run_command.h"
 
 typedef struct telling {
     const cli_arguments *arguments;

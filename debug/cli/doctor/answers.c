@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 enum { DOCTOR_VERSION = 1 };
 

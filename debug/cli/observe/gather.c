@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "gather_ranks.h"
-#include "looked.h"
+#include "cli_looked.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
 

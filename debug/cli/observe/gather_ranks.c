@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 static const char ranks_key[] = "ranks";
 

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/signals.h"
-#include "debug/cli/ranks/job.h"
-#include "debug/cli/ranks/ranks.h"
-#include "running.h"
+#include "debug/cli/ranks/cli_job.h"
+#include "debug/cli/ranks/cli_ranks.h"
+#include "cli_running.h"
 
 /* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */
 enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/files/files.h"
 #include "signals.h"
 #include "strays.h"

@@ -2,9 +2,9 @@
 #ifndef BG_CLI_GROUP_H
 #define BG_CLI_GROUP_H
 
-#include "debug/cli/output/forward.h"
+#include "debug/cli/output/forward_output.h"
 #include "debug/cli/process/keeper.h"
-#include "job.h"
+#include "cli_job.h"
 #include "plan.h"
 
 enum { CLI_SINK_OUTPUT, CLI_SINK_ERRORS, CLI_SINK_INPUT, CLI_SINKS, CLI_SOURCES_MOST = 2 * CLI_RANKS_MOST + 1 };

@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 /* ---- of one row ------------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "base/grow.h"
 #include "debug/check/value_text.h"
 #include "debug/cli/observe/gathered.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 #include "closest.h"
 #include "node_values.h"
 

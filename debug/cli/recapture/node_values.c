@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "debug/check/value_text.h"
 #include "closest.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 /* ---- one value -------------------------------------------------------------------------------------------------- */
 

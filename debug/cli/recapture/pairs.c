@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "closest.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 /* ---- what graphs have in common --------------------------------------------------------------------------------- */
 

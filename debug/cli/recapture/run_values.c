@@ -8,8 +8,8 @@
 
 #include "base/grow.h"
 #include "debug/cli/observe/gather.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 
 /* ---- one line --------------------------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in call_entry.h:
- * they stand in the function itself. NotInitialized until cuInit or any call of the runtime. */
+/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in
+ * call_entry.h: they stand in the function itself. NotInitialized until cuInit or any call of the runtime. */
 #define hc_driver_begin() (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, false))
 #define hc_driver_begin_quiet()                                                                                        \
     (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, true))

@@ -1,4 +1,4 @@
-#include "agreement.h"
+#include "step_agreement.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "forward.h"
+#include "forward_output.h"
 
 #include <errno.h>
 #include <fcntl.h>

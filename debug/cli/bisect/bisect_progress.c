@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "bisect_progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

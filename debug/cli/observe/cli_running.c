@@ -1,4 +1,4 @@
-#include "running.h"
+#include "cli_running.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 #include <breakgraph/breakgraph.h>
 
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/child.h"
 #include "gather.h"
 #include "gather_ranks.h"

@@ -14,13 +14,13 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
-#include "debug/cli/ranks/job.h"
-#include "debug/cli/ranks/ranks.h"
+#include "debug/cli/ranks/cli_job.h"
+#include "debug/cli/ranks/cli_ranks.h"
 #include "debug/files/files.h"
-#include "run.h"
+#include "run_command.h"
 
 static cli_status exec_program(const cli_arguments *arguments)
 {

@@ -1,4 +1,4 @@
-#include "owners.h"
+#include "memory_owners.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
-#include "debug/cli/observe/looked.h"
+#include "debug/cli/observe/cli_looked.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/signals.h"
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/ranks/cli_job.h"
 
 /* Stepping delays these signals until its report is whole. */
 static bool is_stopped(const cli_gathered *gathered, const cli_end *end)

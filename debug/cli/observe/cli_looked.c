@@ -1,10 +1,10 @@
-#include "looked.h"
+#include "cli_looked.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 static const char checks_key[] = "checks", not_key[] = "not_checked";
 

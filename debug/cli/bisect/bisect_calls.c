@@ -1,4 +1,4 @@
-#include "calls.h"
+#include "bisect_calls.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 enum { NEAR = 5 }; /* names that a message lists */
 

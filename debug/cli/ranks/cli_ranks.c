@@ -1,5 +1,5 @@
 /* One loop waits for all that may come from ranks: output, room for it, ends, signals, deadlines. */
-#include "ranks.h"
+#include "cli_ranks.h"
 
 #include <errno.h>
 #include <poll.h>

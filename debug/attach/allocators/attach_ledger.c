@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "attach_ledger.h"
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-#include "recapture.h"
+#include "recapture_command.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "compare_runs.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/gather_ranks.h"
-#include "debug/cli/observe/looked.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/observe/cli_looked.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
+#include "debug/cli/ranks/cli_job.h"
 
 /* ---- the flag --------------------------------------------------------------------------------------------------- */
 

@@ -10,14 +10,14 @@
 #include "debug/cli/arguments/next.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/gather_ranks.h"
-#include "debug/cli/observe/looked.h"
+#include "debug/cli/observe/cli_looked.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/signals.h"
-#include "debug/cli/ranks/job.h"
-#include "debug/cli/recapture/recapture.h"
+#include "debug/cli/ranks/cli_job.h"
+#include "debug/cli/recapture/recapture_command.h"
 
 /* Every check, in the order of its start. graph and replay only look. The others run the pass on the host, or replay,
  * additional times: in a start of their own, so that the former see the program as it is. With --attach each has one of

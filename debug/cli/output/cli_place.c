@@ -1,4 +1,4 @@
-#include "place.h"
+#include "cli_place.h"
 
 #include <errno.h>
 #include <ftw.h>

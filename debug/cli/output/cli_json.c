@@ -1,4 +1,4 @@
-#include "json.h"
+#include "cli_json.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "bisect_state.h"
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "base/variables.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 
 enum { STATE_VERSION = 2 };
 static const char key[] = "breakgraph_bisect"; /* its version: what makes a file ours */

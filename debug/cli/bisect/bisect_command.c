@@ -1,5 +1,5 @@
 /* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
-#include "bisect.h"
+#include "bisect_command.h"
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include "debug/cli/arguments/values.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/output/exits.h"
-#include "debug/cli/output/json.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_json.h"
+#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/ranks/cli_job.h"
 #include "attached.h"
 #include "result.h"
 #include "result_page.h"
-#include "state.h"
+#include "bisect_state.h"
 #include "trial.h"
 
 enum { MOST_STARTS = 1000 };

@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "step_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "job.h"
+#include "cli_job.h"
 
 #include <arpa/inet.h>
 #include <breakgraph/breakgraph.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/output/place.h"
+#include "debug/cli/output/cli_place.h"
 
 const cli_flag cli_job_flags[] = {
     {"-e", "NAME=VALUE", NULL, NULL,

@@ -1,11 +1,11 @@
-#include "nodes.h"
+#include "bisect_nodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "debug/cli/observe/gather.h"
-#include "debug/cli/output/json.h"
+#include "debug/cli/output/cli_json.h"
 
 /* ---- the nodes of one graph ------------------------------------------------------------------------------------- */
 
