@@ -2,7 +2,7 @@
 # The arrows between the rooms of the sources, and that the test of them can fail.
 . "$(dirname "$0")/../cli/lib.sh"
 
-in_depth='copy|planted-(weak-symbol|parent-folder|macro|circle|stack)|no-room|missing-objects'
+in_depth='copy|same-name|planted-(weak-symbol|parent-folder|macro|circle|stack)|no-room|missing-objects'
 expect layers 0 '^looked at: [0-9]+ rooms' tests/layers/layers . "$OUT"
 
 # A copy of the tree and its objects, in which each case plants an arrow.
@@ -63,6 +63,10 @@ plant src/runner/planted_a.c 'extern void bg__b(void);' 'void bg__a(void) { bg__
 plant src/runner/planted_b.c 'extern void bg__a(void);' 'void bg__b(void) { bg__a(); }'
 expect planted-circle 1 'a circle: .*src/runner/planted_[ab]\.c \(bg__[ab]\) -> src/runner/planted_' \
     tests/layers/layers "$tree" "$objects"
+
+copy
+plant src/runner/check.c 'int x;'
+expect same-name 1 'src/runner/check\.c has the name of debug/check/check\.c' tests/layers/layers "$tree" "$objects"
 
 copy
 mkdir "$tree/src/elsewhere"
