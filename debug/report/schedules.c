@@ -4,7 +4,7 @@
 
 #include "debug/files/json.h"
 #include "report_data.h"
-#include "runner_mix.h"
+#include "debug/report/runners/runner_mix.h"
 
 /* PERCENT: the recommended schedule computes at most so many percent more rows than the best one. LENGTHS: sizes of
  * the longest schedule that is looked for, unless the one in use is longer, up to LENGTHS_MOST. */

@@ -4,7 +4,7 @@
 
 #include "debug/files/json.h"
 #include "debug/report/report_data.h"
-#include "debug/report/runners_text.h"
+#include "debug/report/runners/runners_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

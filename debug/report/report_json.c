@@ -1,0 +1,95 @@
+/* Reports as JSON. */
+#include "report_data.h"
+
+#include "debug/files/json.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member that only findings about several calls have. */
+static bool add_others(cJSON *item, const bg_finding *f)
+{
+    const char *at = f->others;
+    cJSON *list = at[0] != '\0' ? cJSON_AddArrayToObject(item, "others") : NULL;
+    bool good = at[0] == '\0' || list != NULL;
+
+    while (good && *at != '\0') {
+        const char *end = strstr(at, ", ");
+        char *name = end != NULL ? strndup(at, (size_t)(end - at)) : strdup(at);
+        cJSON *one = name != NULL ? cJSON_CreateString(name) : NULL;
+        good = one != NULL && cJSON_AddItemToArray(list, one);
+        free(name);
+        at = end != NULL ? end + 2 : "";
+    }
+    return good;
+}
+
+static bool add_finding(cJSON *list, const bg_finding *f)
+{
+    char address[32];
+    cJSON *item = bg__json_add_object(list);
+
+    snprintf(address, sizeof address, "%p", f->address);
+    return item != NULL && cJSON_AddStringToObject(item, "kind", f->kind) &&
+           cJSON_AddStringToObject(item, "severity", bg__severity_names[f->severity]) &&
+           cJSON_AddStringToObject(item, "call", f->call) && cJSON_AddStringToObject(item, "file", f->file) &&
+           cJSON_AddNumberToObject(item, "line", f->line) &&
+           (f->address != NULL ? cJSON_AddStringToObject(item, "address", address)
+                               : cJSON_AddNullToObject(item, "address")) &&
+           cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice) &&
+           (f->graph == NULL || cJSON_AddStringToObject(item, "graph", f->graph)) && add_others(item, f);
+}
+
+/* Adds references: the report still owns the parts. */
+static bool add_parts(const bg_report *report, cJSON *root)
+{
+    cJSON *part;
+    cJSON_ArrayForEach(part, report->parts)
+    {
+        if (!cJSON_AddItemReferenceToObject(root, part->string, part))
+            return false;
+    }
+    return true;
+}
+
+static bool add_all(const bg_report *report, cJSON *root)
+{
+    cJSON *list;
+    if (!cJSON_AddStringToObject(root, "breakgraph", bg_version()) ||
+        !cJSON_AddNumberToObject(root, "report_version", BG__REPORT_VERSION) ||
+        !cJSON_AddStringToObject(root, "tool", report->tool) ||
+        !cJSON_AddStringToObject(root, "graph", report->graph) || !cJSON_AddNumberToObject(root, "lost", report->lost))
+        return false;
+    list = cJSON_AddArrayToObject(root, "findings");
+    for (int i = 0; list != NULL && i < report->count; i++)
+        if (!add_finding(list, bg__report_find(report, i)))
+            return false;
+    return list != NULL && add_parts(report, root);
+}
+
+bg_status bg__report_root(const bg_report *report, cJSON **root)
+{
+    *root = cJSON_CreateObject();
+    if (*root != NULL && add_all(report, *root))
+        return BG_OK;
+    cJSON_Delete(*root);
+    *root = NULL;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the report's JSON");
+}
+
+bg_status bg__report_json(const bg_report *report, bool indented, char **text)
+{
+    cJSON *root = NULL;
+    bg_status status;
+
+    *text = NULL;
+    BG__TRY(bg__report_root(report, &root));
+    *text = bg__json_text(root, indented);
+    if (*text == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the JSON text");
+done:
+    cJSON_Delete(root);
+    return status;
+}
