@@ -1,0 +1,280 @@
+/* BG_SHADOW: compares every replay of a graph with the eager pass. */
+#include "shadow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/graph/tools.h"
+#include "debug/report/outline.h"
+#include "debug/report/process_report.h"
+#include "debug/trace/timing.h"
+#include "argument_findings.h"
+#include "mismatches.h"
+
+struct bg__replay_shadow {
+    bg__shadow shadow;
+    bg__spans state;    /* options.state of the capture */
+    bool every_call;    /* BG_SHADOW=calls */
+    bool begun;         /* a replay has been shadowed */
+    bool known;         /* the image holds memory as it was before the replay */
+    bool timed, varied; /* times were taken; what varies between eager passes was told */
+    bg__timing nodes;   /* the times of nodes, of the first walk */
+};
+
+enum { NOT_SHADOWED, WHOLE_PASSES, CALL_BY_CALL }; /* the choices of BG_SHADOW */
+
+bg_status bg__shadow_env_check(void)
+{
+    bg__tolerances tolerances = {0};
+    bg_status status;
+    int mode = NOT_SHADOWED;
+
+    BG__TRY(bg__env_choice("BG_SHADOW", &mode));
+    if (mode != NOT_SHADOWED)
+        status = bg__tolerances_add(&tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE");
+done:
+    bg__tolerances_free(&tolerances);
+    return status;
+}
+
+bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    struct bg__replay_shadow *shadowing = NULL;
+    bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, *options};
+    bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
+    bg__tools *tools = bg__tools_find(graph);
+    bg_status status;
+    int mode = NOT_SHADOWED;
+
+    BG__TRY(bg__env_choice("BG_SHADOW", &mode));
+    if (mode == NOT_SHADOWED || (tools != NULL && tools->stepping != NULL))
+        goto done;
+    bg__process_report_shadow_graph(forward != NULL);
+    if (forward == NULL)
+        goto done;
+    BG__TRY(bg__tools_get(graph, &tools));
+    shadowing = calloc(1, sizeof *shadowing);
+    if (shadowing == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_SHADOW");
+        goto done;
+    }
+    shadowing->every_call = mode == CALL_BY_CALL;
+    for (size_t i = 0; i < options->state_count; i++)
+        BG__TRY(bg__spans_add_tensor(&shadowing->state, &options->state[i]));
+    compared.ranks = bg__ranks_table(bg__graph_ranks(graph));
+    BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
+    shadowing->shadow.graph = graph;
+    tools->shadowing = shadowing;
+    shadowing = NULL;
+done:
+    bg__shadow_detach(shadowing);
+    return status;
+}
+
+void bg__shadow_detach(struct bg__replay_shadow *shadowing)
+{
+    if (shadowing == NULL)
+        return;
+    bg__shadow_free(&shadowing->shadow);
+    bg__spans_free(&shadowing->state);
+    bg__timing_free(&shadowing->nodes);
+    free(shadowing);
+}
+
+/* Lets the replay's stream wait for what the program has queued on the default stream and on streams that wait for
+ * that: such work on tensors of the graph would run at some time between the runs, and differ in one of them. A
+ * capture on one of these streams forbids it, which says so; one on any other is not disturbed, unlike by a wait for
+ * the device. */
+static bg_status wait_for_default_stream(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
+    cudaEvent_t event = NULL;
+    bg_status status = BG_OK;
+
+    bg__ignore(error);
+    if (error != cudaSuccess || capturing != cudaStreamCaptureStatusNone)
+        return BG_OK;
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    BG__TRY_CUDA(cudaEventRecord(event, cudaStreamLegacy));
+    BG__TRY_CUDA(cudaStreamWaitEvent(stream, event, 0));
+done:
+    if (event != NULL)
+        BG__RELEASE(cudaEventDestroy(event));
+    return status;
+}
+
+/* Keeps memory as it is now, from which both runs begin. bg_graph_args may have changed what the graph writes since the
+ * last replay. */
+static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    bg__footprint footprint = {0};
+    bg_status status;
+
+    BG__TRY(wait_for_default_stream(s->stream));
+    BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
+    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+    BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
+done:
+    bg__footprint_free(&footprint);
+    return status;
+}
+
+/* Shares a failure with all ranks, so that none continues alone. */
+static bg_status share(bg__shadow *s, const char *what, bg_status status)
+{
+    char text[200];
+    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, bg__graph_name(s->graph));
+    return bg__ranks_share(&s->ranks, text, status);
+}
+
+/* The last replay; once with times, for the report. That times cannot be taken is no failure of the replay: it runs
+ * again without, on all ranks. */
+static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    cJSON *timings = g->timed ? NULL : bg__report_part(s->report, "timings");
+    bg_status status;
+
+    g->timed = true;
+    if (timings != NULL) {
+        bg__timing_sort_nodes(&g->nodes);
+        status = share(s, "a replay with times", bg__timings_take(graph, s->stream, &g->nodes, timings));
+        bg__timing_free(&g->nodes);
+        if (status == BG_OK)
+            return BG_OK;
+        bg__warn("BG_SHADOW: there are no times of a replay of %s: %s", bg__graph_name(graph), bg_last_error());
+        BG__TRY(bg__wait_for_stream(s->stream)); /* queued work writes tensors that are restored next */
+        BG__TRY(bg__shadow_restore(s));
+    }
+    status = bg__shadow_run_replay(s);
+done:
+    return status;
+}
+
+/* Runs the pass eagerly from the current memory, and restores memory. */
+static bg_status run_eager(struct bg__replay_shadow *g, bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status;
+
+    g->known = false;
+    BG__TRY(take_image(g, graph));
+    g->known = true;
+    BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_restore(s));
+    if (!g->begun) {
+        BG__TRY(bg__shadow_set_graph(s, graph));
+        BG__TRY(bg__outline_note(s->report, graph));
+        g->begun = true;
+    }
+    bg__shadow_tell_flow(s);
+done:
+    return status;
+}
+
+/* *differs: outputs of the replay do; *fresh: some of them that have not been told. On any rank. */
+static bg_status compare_replay(bg__shadow *s, bool *differs, bool *fresh)
+{
+    bg_status status;
+
+    *differs = false;
+    BG__TRY(share(s, "the comparison", bg__mismatches_compare(s, differs)));
+    *fresh = bg__mismatches_any_untold(s);
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+    BG__TRY(bg__shadow_any(s, "new outputs differ", fresh));
+done:
+    return status;
+}
+
+/* Compares call by call, and tells who is at fault. */
+static bg_status explain(struct bg__replay_shadow *g, bool differs)
+{
+    bg__shadow *s = &g->shadow;
+    bool found = false;
+    bg_status status;
+
+    s->times = g->timed ? NULL : &g->nodes;
+    status = bg__mismatches_judge(s, g->every_call, differs, &found);
+    s->times = NULL;
+    BG__TRY(share(s, "the walk", status));
+    if (found) {
+        if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* else that is the cause */
+            BG__TRY(bg__suspects_tell_varying(&s->suspects, s->graph, s->report));
+        g->varied = true;
+        BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
+    }
+done:
+    return status;
+}
+
+/* Leaves memory as after a replay. *replayed: the status of the replay. */
+static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_status *replayed)
+{
+    bg__shadow *s = &g->shadow;
+    bool differs, fresh;
+    bg_status status;
+
+    BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
+    *replayed = share(s, "a replay", bg__shadow_run_replay(s));
+    if (*replayed != BG_OK)
+        return BG_OK;
+    BG__TRY(compare_replay(s, &differs, &fresh));
+    if (g->every_call || fresh) {
+        BG__TRY(explain(g, differs));
+        *replayed = run_last_replay(g, graph);
+    }
+    BG__TRY(share(s, "the races", bg__mismatches_tell_races(s)));
+done:
+    return status;
+}
+
+bool bg__shadow_undo_replay(const bg_graph *graph)
+{
+    const struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
+    if (!g->known)
+        return false;
+    if (bg__shadow_restore(&g->shadow) == BG_OK)
+        return true;
+    bg__warn("BG_TRACE: %s", bg_last_error());
+    return false;
+}
+
+/* No op call has an output: what the nodes write is neither compared nor restored. */
+static bool compared_nothing(const bg__shadow *s)
+{
+    return s->output_count == 0 && bg_report_count(s->report) == 0;
+}
+
+bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
+{
+    struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bool in_tool = bg__tool_enter();
+    char hidden = bg__fail_hide();
+    bg_status status, replayed = BG_OK;
+
+    g->shadow.stream = stream;
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    status = shadow_replay(g, graph, &replayed);
+done:
+    bg__relax_end(relaxed);
+    bg__tool_leave(in_tool);
+    bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
+    if (status != BG_OK) {
+        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
+                 bg_last_error());
+        if (g->known && bg__shadow_restore(&g->shadow) != BG_OK)
+            bg__warn("BG_SHADOW: %s", bg_last_error());
+        replayed = bg__shadow_run_replay(&g->shadow);
+    }
+    if (bg__report_print_new(g->shadow.report, stderr))
+        bg__process_report_add(g->shadow.report);
+    if (replayed == BG_OK)
+        bg__fail_unhide(hidden);
+    return replayed;
+}
