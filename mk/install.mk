@@ -24,13 +24,13 @@ from_bin = $(if $(filter $(PREFIX)/bin,$(BINDIR)),$(subst $(PREFIX)/,../,$(1)),$
 define hostcuda_cc_elsewhere
 $(1)/flags.places: FORCE
 	$$(call stamp,$(call hostcuda_cc_places,$(2),$(3),$(4)))
-$(1)/hostcuda_cc_main.o: hostcuda/cc/main.c $(1)/flags.places $(OUT)/flags.c | $$(READY)
+$(1)/cc_main.o: hostcuda/cc/main.c $(1)/flags.places $(OUT)/flags.c | $$(READY)
 	$$(call say,CC)$(CC) $$(ALL_CPPFLAGS) $$(DEFINES) $(call hostcuda_cc_places,$(2),$(3),$(4)) $$(ALL_CFLAGS) -MMD -MP -c $$< -o $$@
 endef
 ifneq ($(HOSTCUDA_CC),)
 $(eval $(call hostcuda_cc_elsewhere,$(OUT)/installed,$(call from_bin,$(INCLUDEDIR)),$(call from_bin,$(CUDA_INCLUDE)),$(call from_bin,$(LIBDIR))))
 endif
-$(OUT)/installed/hostcuda-cc: $(OUT)/installed/hostcuda_cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(OUT)/flags.link
+$(OUT)/installed/hostcuda-cc: $(OUT)/installed/cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(OUT)/flags.link
 	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
 
 # A template with these: prefix, folders of libraries and headers, flags of CUDA's headers, run path, flags of CUDA's

@@ -60,7 +60,7 @@ $(TREE_LIB)/breakgraph/libbreakgraph_tools.so: $(TOOLS_OBJ) $(WHEEL_OBJ) $(TREE_
 ifeq ($(DEVICE),host)
 $(eval $(call hostcuda_cc_elsewhere,$(WHEEL),../include,../include/hostcuda/cuda,../lib))
 TREE_CC := $(TREE)/bin/hostcuda-cc
-$(TREE_CC): $(WHEEL)/hostcuda_cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(WHEEL)/flags.link
+$(TREE_CC): $(WHEEL)/cc_main.o $(filter-out %/main.o,$(HOSTCUDA_CC_OBJ)) $(WHEEL)/flags.link
 	$(call link_wheel,,,)
 endif
 $(TREE_LIB)/breakgraph/%.so: $(OUT)/attach/%.so $(WHEEL)/flags.link
