@@ -160,8 +160,7 @@ static bool is_owned(const padded_pass *pass, const bg_tensor *state, size_t ele
     return false;
 }
 
-/* ---- what must not depend on them ---------------------------------------------------------------------------------
- */
+/* ---- what must not depend on them -------------------------------------------------------------------------------- */
 
 static bool overlaps_rows(const padded_pass *pass, const bg_tensor *tensor)
 {
@@ -248,8 +247,7 @@ static bool report_dependence(const bg__poison *poison, const bg__call *call, co
     return true;
 }
 
-/* ---- the replays --------------------------------------------------------------------------------------------------
- */
+/* ---- the replays ------------------------------------------------------------------------------------------------- */
 
 static bg_status replay_with(const bg__poison *poison, bg__pattern pattern, leaving *all)
 {

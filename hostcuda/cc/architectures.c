@@ -12,8 +12,7 @@ static bool is_word_character(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------------------------
- */
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
 
 /* Of an expression of the preprocessor. known: it does not depend on macros of the program. */
 typedef struct value {
@@ -148,8 +147,7 @@ static value read_or(expression *e)
     return a;
 }
 
-/* ---- one file -----------------------------------------------------------------------------------------------------
- */
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 typedef struct braces {
     size_t depth, function; /* function: the depth of the outermost brace of a function; 0: none */
@@ -261,8 +259,7 @@ static void read_code(scan *s, size_t i)
         s->statement = i + 1;
 }
 
-/* ---- what vanishes ------------------------------------------------------------------------------------------------
- */
+/* ---- what vanishes ----------------------------------------------------------------------------------------------- */
 
 /* Waiting, hints and checks: the result is the same without. from, to: a statement. */
 static bool may_vanish(const scan *s, size_t from, size_t to)
@@ -335,8 +332,7 @@ static void end_condition(scan *s, const condition *c)
     s->good = false;
 }
 
-/* ---- lines of the preprocessor ------------------------------------------------------------------------------------
- */
+/* ---- lines of the preprocessor ----------------------------------------------------------------------------------- */
 
 /* The newline that ends it, or the end of the file: one behind \ does not. */
 static size_t end_of_line(const scan *s, size_t i)

@@ -64,8 +64,7 @@ static void find_groups(const listing *l)
     }
 }
 
-/* ---- sentences ----------------------------------------------------------------------------------------------------
- */
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
 
 static size_t name_run(char *text, size_t room, const char *before, int from, int to)
 {

@@ -153,8 +153,16 @@ bg_status bg__pass_create(bg_runner *runner);
 /* Runs forward eagerly with that context. */
 bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 
-/* ---- captures (runner_captures.c) -----------------------------------------------------------------------------------
- */
+/* ---- which ops a pass calls (pass_ops.c) ----------------------------------------------------------------------- */
+
+/* Lists the ops that this thread calls, until the mode has been lowered to what they support. */
+void bg__pass_ops_observe(bg_runner *runner);
+void bg__pass_ops_observe_end(void);
+/* Lowers the mode to what the ops seen so far support, on all ranks to the same, and makes their row limits sizes.
+ * *replanned: the sizes or modes have changed. Errors: OUT_OF_MEMORY, RANKS. */
+bg_status bg__pass_ops_resolve(bg_runner *runner, bool *replanned);
+
+/* ---- captures (runner_captures.c) -------------------------------------------------------------------------------- */
 
 /* Captures one bucket. batch: for a batch that is in the static inputs; else between batches, and the outputs stay,
  * too. config.state and the inputs stay. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
@@ -228,8 +236,7 @@ void bg__runner_give_pool(bg_runner *runner);
 /* Fails if no capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
 
-/* ---- other ranks (runner_agreement.c) -------------------------------------------------------------------------------
- */
+/* ---- other ranks (runner_agreement.c) ---------------------------------------------------------------------------- */
 
 /* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
@@ -255,8 +262,7 @@ size_t bg__space_free(void);
 void bg__space_expect(bg_runner *runner, const bg__bucket *first);
 void bg__space_print(const bg_runner *runner, FILE *out);
 
-/* ---- progress (runner_progress.c) -----------------------------------------------------------------------------------
- */
+/* ---- progress (runner_progress.c) -------------------------------------------------------------------------------- */
 
 void bg__capture_progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket);
 /* Removes the line, and prints the table in its place. */

@@ -5,108 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which ops a pass calls ---- */
-
-static void see_op(void *user, const bg_op *op)
-{
-    bg_runner *runner = user;
-    for (size_t i = 0; i < runner->op_count; i++)
-        if (runner->ops[i] == op)
-            return;
-    if (BG__GROW(runner->ops, runner->op_count, runner->op_capacity, "ops") != BG_OK) {
-        runner->ops_lost = true;
-        return;
-    }
-    runner->ops[runner->op_count++] = op;
-}
-
-static void observe(bg_runner *runner)
-{
-    if (runner->resolved)
-        return;
-    bg__thread_self()->observe = see_op;
-    bg__thread_self()->observer = runner;
-}
-
-static void observe_no_more(void)
-{
-    bg__thread_self()->observe = NULL;
-    bg__thread_self()->observer = NULL;
-}
-
-/* At its place, once. */
-static void insert_limit(bg_runner *runner, int limit)
-{
-    int *limits, at = 0;
-
-    while (at < runner->row_limit_count && runner->row_limits[at] < limit)
-        at++;
-    if (at < runner->row_limit_count && runner->row_limits[at] == limit)
-        return;
-    if (BG__GROW(runner->row_limits, runner->row_limit_count, runner->row_limit_capacity, "row limits") != BG_OK) {
-        runner->ops_lost = true;
-        return;
-    }
-    limits = runner->row_limits;
-    memmove(limits + at + 1, limits + at, (size_t)(runner->row_limit_count - at) * sizeof *limits);
-    limits[at] = limit;
-    runner->row_limit_count++;
-}
-
-static void insert_limits(void *user, const bg_op *op)
-{
-    for (int k = 0; k < BG_ROW_LIMITS && bg__op_row_limits(op)[k] > 0; k++)
-        insert_limit(user, bg__op_row_limits(op)[k]);
-}
-
-/* Of the ops seen so far, and of those that rules may put in their place. */
-static bg_status collect_limits(bg_runner *runner)
-{
-    runner->row_limit_count = 0;
-    for (size_t i = 0; i < runner->op_count; i++)
-        insert_limits(runner, runner->ops[i]);
-    return bg__compile_list_ops(runner->config.level, runner->ops, runner->op_count, insert_limits, runner);
-}
-
-static bg_status check_lost(bg_runner *runner)
-{
-    if (!runner->ops_lost)
-        return BG_OK;
-    runner->ops_lost = false;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
-}
-
-/* Lowers the mode to what the ops seen so far support, and makes their row limits sizes. */
-static bg_status resolve(bg_runner *runner, bool *replanned)
-{
-    bg_status status;
-    char why[400];
-    bool lowered;
-    bg__scope scope = {
-        .mode = runner->mode, .query_lens = runner->query_lens, .query_len_count = runner->query_len_count};
-
-    *replanned = false;
-    BG__TRY(check_lost(runner));
-    BG__TRY(collect_limits(runner));
-    BG__TRY(check_lost(runner));
-    lowered = bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why);
-    if (lowered || bg__plan_lacks_limits(runner)) {
-        BG__TRY(bg__plan_make(runner, &scope));
-        *replanned = true;
-    }
-    if (lowered)
-        bg__warn("%s", why);
-    runner->resolved = true;
-done:
-    return status;
-}
-
-/* So do all ranks, to the same. */
-static bg_status resolve_together(bg_runner *runner, bool *replanned)
-{
-    return bg__runner_agree_on_mode(runner, resolve(runner, replanned));
-}
-
 /* Whether ranks still do the same: where not, each further bucket would only wait for them. */
 static bg_status check_step(const bg_runner *runner)
 {
@@ -182,7 +80,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     status = bg__forward_renew(runner->eager, runner->config.eager_ops);
     if (status != BG_OK)
         return status;
-    observe(runner);
+    bg__pass_ops_observe(runner);
     bg__context_set(&context);
     if (needs_loading(runner)) {
         status = run_warm_up(runner, &context);
@@ -194,7 +92,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     for (int i = 0; i < runner->config.warmups && status == BG_OK; i++)
         status = run_warm_up(runner, &context);
     bg__context_reset();
-    observe_no_more();
+    bg__pass_ops_observe_end();
     return status;
 }
 
@@ -265,13 +163,13 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
     options.ranks = bg__ranks_table(&runner->ranks);
-    observe(runner);
+    bg__pass_ops_observe(runner);
     bg__context_set(&context);
     status = open_bucket(&capture);
     if (status == BG_OK)
         status = bg__capture_forward(&bucket->graph, bg__pass_forward, runner, runner->stream, &options, &around);
     bg__context_reset();
-    observe_no_more();
+    bg__pass_ops_observe_end();
     if (bucket->graph != NULL) {
         bucket->poison = around.poison;
         bucket->padding = around.padding;
@@ -323,7 +221,7 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     pass = share(runner, pass, "the warm-up", name);
     BG__TRY(check_step(runner));
     if (pass == BG_OK && !runner->resolved && runner->config.warmups > 0) {
-        BG__TRY(resolve_together(runner, replanned));
+        BG__TRY(bg__pass_ops_resolve(runner, replanned));
         if (*replanned)
             goto done;
     }
@@ -332,7 +230,7 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     BG__TRY(check_step(runner));
     if (!runner->resolved && (pass == BG_OK || runner->config.warmups == 0)) {
         char *text = pass == BG_OK ? NULL : strdup(bg_last_error());
-        status = resolve_together(runner, replanned);
+        status = bg__pass_ops_resolve(runner, replanned);
         if (status == BG_OK && text != NULL)
             bg__fail(pass, "%s", text);
         free(text);

@@ -160,8 +160,7 @@ class lane_group
 
 namespace cooperative_groups
 {
-/* ---- groups of any kind, and blocks -------------------------------------------------------------------------------
- */
+/* ---- groups of any kind, and blocks ------------------------------------------------------------------------------ */
 
 class thread_group
 {
@@ -499,8 +498,7 @@ void invoke_one(const Group &group, F &&f, Arguments &&...arguments)
         std::forward<F>(f)(std::forward<Arguments>(arguments)...);
 }
 
-/* ---- copies that a group shares -----------------------------------------------------------------------------------
- */
+/* ---- copies that a group shares ---------------------------------------------------------------------------------- */
 
 /* Done at once, each thread its part; what others have copied is there after the wait. */
 template <class Group, class To, class From, class Bytes>
@@ -528,8 +526,7 @@ void wait_prior(const Group &group)
     group.sync();
 }
 
-/* ---- grids and clusters --------------------------------------------------------------------------------------------
- */
+/* ---- grids and clusters ------------------------------------------------------------------------------------------ */
 
 /* Places in the grid, without what blocks do together. */
 class grid_group

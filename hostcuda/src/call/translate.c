@@ -230,8 +230,7 @@ void hc_runtime_fill(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParam
                                         fill->elementSize,  fill->width, fill->height};
 }
 
-/* ---- any node -----------------------------------------------------------------------------------------------------
- */
+/* ---- any node ---------------------------------------------------------------------------------------------------- */
 
 /* Kinds without a case have the same layout in both. */
 _Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(struct cudaMemAllocNodeParamsV2), "one layout");

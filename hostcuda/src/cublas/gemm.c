@@ -106,8 +106,7 @@ static void times_vector(const struct hc_product *p)
                 (float)read_scalar(&p->beta, p->compute), (float *)(uintptr_t)p->c.data, p->c.leading);
 }
 
-/* ---- fenced memory: OpenBLAS's threads cannot be unwound, so what they will touch is looked at before --------------
- */
+/* ---- fenced memory: OpenBLAS's threads cannot be unwound, so what they will touch is looked at before ------------ */
 
 static bool matrices_allowed(const struct hc_matrix *matrix, int rows, int columns, int batch)
 {

@@ -45,8 +45,7 @@ HC_ENTRY(cuDeviceTotalMem, (size_t * bytes, CUdevice dev), get_bytes(bytes, dev)
 HC_ENTRY(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev),
          cudaDeviceGetAttribute(pi, (enum cudaDeviceAttr)attrib, dev)) /* the runtime's numbers */
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------
- */
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
 static cudaError_t retain(CUcontext *context, CUdevice device)
 {
@@ -132,8 +131,7 @@ HC_CONTEXT_ENTRY(cuCtxSynchronize, (void), cudaDeviceSynchronize())
 HC_CONTEXT_ENTRY(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority),
                  cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority))
 
-/* ---- peers --------------------------------------------------------------------------------------------------------
- */
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuDeviceCanAccessPeer, (int *canAccessPeer, CUdevice dev, CUdevice peerDev),
          cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev))

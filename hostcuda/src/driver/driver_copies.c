@@ -54,8 +54,7 @@ PAIR(cuMemcpyPeer, cuMemcpyPeerAsync,
      cudaMemcpyPeerAsync(POINTER(dstDevice), hc_runtime_device(dstContext), POINTER(srcDevice),
                          hc_runtime_device(srcContext), ByteCount, hStream))
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------
- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 static char *corner(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t pitch)
 {
@@ -107,8 +106,7 @@ WAITS_PER_THREAD(cuMemcpy2DUnaligned, (const CUDA_MEMCPY2D *pCopy), cuMemcpy2DAs
 PAIR(cuMemcpy3D, cuMemcpy3DAsync, (const CUDA_MEMCPY3D *pCopy), (const CUDA_MEMCPY3D *pCopy, CUstream hStream),
      (pCopy, hStream), copy_box(pCopy, NULL, true), copy_box(pCopy, hStream, false))
 
-/* ---- fills --------------------------------------------------------------------------------------------------------
- */
+/* ---- fills ------------------------------------------------------------------------------------------------------- */
 
 PAIR(cuMemsetD8, cuMemsetD8Async, (CUdeviceptr dstDevice, unsigned char uc, size_t N),
      (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream), (dstDevice, uc, N, hStream),

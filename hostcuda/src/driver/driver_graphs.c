@@ -4,8 +4,7 @@
 #define EDGES(pointer)       HC_SAME_AS(cudaGraphEdgeData *, pointer)
 #define CONST_EDGES(pointer) HC_SAME_AS(const cudaGraphEdgeData *, pointer)
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------
- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 HC_ENTRY(cuGraphCreate, (CUgraph * phGraph, unsigned int flags), cudaGraphCreate(phGraph, flags))
 HC_ENTRY(cuGraphDestroy, (CUgraph hGraph), cudaGraphDestroy(hGraph))
@@ -38,8 +37,7 @@ HC_ENTRY(cuGraphRemoveDependencies,
          cudaGraphRemoveDependencies(hGraph, from, to, CONST_EDGES(edgeData), numDependencies))
 HC_ENTRY(cuGraphDestroyNode, (CUgraphNode hNode), cudaGraphDestroyNode(hNode))
 
-/* ---- executable graphs --------------------------------------------------------------------------------------------
- */
+/* ---- executable graphs ------------------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuGraphInstantiateWithFlags, (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
          cudaGraphInstantiateWithFlags(phGraphExec, hGraph, flags))
@@ -76,8 +74,7 @@ CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGr
     return result;
 }
 
-/* ---- user objects -------------------------------------------------------------------------------------------------
- */
+/* ---- user objects ------------------------------------------------------------------------------------------------ */
 
 HC_ENTRY(cuUserObjectCreate,
          (CUuserObject * object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags),

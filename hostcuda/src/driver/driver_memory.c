@@ -36,8 +36,7 @@ HC_CONTEXT_ENTRY(cuMemAllocPitch,
 HC_CONTEXT_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
                  cudaMallocManaged(PLACE(dptr), bytesize, flags))
 
-/* ---- in a stream's order ------------------------------------------------------------------------------------------
- */
+/* ---- in a stream's order ----------------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream),
          SOME(bytesize, cudaMallocAsync(PLACE(dptr), bytesize, hStream)))

@@ -44,8 +44,7 @@ HC_ENTRY(cuGraphMemAllocNodeGetParams, (CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_P
 HC_ENTRY(cuGraphMemFreeNodeGetParams, (CUgraphNode hNode, CUdeviceptr *dptr_out),
          cudaGraphMemFreeNodeGetParams(hNode, dptr_out))
 
-/* ---- with parameters of another form ------------------------------------------------------------------------------
- */
+/* ---- with parameters of another form ----------------------------------------------------------------------------- */
 
 /* What is translated from the driver's structure; there, NULL or memory that is not here is an error. */
 #define COPY_ENTRY(entry, params, ...)                                                                                 \
@@ -108,8 +107,7 @@ NODE_ENTRY(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodePara
 NODE_ENTRY(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams),
            (void)0, cudaGraphExecNodeSetParams(hGraphExec, hNode, &node))
 
-/* ---- asked for ------------------------------------------------------------------------------------------------------
- */
+/* ---- asked for --------------------------------------------------------------------------------------------------- */
 
 static cudaError_t get_copy(CUgraphNode node, CUDA_MEMCPY3D *driver)
 {

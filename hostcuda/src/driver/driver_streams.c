@@ -6,8 +6,7 @@
 #define MODE(mode)      ((enum cudaStreamCaptureMode)(mode))
 #define EDGES(pointer)  HC_SAME_AS(const cudaGraphEdgeData *, pointer)
 
-/* ---- streams ------------------------------------------------------------------------------------------------------
- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 HC_CONTEXT_ENTRY(cuStreamCreate, (CUstream * phStream, unsigned int Flags), cudaStreamCreateWithFlags(phStream, Flags))
 HC_CONTEXT_ENTRY(cuStreamCreateWithPriority, (CUstream * phStream, unsigned int flags, int priority),
@@ -38,8 +37,7 @@ HC_PER_THREAD(cuStreamGetFlags, (CUstream hStream, unsigned int *flags), hStream
 HC_ENTRY(cuStreamGetPriority, (CUstream hStream, int *priority), cudaStreamGetPriority(hStream, priority))
 HC_PER_THREAD(cuStreamGetPriority, (CUstream hStream, int *priority), hStream, priority)
 
-/* ---- events -------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 HC_CONTEXT_ENTRY(cuEventCreate, (CUevent * phEvent, unsigned int Flags), cudaEventCreateWithFlags(phEvent, Flags))
 HC_ENTRY(cuEventDestroy, (CUevent hEvent), cudaEventDestroy(hEvent))
@@ -53,8 +51,7 @@ HC_ENTRY(cuEventRecordWithFlags, (CUevent hEvent, CUstream hStream, unsigned int
          cudaEventRecordWithFlags(hEvent, hStream, flags))
 HC_PER_THREAD(cuEventRecordWithFlags, (CUevent hEvent, CUstream hStream, unsigned int flags), hEvent, hStream, flags)
 
-/* ---- captures -----------------------------------------------------------------------------------------------------
- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode),
          cudaThreadExchangeStreamCaptureMode(HC_SAME_AS(enum cudaStreamCaptureMode *, mode)))

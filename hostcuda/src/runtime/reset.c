@@ -60,8 +60,7 @@ cudaError_t cudaDeviceReset(void)
     return hc_end(error);
 }
 
-/* ---- flags ---------------------------------------------------------------------------------------------------------
- */
+/* ---- flags ------------------------------------------------------------------------------------------------------- */
 
 /* Host memory can always be mapped. */
 cudaError_t cudaGetDeviceFlags(unsigned int *flags)
