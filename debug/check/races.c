@@ -8,6 +8,7 @@
 #include "races.h"
 #include "accesses.h"
 #include "check.h"
+#include "early_waits.h"
 #include "debug/graph/lanes.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
@@ -19,18 +20,6 @@ typedef struct racing_call {
     size_t lanes;
     size_t rank; /* of the first of all: a call that comes before another has the lower rank */
 } racing_call;
-
-/* A call of the graph, and its place in the pass. */
-typedef struct placed_call {
-    const bg__call *call;
-    size_t place;
-} placed_call;
-
-/* A wait of the graph, and the places of its calls. */
-typedef struct placed_wait {
-    const bg__wait *wait;
-    size_t waited_after, recorded_after;
-} placed_wait;
 
 /* A call that is looked at; place: among these. */
 typedef struct listed_call {
@@ -52,10 +41,7 @@ typedef struct search {
     void *user;
     listed_call *list; /* calls that are looked at, segment by segment */
     size_t count;
-    placed_call *placed; /* all calls, by address; NULL: not needed yet */
-    size_t placed_count;
-    placed_wait *waits; /* by waiter, the stream that it waits for, and place; NULL: not needed yet */
-    size_t wait_count;
+    bg__early_waits waits;
 
     /* Of one segment. */
     bg__layout layout;
@@ -231,114 +217,6 @@ static bool is_before(search *s, const racing_call *a, const racing_call *b)
     return true;
 }
 
-/* ---- which wait came too early ---- */
-
-static int compare_placed_calls(const void *a, const void *b)
-{
-    uintptr_t x = (uintptr_t)((const placed_call *)a)->call, y = (uintptr_t)((const placed_call *)b)->call;
-    return (x > y) - (x < y);
-}
-
-/* The root has the first place. */
-static bg_status place_calls(search *s)
-{
-    size_t count = 0;
-    bg_status status = BG_OK;
-
-    if (s->placed != NULL)
-        return BG_OK;
-    for (const bg__call *call = bg__graph_root(s->graph); call != NULL; call = bg__call_next(call))
-        count++;
-    BG__TRY(BG__ALLOCATE(s->placed, count, "calls"));
-    for (const bg__call *call = bg__graph_root(s->graph); call != NULL; call = bg__call_next(call)) {
-        s->placed[s->placed_count] = (placed_call){call, s->placed_count};
-        s->placed_count++;
-    }
-    qsort(s->placed, count, sizeof *s->placed, compare_placed_calls);
-done:
-    return status;
-}
-
-/* A run is where its first call is. */
-static size_t place_of(const search *s, const bg__call *call)
-{
-    const placed_call wanted = {call->members != NULL ? call->members[0] : call, 0};
-    const placed_call *found = bsearch(&wanted, s->placed, s->placed_count, sizeof wanted, compare_placed_calls);
-    return found != NULL ? found->place : s->placed_count;
-}
-
-static int compare_numbers(uintptr_t x, uintptr_t y)
-{
-    return (x > y) - (x < y);
-}
-
-static int compare_waits(const placed_wait *x, const placed_wait *y)
-{
-    int order = compare_numbers((uintptr_t)x->wait->waiter, (uintptr_t)y->wait->waiter);
-    if (order == 0)
-        order = compare_numbers((uintptr_t)x->wait->on, (uintptr_t)y->wait->on);
-    return order != 0 ? order : compare_numbers(x->waited_after, y->waited_after);
-}
-
-/* Of equal ones, in the order in which they were made. */
-static int compare_placed_waits(const void *a, const void *b)
-{
-    const placed_wait *x = a, *y = b;
-    int order = compare_waits(x, y);
-    return order != 0 ? order : compare_numbers((uintptr_t)x->wait, (uintptr_t)y->wait);
-}
-
-static bg_status place_waits(search *s)
-{
-    int count;
-    const bg__wait *waits = bg__graph_waits(s->graph, &count);
-    bg_status status = BG_OK;
-
-    if (s->waits != NULL)
-        return BG_OK;
-    BG__TRY(BG__ALLOCATE(s->waits, count, "waits"));
-    for (int i = 0; i < count; i++)
-        s->waits[i] =
-            (placed_wait){&waits[i], place_of(s, waits[i].waited_after), place_of(s, waits[i].recorded_after)};
-    s->wait_count = (size_t)count;
-    qsort(s->waits, s->wait_count, sizeof *s->waits, compare_placed_waits);
-done:
-    return status;
-}
-
-/* How many of the sorted waits are before that one. */
-static size_t count_waits_before(const search *s, const placed_wait *wait)
-{
-    size_t low = 0, high = s->wait_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_waits(&s->waits[middle], wait) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Of waits before `later` on its stream, for work on the stream of `earlier`, the last; the work ended before
- * `earlier`, or the calls would have an order. */
-static const bg__wait *find_wait(const search *s, const bg__call *earlier, const bg__call *later)
-{
-    const bg__wait wanted = {.waiter = later->stream, .on = earlier->stream};
-    size_t first = place_of(s, earlier);
-    size_t end = count_waits_before(s, &(placed_wait){&wanted, place_of(s, later), 0});
-
-    while (end-- > 0 && earlier->stream != later->stream) {
-        const placed_wait *at = &s->waits[end];
-        if (at->wait->waiter != wanted.waiter || at->wait->on != wanted.on)
-            return NULL;
-        if (at->recorded_after < first)
-            return at->wait;
-    }
-    return NULL;
-}
-
 /* ---- accesses ---- */
 
 static bg__race_access describe(const search *s, const bg__access *access)
@@ -367,12 +245,11 @@ static bg_status tell_race(search *s, const bg__access *one, const bg__access *o
     bg__race race = {describe(s, one), describe(s, other), begin, (size_t)(end - begin), NULL};
     bg_status status;
 
-    BG__TRY(place_calls(s));
-    BG__TRY(place_waits(s));
+    BG__TRY(bg__early_waits_list(&s->waits, s->graph));
     /* Edges that the program has added may have turned them. */
-    if (place_of(s, race.earlier.call) > place_of(s, race.later.call))
+    if (bg__early_waits_place(&s->waits, race.earlier.call) > bg__early_waits_place(&s->waits, race.later.call))
         swap_accesses(&race);
-    race.wait = find_wait(s, race.earlier.call, race.later.call);
+    race.wait = bg__early_waits_find(&s->waits, race.earlier.call, race.later.call);
     s->each(s->user, &race);
 done:
     return status;
@@ -520,8 +397,7 @@ done:
     free_segment(&s);
     bg__owners_free(&s.owners);
     free(s.list);
-    free(s.placed);
-    free(s.waits);
+    bg__early_waits_free(&s.waits);
     return status;
 }
 
