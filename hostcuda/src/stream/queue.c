@@ -1,9 +1,9 @@
 #include "hostcuda/src/stream/queue.h"
 
 #include "hostcuda/src/core/core_schedule.h"
-#include "hostcuda/src/graph/graph_order.h"
 #include "hostcuda/src/kernel/division.h"
 #include "hostcuda/src/stream/host_function.h"
+#include "hostcuda/src/stream/queue_choice.h"
 #include "hostcuda/src/stream/stream.h"
 
 #include <sched.h>
@@ -80,152 +80,6 @@ cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, stru
     return append_item(stream, item);
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------ */
-
-static bool event_blocked(const struct hc_item *item, size_t place)
-{
-    if (!item->event_tokens)
-        return false;
-    const struct hc_token *token = item->event_tokens[place];
-    return item->program->ops[place]->kind == HC_OP_WAIT && token && !token->done;
-}
-
-/* In a seeded order: may this op of a launched graph run next? */
-static bool place_allowed(const struct hc_item *item, size_t place)
-{
-    return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
-}
-
-/* In order of issue, the sequence decides which op is next. */
-static bool graph_blocked(const struct hc_item *item)
-{
-    if (item->after && !item->after->done)
-        return true;
-    return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
-}
-
-/* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
-static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
-{
-    const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
-    if (stream->flags & cudaStreamNonBlocking)
-        return false;
-    if (stream != legacy)
-        return legacy->head && legacy->oldest < stream->oldest;
-    for (size_t i = 0; hc_busy_streams[0] != stream && i < hc_busy_count; i++) {
-        const struct CUstream_st *other = hc_busy_streams[i];
-        if (other->oldest < stream->oldest && other->device == stream->device &&
-            !(other->flags & cudaStreamNonBlocking))
-            return true;
-    }
-    return false;
-}
-
-/* The item's op, of a graph that at this place; NULL: none. */
-static const struct hc_op *op_at(const struct hc_item *item, size_t place)
-{
-    if (item->kind == HC_ITEM_OP)
-        return item->op;
-    bool more = item->kind == HC_ITEM_GRAPH && place < item->program->count;
-    return more ? item->program->ops[place] : NULL;
-}
-
-/* May this op of a runnable stream run, or does it wait for other threads or processes? */
-static bool place_ready(const struct CUstream_st *stream, size_t place)
-{
-    const struct hc_item *item = stream->head;
-    const struct hc_op *op = op_at(item, place);
-    if (!op || (hc_device(stream->device)->sticky && !hc_op_hears_errors(op)))
-        return true;
-    return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
-}
-
-static bool runnable(const struct CUstream_st *stream)
-{
-    const struct hc_item *item = stream->head;
-    if (!item || (item->kind == HC_ITEM_WAIT && !item->token->done))
-        return false;
-    if (item->kind == HC_ITEM_GRAPH && graph_blocked(item))
-        return false;
-    return !blocked_by_legacy_rule(stream);
-}
-
-/* What runs next: a stream's first item or, if that is a graph, its op at this place. */
-struct choice {
-    cudaStream_t stream; /* NULL: nothing can run */
-    size_t place;
-};
-
-static bool can_run(const struct CUstream_st *stream)
-{
-    return runnable(stream) && place_ready(stream, stream->head->cursor);
-}
-
-/* As a rule the first one; those behind it run meanwhile where it waits for other threads or processes. */
-static struct choice oldest(void)
-{
-    cudaStream_t best = NULL;
-    if (hc_busy_count && can_run(hc_busy_streams[0]))
-        best = hc_busy_streams[0];
-    for (size_t i = 1; hc_busy_count && best != hc_busy_streams[0] && i < hc_busy_count; i++) {
-        cudaStream_t stream = hc_busy_streams[i];
-        if ((!best || stream->oldest < best->oldest) && can_run(stream))
-            best = stream;
-    }
-    return (struct choice){best, best ? best->head->cursor : 0};
-}
-
-static bool calls_program(const struct hc_item *item, size_t place)
-{
-    const struct hc_op *op = op_at(item, place);
-    return op && op->kind == HC_OP_HOST;
-}
-
-/* The same without the program's own functions, and without a search. */
-static struct choice oldest_early(void)
-{
-    cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
-    bool can = first && !calls_program(first->head, first->head->cursor) && can_run(first);
-    return can ? (struct choice){first, first->head->cursor} : (struct choice){NULL, 0};
-}
-
-/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
- * makes this call. */
-static void consider(cudaStream_t stream, bool early, struct choice *best, uint64_t *best_key)
-{
-    const struct hc_item *item = stream->head;
-    bool any_order = item->ran && item->program->count;
-    size_t places = any_order ? item->program->count : 1;
-    for (size_t i = 0; i < places; i++) {
-        size_t place = any_order ? i : item->cursor;
-        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
-            continue;
-        if (!place_ready(stream, place))
-            continue;
-        uint64_t key = hc_schedule_key(stream->id, place);
-        if (!best->stream || key > *best_key) {
-            *best = (struct choice){stream, place};
-            *best_key = key;
-        }
-    }
-}
-
-static struct choice seeded(bool early)
-{
-    struct choice best = {NULL, 0};
-    uint64_t best_key = 0;
-    hc_schedule_step();
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (runnable(stream))
-            consider(stream, early, &best, &best_key);
-    return best;
-}
-
-static struct choice pick(void)
-{
-    return hc_schedule_seeded() ? seeded(false) : oldest();
-}
-
 /* ---- running ------------------------------------------------------------------------------------------------- */
 
 static cudaError_t run_unlocked(const struct hc_op *op)
@@ -287,7 +141,7 @@ static bool step_item(struct hc_device *device, struct hc_item *item, size_t pla
     return true;
 }
 
-static void run_one(struct choice choice)
+static void run_one(struct hc_choice choice)
 {
     cudaStream_t stream = choice.stream;
     struct hc_item *item = stream->head;
@@ -314,7 +168,7 @@ void hc_run_step(void)
 {
     hc_division_look_again();
     for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
-        struct choice choice = pick();
+        struct hc_choice choice = hc_choose();
         if (!choice.stream)
             return;
         run_one(choice);
@@ -330,7 +184,7 @@ void hc_run_early(void)
         return;
     for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || queued > QUEUED_MOST) && !busy;
          steps -= steps > 0) {
-        struct choice choice = any_order ? seeded(true) : oldest_early();
+        struct hc_choice choice = hc_choose_early(any_order);
         if (!choice.stream)
             return;
         run_one(choice);
@@ -375,7 +229,7 @@ static bool awaits_others(const struct hc_item *item)
 {
     size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
     for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
-        if (waits_for_others(item, op_at(item, place)) && !(item->ran && item->ran[place]))
+        if (waits_for_others(item, hc_item_op_at(item, place)) && !(item->ran && item->ran[place]))
             return true;
     return false;
 }
@@ -396,7 +250,7 @@ static bool advance(void)
         hc_sleep();
         return true;
     }
-    struct choice choice = pick();
+    struct hc_choice choice = hc_choose();
     if (!choice.stream && others_awaited()) {
         pause_for_others();
         return true;
@@ -466,7 +320,7 @@ cudaError_t hc_run_stream(cudaStream_t stream)
 
 void hc_run_meanwhile(void)
 {
-    struct choice choice = busy ? (struct choice){NULL, 0} : pick();
+    struct hc_choice choice = busy ? (struct hc_choice){NULL, 0} : hc_choose();
     if (busy)
         hc_sleep();
     else if (choice.stream)
@@ -517,7 +371,7 @@ bool hc_run_queued(void)
 
 bool hc_run_uncalled(void)
 {
-    struct choice choice = busy || waiting ? (struct choice){NULL, 0} : pick();
+    struct hc_choice choice = busy || waiting ? (struct hc_choice){NULL, 0} : hc_choose();
     hc_division_look_again();
     if (choice.stream)
         run_one(choice);

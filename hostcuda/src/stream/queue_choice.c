@@ -1,0 +1,148 @@
+#include "hostcuda/src/stream/queue_choice.h"
+
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/graph/graph_order.h"
+#include "hostcuda/src/stream/host_function.h"
+#include "hostcuda/src/stream/stream.h"
+
+static bool event_blocked(const struct hc_item *item, size_t place)
+{
+    if (!item->event_tokens)
+        return false;
+    const struct hc_token *token = item->event_tokens[place];
+    return item->program->ops[place]->kind == HC_OP_WAIT && token && !token->done;
+}
+
+/* In a seeded order: may this op of a launched graph run next? */
+static bool place_allowed(const struct hc_item *item, size_t place)
+{
+    return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
+}
+
+/* In order of issue, the sequence decides which op is next. */
+static bool graph_blocked(const struct hc_item *item)
+{
+    if (item->after && !item->after->done)
+        return true;
+    return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
+}
+
+/* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
+static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
+{
+    const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
+    if (stream->flags & cudaStreamNonBlocking)
+        return false;
+    if (stream != legacy)
+        return legacy->head && legacy->oldest < stream->oldest;
+    for (size_t i = 0; hc_busy_streams[0] != stream && i < hc_busy_count; i++) {
+        const struct CUstream_st *other = hc_busy_streams[i];
+        if (other->oldest < stream->oldest && other->device == stream->device &&
+            !(other->flags & cudaStreamNonBlocking))
+            return true;
+    }
+    return false;
+}
+
+const struct hc_op *hc_item_op_at(const struct hc_item *item, size_t place)
+{
+    if (item->kind == HC_ITEM_OP)
+        return item->op;
+    bool more = item->kind == HC_ITEM_GRAPH && place < item->program->count;
+    return more ? item->program->ops[place] : NULL;
+}
+
+/* May this op of a runnable stream run, or does it wait for other threads or processes? */
+static bool place_ready(const struct CUstream_st *stream, size_t place)
+{
+    const struct hc_item *item = stream->head;
+    const struct hc_op *op = hc_item_op_at(item, place);
+    if (!op || (hc_device(stream->device)->sticky && !hc_op_hears_errors(op)))
+        return true;
+    return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
+}
+
+static bool runnable(const struct CUstream_st *stream)
+{
+    const struct hc_item *item = stream->head;
+    if (!item || (item->kind == HC_ITEM_WAIT && !item->token->done))
+        return false;
+    if (item->kind == HC_ITEM_GRAPH && graph_blocked(item))
+        return false;
+    return !blocked_by_legacy_rule(stream);
+}
+
+static bool can_run(const struct CUstream_st *stream)
+{
+    return runnable(stream) && place_ready(stream, stream->head->cursor);
+}
+
+/* As a rule the first one; those behind it run meanwhile where it waits for other threads or processes. */
+static struct hc_choice oldest(void)
+{
+    cudaStream_t best = NULL;
+    if (hc_busy_count && can_run(hc_busy_streams[0]))
+        best = hc_busy_streams[0];
+    for (size_t i = 1; hc_busy_count && best != hc_busy_streams[0] && i < hc_busy_count; i++) {
+        cudaStream_t stream = hc_busy_streams[i];
+        if ((!best || stream->oldest < best->oldest) && can_run(stream))
+            best = stream;
+    }
+    return (struct hc_choice){best, best ? best->head->cursor : 0};
+}
+
+static bool calls_program(const struct hc_item *item, size_t place)
+{
+    const struct hc_op *op = hc_item_op_at(item, place);
+    return op && op->kind == HC_OP_HOST;
+}
+
+/* The same without the program's own functions, and without a search. */
+static struct hc_choice oldest_early(void)
+{
+    cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
+    bool can = first && !calls_program(first->head, first->head->cursor) && can_run(first);
+    return can ? (struct hc_choice){first, first->head->cursor} : (struct hc_choice){NULL, 0};
+}
+
+/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
+ * makes this call. */
+static void consider(cudaStream_t stream, bool early, struct hc_choice *best, uint64_t *best_key)
+{
+    const struct hc_item *item = stream->head;
+    bool any_order = item->ran && item->program->count;
+    size_t places = any_order ? item->program->count : 1;
+    for (size_t i = 0; i < places; i++) {
+        size_t place = any_order ? i : item->cursor;
+        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+            continue;
+        if (!place_ready(stream, place))
+            continue;
+        uint64_t key = hc_schedule_key(stream->id, place);
+        if (!best->stream || key > *best_key) {
+            *best = (struct hc_choice){stream, place};
+            *best_key = key;
+        }
+    }
+}
+
+static struct hc_choice seeded(bool early)
+{
+    struct hc_choice best = {NULL, 0};
+    uint64_t best_key = 0;
+    hc_schedule_step();
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (runnable(stream))
+            consider(stream, early, &best, &best_key);
+    return best;
+}
+
+struct hc_choice hc_choose(void)
+{
+    return hc_schedule_seeded() ? seeded(false) : oldest();
+}
+
+struct hc_choice hc_choose_early(bool any_order)
+{
+    return any_order ? seeded(true) : oldest_early();
+}

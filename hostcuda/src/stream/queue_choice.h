@@ -1,0 +1,21 @@
+/* Which queued work runs next. With the lock. */
+#ifndef HOSTCUDA_QUEUE_CHOICE_H
+#define HOSTCUDA_QUEUE_CHOICE_H
+
+#include "hostcuda/src/stream/queue.h"
+
+/* A stream's first item or, if that is a graph, its op at this place. */
+struct hc_choice {
+    cudaStream_t stream; /* NULL: nothing can run */
+    size_t place;
+};
+
+struct hc_choice hc_choose(void);
+/* The same without the program's own functions, which may wait for the thread that makes this call; any_order: in a
+ * seeded order, else without a search. */
+struct hc_choice hc_choose_early(bool any_order);
+
+/* The item's op, of a graph that at this place; NULL: none. */
+const struct hc_op *hc_item_op_at(const struct hc_item *item, size_t place);
+
+#endif
