@@ -161,10 +161,12 @@ size_t bg__spans_bytes(const bg__spans *spans)
 
 /* ---- patterns ---- */
 
-/* The sign and the mantissa depend on the address; the squares are finite. */
+/* The sign and the mantissa depend on the address; the squares are finite. By the parity of the address's bits, of
+ * three words behind each other, or one row of a power of two apart, two have other signs (Thue and Morse). */
 static uint32_t placed_word(uintptr_t address)
 {
-    return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);
+    const uint32_t sign = (uint32_t)__builtin_parityll(address / 4) << 31;
+    return sign | 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x7fffffU);
 }
 
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)

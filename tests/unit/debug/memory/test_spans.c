@@ -115,3 +115,18 @@ TEST(test_common)
         bg__spans_free(&common);
     }
 }
+
+static bool is_negative(uintptr_t word)
+{
+    return bg__pattern_byte(BG__PLACED, word * 4 + 3) >> 7 != 0;
+}
+
+/* Three rows of padding have large numbers of both signs in each column: a maximum shows one, a minimum another. */
+TEST(test_both_signs)
+{
+    for (uintptr_t row = 1; row <= 1024; row *= 2)
+        for (uintptr_t word = 1000000; word < 1005000; word++) {
+            int negative = is_negative(word) + is_negative(word + row) + is_negative(word + 2 * row);
+            assert_in_range(negative, 1, 2);
+        }
+}
