@@ -140,8 +140,8 @@ void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Instantiates a wrapped graph that has no executable graph (wrap.c). */
 bg_status bg__wrapped_instantiate(bg_graph *graph);
-/* ---- ranks (capture_agreement.c)
- * ------------------------------------------------------------------------------------- */
+
+/* ---- ranks (capture_agreement.c) --------------------------------------------------------------------------------- */
 
 /* A graph captured with ranks retains the communicator that its collectives use, until it is destroyed. */
 void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);

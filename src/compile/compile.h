@@ -129,8 +129,7 @@ static inline bool bg__run_is_open(const bg__run *run)
 bg_status bg__run_set(bg__run *run, bg_fusion_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- what a run may read and write (rule_tensors.c)
- * ------------------------------------------------------------------ */
+/* ---- what a run may read and write (rule_tensors.c) -------------------------------------------------------------- */
 
 /* Whether run->args, as the rule has set them, are right for these calls: the op writes what they write, and nothing
  * else. why: a sentence, where not. */

@@ -82,8 +82,7 @@ void bg__culprit_report_begin(const bg__open_capture *other, const bg__culprit *
 /* The call that ended the capture found streams that were not joined. */
 void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culprit *culprit);
 
-/* ---- work outside of the capture (capture_leaks.c)
- * ---------------------------------------------------------------------- */
+/* ---- work outside of the capture (capture_leaks.c) --------------------------------------------------------------- */
 
 void bg__leak_begin(const bg__attach_shim *shim);
 /* The calling thread has launched that into stream, which does not capture. */
