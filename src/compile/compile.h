@@ -30,8 +30,9 @@ void bg__finding_set(bg__finding *finding, bg_fusion_state state, const char *fo
 /* Of a rule, for calls of certain shapes and values that share memory in a certain way. Kept for the process. */
 typedef struct bg__verdict bg__verdict;
 typedef struct bg__run bg__run;
+struct bg_piece;
 /* Sets run->verdict; made, and unknown, where there is none yet. The run has its args. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__verdict_get(bg__run *run, enum cudaStreamCaptureMode mode);
+bg_status bg__verdict_get(bg__run *run, const struct bg_piece *piece);
 bg__finding bg__verdict_read(bg__verdict *verdict);
 /* What is known stays, where another capture could not prove it again. */
 void bg__verdict_set(bg__verdict *verdict, const bg__finding *finding);
@@ -120,6 +121,8 @@ bg_status bg__runs_check(const bg__piece *piece);
 bg_status bg__runs_agree(const bg__piece *piece);
 /* A run that one rank does not use is used on none: ranks whose segments compute differently would drift apart. */
 bg_status bg__run_close_together(bg__ranks *ranks, bg__run *run);
+/* Closes a run whose rule is known to be wrong or slower. */
+bg_status bg__run_drop_known(bg__run *run);
 /* Chooses those that are applied: rules of more calls first. */
 bg_status bg__runs_choose(const bg__piece *piece);
 static inline bool bg__run_is_open(const bg__run *run)

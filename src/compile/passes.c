@@ -105,6 +105,7 @@ static bg_status apply_rules(bg_piece *piece)
 {
     const bg_capture *capture = piece->capture;
     const bg__compiled *compiled = piece->compiled;
+    bg__relaxed relaxed;
     bg_status status;
 
     if (piece->ruled)
@@ -113,6 +114,9 @@ static bg_status apply_rules(bg_piece *piece)
     BG__TRY(bg__runs_find(piece));
     if (compiled->run_count == piece->first_run)
         goto done;
+    BG__TRY(bg__relax_begin(&relaxed)); /* it tells the thread's mode */
+    piece->mode = relaxed.before;
+    bg__relax_end(relaxed);
     BG__TRY(bg__piece_read(piece));
     BG__TRY(bg__runs_check(piece));
     if (capture->level == BG_LEVEL_AS_IS)

@@ -228,6 +228,7 @@ static bg_status try_all(bg__proof *p, const bg__parts *parts)
     BG__TRY(bg__proof_stop_together(p));
     BG__TRY(bg__proof_compare_times(p));
     BG__TRY_CUDA(cudaStreamSynchronize(p->stream)); /* the op's memory is freed next */
+    BG__TRY(bg__proof_stop_together(p));
 done:
     return status;
 }

@@ -130,7 +130,8 @@ const bg__held *bg__proof_differing(const bg__proof *proof, bg__slot slot, const
  * CUDA. */
 bg_status bg__proof_capture(bg__proof *proof, bool op, int repeats, cudaGraphExec_t *exec);
 /* Judges a call that has failed: what fails is a finding, and the calls stay. by_op: in the op's body; where CUDA has
- * failed, or memory is short, another capture tries again. Returns what is no finding: the device is gone. */
+ * failed otherwise than by the rules of captures, or memory is short, another capture tries again. Returns what is no
+ * finding: the device is gone. */
 bg_status bg__proof_judge_failure(bg__proof *proof, bg_status status, bool by_op, const char *what);
 /* A rule that one rank drops is used on none. Bodies may hold collectives: all ranks run the same ones. */
 bg_status bg__proof_stop_together(bg__proof *proof);

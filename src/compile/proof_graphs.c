@@ -90,6 +90,12 @@ done:
     return status;
 }
 
+/* By the rules of captures, as the op's own errors are, the op fails each time. */
+static bool is_forbidden(cudaError_t error)
+{
+    return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
+}
+
 bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool by_op, const char *what)
 {
     cudaError_t cause = bg__fail_cause(), last = cudaPeekAtLastError(); /* last: of a body's own call */
@@ -99,8 +105,8 @@ bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool by_op, co
     if (status == BG_OK || bg__device_is_gone(cause))
         return status;
     bg__ignore(last);
-    bg__finding_set(p->finding, by_op && !memory ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s: %s", what,
-                    bg_last_error());
+    by_op &= !memory && (is_forbidden(cause) || is_forbidden(last) || (cause == cudaSuccess && last == cudaSuccess));
+    bg__finding_set(p->finding, by_op ? BG_FUSION_DIFFERS : BG_FUSION_UNPROVEN, "%s: %s", what, bg_last_error());
     return BG_OK;
 }
 

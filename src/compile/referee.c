@@ -39,6 +39,8 @@ static bg_status find_needed(const bg__piece *piece, int index, bool *needed)
 
     *needed = needs_proof(piece->compiled, index);
     BG__TRY(bg__ranks_any(ranks, run->name, needed));
+    if (*needed && bg__run_is_open(run) && piece->compiled->prove != BG__PROVE_ALWAYS)
+        BG__TRY(bg__run_drop_known(run)); /* another rank's data may not tell */
     if (*needed)
         BG__TRY(bg__run_close_together(ranks, run));
     *needed &= bg__run_is_open(run);
@@ -183,7 +185,6 @@ bg_status bg__referee_prove(bg__piece *piece)
     if (count == 0)
         goto done;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    piece->mode = relaxed.before;
     status = prove_in_parts(piece, list, count);
     bg__relax_end(relaxed);
     piece->compiled->info.proof_ms += bg__now_ms() - began;

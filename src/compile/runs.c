@@ -253,7 +253,7 @@ static bg_status check_run(const bg__piece *piece, bg__run *run)
     if (bg__run_is_open(run))
         BG__TRY(check_wanted(piece, run));
     if (bg__run_is_open(run))
-        BG__TRY(bg__verdict_get(run, piece->capture->options.mode));
+        BG__TRY(bg__verdict_get(run, piece));
 done:
     return status;
 }
@@ -316,9 +316,19 @@ done:
 
 /* ---- choosing ---- */
 
-/* What this capture has found itself comes first: other threads prove the same rules. */
+bg_status bg__run_drop_known(bg__run *run)
+{
+    const bg__finding finding = bg__verdict_read(run->verdict);
+    return finding.known && finding.state != BG_FUSION_APPLIED ? bg__run_set(run, finding.state, "%s", finding.why)
+                                                               : BG_OK;
+}
+
+/* What this capture has found itself comes first, of this run before one of equal verdict: other threads prove the same
+ * rules. */
 static bg__finding find_finding(const bg__compiled *compiled, const bg__run *run)
 {
+    if (run->found != NULL)
+        return *run->found;
     for (int i = 0; i < compiled->run_count; i++)
         if (compiled->runs[i].found != NULL && compiled->runs[i].verdict == run->verdict)
             return *compiled->runs[i].found;

@@ -121,7 +121,7 @@ done:
     return status;
 }
 
-static bg_status make_key(key *k, const bg__run *run, enum cudaStreamCaptureMode mode)
+static bg_status make_key(key *k, const bg__run *run, const bg__piece *piece)
 {
     const bg_rule *rule = run->rule;
     const char *tolerance = rule->attributes_.tolerance;
@@ -129,7 +129,7 @@ static bg_status make_key(key *k, const bg__run *run, enum cudaStreamCaptureMode
 
     if (tolerance != NULL)
         BG__TRY(add_bytes(k, tolerance, strlen(tolerance)));
-    BG__TRY(add_word(k, mode));
+    BG__TRY(add_word(k, ((int64_t)piece->capture->options.mode << 32) | (int64_t)piece->mode));
     BG__TRY(add_word(k, run->calls[0]->zero_tail));
     for (int i = 0; i < rule->count; i++)
         BG__TRY(add_arguments(k, run->calls[i]->op, run->calls[i]->kept));
@@ -161,12 +161,12 @@ static bg__verdict *add_locked(const bg_rule *rule, key *k)
     return verdict;
 }
 
-bg_status bg__verdict_get(bg__run *run, enum cudaStreamCaptureMode mode)
+bg_status bg__verdict_get(bg__run *run, const bg__piece *piece)
 {
     key k = {.words = NULL};
     bg_status status;
 
-    BG__TRY(make_key(&k, run, mode));
+    BG__TRY(make_key(&k, run, piece));
     pthread_mutex_lock(&mutex);
     run->verdict = find_locked(run->rule->next_, &k);
     if (run->verdict == NULL)

@@ -10,11 +10,12 @@
 #pragma weak hostcuda_fail
 
 /* What the last rank does beside the others. */
-typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH, KNOWN, FAILING_FORWARD, FAILING_PROOF } way;
+typedef enum way { ALIKE, WRONG_OP, FAILING_CALLS, NO_MATCH, KNOWN, KNOWN_WRONG, FAILING_FORWARD, FAILING_PROOF } way;
 
 static struct {
     way way;
-    const void *odd; /* the last rank's x */
+    const void *odd;    /* the last rank's x */
+    _Atomic bool alone; /* the last rank captures without the others */
     _Atomic int bodies[THREAD_RANKS_MAX];
     bg_fusion_state state[THREAD_RANKS_MAX];
     char why[THREAD_RANKS_MAX][200];
@@ -46,7 +47,7 @@ BG_OP(rank_times, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, factor))
 
 BG_OP(rank_both, BG_INOUT(x), BG_OUT(y), BG_VALUE(float, first), BG_VALUE(float, second))
 {
-    bool wrong = now.way == WRONG_OP && is_odd(&args->x);
+    bool wrong = (now.way == WRONG_OP || (now.way == KNOWN_WRONG && now.alone)) && is_odd(&args->x);
     if (now.way == FAILING_PROOF && is_odd(&args->x)) /* the next copy of either rank */
         assert_int_equal(hostcuda_fail("cudaMemcpyAsync@1=cudaErrorUnknown"), 0);
     count_body(&args->x);
@@ -64,7 +65,9 @@ BG_RULE(rank_both, rank_times, rank_times)
 static bg_status forward(void *user, cudaStream_t stream)
 {
     thread_rank *rank = user;
-    float first = now.way != KNOWN ? 2 : is_odd(&rank->x) ? 4 : 6; /* what is known of a rule is known for values */
+    /* what is known of a rule is known for values */
+    float first = now.way == KNOWN_WRONG ? 8 : now.way != KNOWN ? 2 : is_odd(&rank->x) ? 4 : 6;
+    first += now.way == KNOWN_WRONG && is_odd(&rank->x);
     bg_status status = BG_CALL(rank_times, stream, .x = rank->x, .y = rank->y, .factor = first);
     if (now.way == FAILING_FORWARD && is_odd(&rank->x))
         return BG_ERROR_OP;
@@ -85,7 +88,7 @@ static void prove_alone(thread_rank *rank, const bg_capture_options *options)
 
     RANK_OK(rank, bg_capture_forward(&graph, forward, rank, rank->stream, options));
     RANK_OK(rank, bg_graph_get_compile_info(graph, &info));
-    RANK_EXPECT(rank, info.applied == 1);
+    RANK_EXPECT(rank, info.applied == (now.way == KNOWN));
 }
 
 static void capture_on(thread_rank *rank)
@@ -97,8 +100,11 @@ static void capture_on(thread_rank *rank)
     note_tensors(rank);
     thread_rank_put(rank, &rank->x, 5);
     options.level = BG_LEVEL_ONCE;
-    if (now.way == KNOWN && rank->rank == rank->size - 1)
+    if ((now.way == KNOWN || now.way == KNOWN_WRONG) && rank->rank == rank->size - 1) {
+        now.alone = true;
         prove_alone(rank, &options);
+        now.alone = false;
+    }
     options.ranks = &rank->table;
     thread_rank_keep(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
     snprintf(now.error[rank->rank], sizeof now.error[0], "%s", bg_last_error());
@@ -116,7 +122,7 @@ static void run(way way, int size)
 {
     memset(&now, 0, sizeof now);
     now.way = way;
-    assert_int_equal(setenv("BG_COMPILE_PROVE", way == KNOWN ? "once" : "always", 1), 0);
+    assert_int_equal(setenv("BG_COMPILE_PROVE", way == KNOWN || way == KNOWN_WRONG ? "once" : "always", 1), 0);
     thread_ranks_run(size, capture_on, NULL);
     assert_int_equal(unsetenv("BG_COMPILE_PROVE"), 0);
 }
@@ -197,4 +203,14 @@ TEST(test_known_on_one_rank)
         if (now.state[i] != BG_FUSION_APPLIED)
             fail_msg("rank %d: %s", i, now.why[i]);
     }
+}
+
+/* What one rank has found wrong is not proven by data that does not tell. */
+TEST(test_known_to_be_wrong_on_one_rank)
+{
+    run(KNOWN_WRONG, 2);
+    for (int i = 0; i < 2; i++)
+        EXPECT_RANK(i, BG_OK, "");
+    assert_int_equal(now.state[0], BG_FUSION_REFUSED);
+    assert_int_equal(now.state[1], BG_FUSION_DIFFERS);
 }

@@ -197,9 +197,15 @@ FIXTURE_TEST(test_call_that_captures_forbid)
 /* What one capture allows another one may forbid. */
 FIXTURE_TEST(test_modes)
 {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* the thread's */
+
     now.relaxed = true;
     expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_APPLIED);
     now.relaxed = false;
+    expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_DIFFERS);
+    EXPECT_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+    expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_APPLIED);
+    EXPECT_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
     expect_state(f, forward_few, "with_malloc", 1, BG_FUSION_DIFFERS);
 }
 
@@ -261,6 +267,9 @@ FAULT_TEST(test_instantiation_that_fails)
     int ops = 0;
 
     assert_int_equal(fail_each(f, "cudaGraphInstantiate", "cudaErrorUnknown", "it cannot be captured", &ops), 2);
+    assert_true(ops > 0);
+    ops = 0;
+    assert_int_equal(fail_each(f, "cudaStreamEndCapture", "cudaErrorUnknown", "it cannot be captured", &ops), 2);
     assert_true(ops > 0);
 }
 TESTS_ON_ANY_DEVICE;
