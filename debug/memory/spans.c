@@ -161,12 +161,10 @@ size_t bg__spans_bytes(const bg__spans *spans)
 
 /* ---- patterns ---- */
 
-/* The sign and the mantissa depend on the address; the squares are finite. By the parity of the address's bits, of
- * three words behind each other, or one row of a power of two apart, two have other signs (Thue and Morse). */
+/* The sign and the mantissa depend on the address; the squares are finite. */
 static uint32_t placed_word(uintptr_t address)
 {
-    const uint32_t sign = (uint32_t)__builtin_parityll(address / 4) << 31;
-    return sign | 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x7fffffU);
+    return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);
 }
 
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)
@@ -174,6 +172,7 @@ unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address)
     switch (pattern) {
     case BG__ONES: return 0xff;
     case BG__PLACED: return (unsigned char)(placed_word(address) >> 8 * (address % 4));
+    case BG__OPPOSITE: return (unsigned char)((placed_word(address) ^ 0x80000000U) >> 8 * (address % 4));
     default: return 0;
     }
 }

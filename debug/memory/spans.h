@@ -32,10 +32,10 @@ bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, c
 bg_status bg__spans_add_common(bg__spans *spans, const bg__spans *a, const bg__spans *b);
 size_t bg__spans_bytes(const bg__spans *spans);
 
-/* ONES: bytes 0xff, NaN in every float format. PLACED: every four bytes are a large float of either sign that
- * depends on their address: it shows in maxima and minima, which leave out NaN, and a copy of it at another address
- * does not match the pattern there. */
-typedef enum bg__pattern { BG__ONES, BG__ZEROS, BG__PLACED, BG__PATTERNS } bg__pattern;
+/* ONES: bytes 0xff, NaN in every float format. PLACED: every four bytes are a large float that
+ * depends on their address: a copy of it at another address does not match the pattern there. OPPOSITE: the same with
+ * the other sign: each place shows in maxima or in minima, which leave out NaN. */
+typedef enum bg__pattern { BG__ONES, BG__ZEROS, BG__PLACED, BG__OPPOSITE, BG__PATTERNS } bg__pattern;
 unsigned char bg__pattern_byte(bg__pattern pattern, uintptr_t address);
 /* Fills the spans and waits. */
 bg_status bg__pattern_fill(bg__pattern pattern, const bg__spans *spans, cudaStream_t stream);
