@@ -252,7 +252,8 @@ endif
 # Where hostcuda-cc finds what it needs, in this tree; mk/install.mk has the places of an installed one.
 hostcuda_cc_places = -DHOSTCUDA_CC_COMPILER='"$(CXX)"' -DHOSTCUDA_CC_INCLUDE='"$(1)"' -DHOSTCUDA_CC_CUDA='"$(2)"' -DHOSTCUDA_CC_LIBRARY='"$(3)"'
 # From the folder that it is in, so that a tree can be copied with what was built in it.
-from_out = $(if $(findstring ..,$(OUT))$(filter /%,$(OUT)),$(CURDIR)/$(1),$(subst $() ,,$(patsubst %,../,$(subst /, ,$(OUT))))$(1))
+out_elsewhere = $(filter /%,$(OUT))$(filter . ..,$(subst /, ,$(OUT)))$(filter-out $(abspath $(OUT)),$(realpath $(OUT)))
+from_out = $(if $(out_elsewhere),$(CURDIR)/$(1),$(subst $() ,,$(patsubst %,../,$(subst /, ,$(OUT))))$(1))
 $(HOSTCUDA_CC_OBJ): private DEFINES += $(call hostcuda_cc_places,$(call from_out,hostcuda/include),$(abspath $(CUDA_HOME))/include,.)
 $(HOSTCUDA_CC): $(HOSTCUDA_CC_OBJ) $(OUT)/flags.link
 	$(call say,LINK)$(CC) $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^)
