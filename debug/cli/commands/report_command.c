@@ -12,6 +12,7 @@
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/cli_looked.h"
 #include "debug/cli/observe/observe.h"
+#include "debug/cli/output/cli_json.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/signals.h"
@@ -128,14 +129,38 @@ static cli_status add_directory(bg_report **all, const char *directory)
     return status;
 }
 
-/* A report; or what check, step or run has written with --json, which holds a list of them. */
+/* One without findings is a report, too. */
+static bool add_empty(cJSON *reports)
+{
+    cJSON *empty = cJSON_CreateObject();
+    return cJSON_AddItemToArray(reports, empty) &&
+           cJSON_AddNumberToObject(empty, "report_version", CLI_REPORT_VERSION) &&
+           cJSON_AddStringToObject(empty, "tool", "report") && cJSON_AddStringToObject(empty, "graph", "") &&
+           cJSON_AddArrayToObject(empty, "findings") != NULL;
+}
+
+static cli_status add_reports(bg_report **all, cJSON *reports, const char *path)
+{
+    const cJSON *report;
+
+    cJSON_ArrayForEach(report, reports)
+    {
+        if (cli_number(report, "report_version") == 0)
+            return cli_say(CLI_UNREADABLE, "%s: its list of reports has an item that is no report", path);
+    }
+    if (cJSON_GetArraySize(reports) == 0 && !add_empty(reports))
+        return cli_say(CLI_FAILED, "out of host memory");
+    return add_copies(all, reports);
+}
+
+/* A report; or what check or step has written with --json, which holds a list of them. */
 static cli_status add_file(bg_report **all, const char *path)
 {
     size_t bytes = 0;
-    char *text = cli_file_read(path, false, &bytes);
-    cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
-    const cJSON *reports = cJSON_GetObjectItemCaseSensitive(root, "reports");
-    cli_status status = cJSON_IsArray(reports) ? add_copies(all, reports) : add_report_file(all, path);
+    char *text = cli_file_read(path, true, &bytes);
+    cJSON *root = text != NULL && strlen(text) == bytes ? cJSON_ParseWithOpts(text, NULL, true) : NULL;
+    cJSON *reports = cJSON_GetObjectItemCaseSensitive(root, "reports");
+    cli_status status = cJSON_IsArray(reports) ? add_reports(all, reports, path) : add_report_file(all, path);
 
     cJSON_Delete(root);
     free(text);
@@ -358,7 +383,9 @@ static cli_status write_all(bg_report *all, const cli_arguments *arguments)
 {
     const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
     const char *html = cli_value(arguments, "--html");
-    bool unchecked = cli_value(arguments, "--attach") != NULL && getenv("BG_CHECK") == NULL;
+    const char *check = getenv("BG_CHECK");
+    bool unchecked =
+        cli_value(arguments, "--attach") != NULL && (check == NULL || check[0] == '\0' || strcmp(check, "off") == 0);
     const char *beside = unchecked ? "; nothing was checked (-e BG_CHECK=replay checks)" : "";
     cli_status proposed = propose_schedules(all, arguments), status = CLI_OK;
 
@@ -432,7 +459,7 @@ static const char more[] =
     "compared with the eager pass, op call by op call. With --attach it lists the program's graphs instead. With "
     "--trace it is started once before that, for the timeline. "
     "Of each runner the report has the counters and batch sizes, and schedules that pad these batches less. "
-    "Directories and files hold reports of earlier runs (BG_REPORT, --json, also of check, step and run).";
+    "Directories and files hold reports of earlier runs (BG_REPORT, --json, also of check and step).";
 
 const cli_command cli_report = {
     .name = "report",

@@ -174,6 +174,10 @@ step: 0 findings"
         "$breakgraph" report --attach --html="$work/page.html" -- "$work/graphs" freed
     expect attach-report-of-check 1 'dangling\] memcpy#0 at ' sh -c '"$1" check --attach --json -- "$2/graphs" freed >"$2/found.json"
         "$1" report "$2/found.json"' sh "$breakgraph" "$work"
+    expect attach-report-of-nothing 0 '0 findings' sh -c '"$1" step --attach --json -- "$2/graphs" updated >"$2/found.json"
+        ln -sf "$2/found.json" "$2/linked.json"; "$1" report "$2/linked.json"' sh "$breakgraph" "$work"
+    echo '{"reports":[1]}' >"$work/broken.json"
+    expect attach-report-broken 10 'broken.json: its list of reports has an item that is no report' "$breakgraph" report "$work/broken.json"
     expect attach-report-trace 2 'trace is for programs that use libbreakgraph' "$breakgraph" report --attach --trace=x -- "$work/graphs" freed
     expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
