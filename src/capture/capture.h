@@ -367,16 +367,17 @@ bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
 bg_status bg__compile_begin(bg_capture *capture);
 bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *launched);
 
-/* Write-backs (writeback.c). At a break: adds copy to those of the next segment. */
-bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy);
-/* Captures them as the first nodes of the segment that has just begun. */
-bg_status bg__writeback_capture(bg_capture *capture);
-/* Whether a segment of so many nodes consists of write-backs alone. */
-bool bg__writeback_alone(const bg_capture *capture, size_t nodes);
-/* Makes them COPY steps instead. */
-bg_status bg__writeback_unfold(bg_capture *capture);
-/* Notes that they are nodes of that segment. */
-void bg__writeback_fold(bg_capture *capture, int segment);
+/* Write-backs (writeback.c); a list is linked by next. At a break: appends copy to the list for the next segment; where
+ * it cannot be a node, it becomes a COPY step, and runs on stream. */
+bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream);
+/* Captures the list as the first nodes of the segment that stream has just begun. */
+bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream);
+/* Whether a segment of so many nodes consists of these write-backs alone. */
+bool bg__writeback_alone(const bg__copy *list, size_t nodes);
+/* Makes them COPY steps instead, which run on stream; the list is then empty. */
+bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream);
+/* Notes that they are nodes of that segment; the list is then empty. */
+void bg__writeback_fold(bg__copy **list, int segment);
 /* When all segments are instantiated: looks up what changes the nodes, and lists them. */
 bg_status bg__writeback_bind(bg_graph *graph);
 void bg__writeback_free(bg__fold *folds);

@@ -37,7 +37,7 @@ static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordina
     kept->eager = eager;
     kept->move = *move;
     eager->copies[ordinal] = kept;
-    return bg__writeback_add(capture, kept);
+    return bg__writeback_add(capture->graph, &capture->writebacks, kept, capture->origin);
 }
 
 static bg_status record_outputs(bg_capture *capture, bg__eager *eager)

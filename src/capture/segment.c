@@ -57,7 +57,7 @@ bg_status bg__segment_open(bg_capture *capture)
         status = bg__fail_cuda(error, "cudaStreamBeginCapture");
         goto done;
     }
-    BG__TRY(bg__writeback_capture(capture));
+    BG__TRY(bg__writeback_capture(capture->writebacks, capture->origin));
     capture->inlined_count = 0;
     capture->opened++;
     BG__TRY(fork_members(capture));
@@ -149,7 +149,7 @@ static bg_status keep_segment(bg_capture *capture, bg__segment *segment)
         BG__TRY(instantiate(capture, segment));
     BG__TRY(bg__graph_add_segment(graph, *segment));
     *segment = (bg__segment){.graph = NULL};
-    bg__writeback_fold(capture, graph->segment_count - 1);
+    bg__writeback_fold(&capture->writebacks, graph->segment_count - 1);
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH,
                                                  .place = graph->segment_count - 1,
                                                  .of.exec = graph->segments[graph->segment_count - 1].exec}));
@@ -184,8 +184,8 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         goto done;
     }
     BG__TRY(bg__events_before_launch(capture));
-    if (bg__writeback_alone(capture, segment.nodes))
-        BG__TRY(bg__writeback_unfold(capture));
+    if (bg__writeback_alone(capture->writebacks, segment.nodes))
+        BG__TRY(bg__writeback_unfold(capture->graph, &capture->writebacks, capture->origin));
     else if (segment.nodes > 0)
         BG__TRY(keep_segment(capture, &segment));
     if (capture->options.barrier != NULL) {

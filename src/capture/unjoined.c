@@ -285,7 +285,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t 
     BG__TRY(survey_capture(capture, capture->survey, &chain));
     *nodes = capture->survey->node_count;
     /* A segment of write-backs alone is dropped: a call that began in it begins in the next one. */
-    count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
+    count = bg__writeback_alone(capture->writebacks, capture->survey->node_count) ? 0 : capture->survey->node_count;
     bg__marks_settle(capture, capture->survey->nodes, count, chain ? NULL : trails, capture->survey);
     if (!chain)
         BG__TRY(blame_leaves(capture, capture->survey, unjoined));

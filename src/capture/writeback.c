@@ -50,43 +50,42 @@ done:
 
 /* ---- at capture ---- */
 
-static bg_status add_copy_step(bg_capture *capture, bg__copy *copy)
+static bg_status add_copy_step(bg_graph *graph, bg__copy *copy, cudaStream_t stream)
 {
     bg_status status;
-    BG__TRY(bg__graph_add_step(capture->graph, (bg__step){.kind = BG__COPY, .of.copy = copy}));
-    BG__TRY(bg__move_run(&copy->move, capture->origin));
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__COPY, .of.copy = copy}));
+    BG__TRY(bg__move_run(&copy->move, stream));
 done:
     return status;
 }
 
-bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy)
+bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream)
 {
-    bg__copy **end = &capture->writebacks;
     bool foldable = true;
     bg_status status = BG_OK;
 
-    copy->device = capture->graph->device;
+    copy->device = graph->device;
     if (copy->move.source != NULL)
         BG__TRY(check_device_memory(copy->move.source, copy->device, &foldable));
     BG__TRY(check_device_memory(copy->move.target, copy->device, &foldable));
     if (!foldable)
-        return add_copy_step(capture, copy);
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = copy;
+        return add_copy_step(graph, copy, stream);
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = copy;
 done:
     return status;
 }
 
-/* The last node of the origin, which the caller has just captured. */
-static bg_status last_node(cudaStream_t origin, cudaGraphNode_t *node)
+/* The last node of the stream, which the caller has just captured. */
+static bg_status last_node(cudaStream_t stream, cudaGraphNode_t *node)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(origin, &capturing, NULL, NULL, &nodes, NULL, &count));
+    BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &nodes, NULL, &count));
     if (capturing != cudaStreamCaptureStatusActive || count != 1)
         return bg__fail(BG_ERROR_CAPTURE_INVALID, "a write-back left no node in the capture");
     *node = nodes[0];
@@ -95,7 +94,7 @@ done:
 }
 
 /* Captures one node with the next copies, as many as one kernel takes; *copy becomes the first copy after them. */
-static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
+static bg_status capture_fold(bg__copy **copy, cudaStream_t stream)
 {
     const bg__call *call = (*copy)->eager->call;
     bg__fold *fold = calloc(1, sizeof *fold + BGK_ROWS_MAX * sizeof fold->rows[0]);
@@ -113,58 +112,58 @@ static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
         (*copy)->place = fold->count;
         fold->rows[fold->count++] = rows_of(&(*copy)->move);
     }
-    error = bgk_move_rows(fold->rows, fold->count, capture->origin);
+    error = bgk_move_rows(fold->rows, fold->count, stream);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
         bg__fail_where("the kernel that writes the outputs of %s back", call->name);
         goto done;
     }
-    BG__TRY(last_node(capture->origin, &fold->node));
+    BG__TRY(last_node(stream, &fold->node));
 done:
     return status;
 }
 
-bg_status bg__writeback_capture(bg_capture *capture)
+bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream)
 {
     bg_status status = BG_OK;
-    for (bg__copy *copy = capture->writebacks; copy != NULL;)
-        BG__TRY(capture_fold(capture, &copy));
+    while (list != NULL)
+        BG__TRY(capture_fold(&list, stream));
 done:
     return status;
 }
 
-bool bg__writeback_alone(const bg_capture *capture, size_t nodes)
+bool bg__writeback_alone(const bg__copy *list, size_t nodes)
 {
     size_t count = 0;
-    for (const bg__copy *copy = capture->writebacks; copy != NULL; copy = copy->next)
-        count += copy->place == 0;
+    for (; list != NULL; list = list->next)
+        count += list->place == 0;
     return count > 0 && nodes == count;
 }
 
-bg_status bg__writeback_unfold(bg_capture *capture)
+bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream)
 {
     bg_status status = BG_OK;
-    while (capture->writebacks != NULL) {
-        bg__copy *copy = capture->writebacks;
-        capture->writebacks = copy->next;
+    while (*list != NULL) {
+        bg__copy *copy = *list;
+        *list = copy->next;
         copy->next = NULL;
         copy->fold = NULL;
-        BG__TRY(add_copy_step(capture, copy));
+        BG__TRY(add_copy_step(graph, copy, stream));
     }
 done:
     return status;
 }
 
-void bg__writeback_fold(bg_capture *capture, int segment)
+void bg__writeback_fold(bg__copy **list, int segment)
 {
     bg__copy *next;
-    for (bg__copy *copy = capture->writebacks; copy != NULL; copy = next) {
+    for (bg__copy *copy = *list; copy != NULL; copy = next) {
         next = copy->next;
         copy->next = NULL;
         copy->fold->segment = segment;
         copy->enabled = true;
     }
-    capture->writebacks = NULL;
+    *list = NULL;
 }
 
 static bg_status bind(const bg_graph *graph, bg__fold *fold)
