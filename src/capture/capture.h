@@ -8,6 +8,7 @@
 
 #include "base/owned.h"
 #include "base/ranks.h"
+#include "capture/compile_table.h"
 #include "capture/inspect.h"
 #include "capture/tools.h"
 #include "memory/ledger.h"
@@ -338,21 +339,7 @@ bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops);
  * not part of the capture. */
 bg_phase bg__forward_phase(void);
 
-/* What src/compile does in captures with a level; it fills in the table when a first rule is registered (compile.c). */
-typedef struct bg__compile_table {
-    /* Before the first segment: makes graph->compiled. */
-    bg_status (*begin)(bg_capture *capture);
-    /* A segment has ended and is not yet instantiated: may rewrite its graph, and launch it as it was captured. */
-    bg_status (*segment)(bg_capture *capture, bg__segment *segment, bool *launched);
-    void (*end)(bg_capture *capture); /* the graph is complete */
-    void (*destroyed)(bg_graph *graph);
-    /* Calls see for the op of each rule whose calls are among these ops. */
-    bg_status (*list_ops)(const bg_op *const *ops, size_t count, void (*see)(void *user, const bg_op *op), void *user);
-} bg__compile_table;
-void bg__compile_set_table(const bg__compile_table *table);
-/* NULL: there are no rules. */
-const bg__compile_table *bg__compile_get_table(void);
-/* Sets capture->level, from options and environment. */
+/* Compile levels (compile.c). Sets capture->level, from options and environment. */
 bg_status bg__compile_resolve(bg_capture *capture);
 /* The choices of BG_COMPILE_PROVE. */
 enum { BG__PROVE_ONCE, BG__PROVE_ALWAYS, BG__PROVE_OFF };

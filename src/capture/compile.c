@@ -3,18 +3,6 @@
 
 #include <stdatomic.h>
 
-static _Atomic(const bg__compile_table *) the_table;
-
-void bg__compile_set_table(const bg__compile_table *table)
-{
-    atomic_store(&the_table, table);
-}
-
-const bg__compile_table *bg__compile_get_table(void)
-{
-    return atomic_load(&the_table);
-}
-
 /* A linker leaves out an object of an archive that nothing refers to, with the rules in it. */
 static void warn_of_no_rules(void)
 {

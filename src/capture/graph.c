@@ -32,6 +32,12 @@ done:
     return status;
 }
 
+cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec)
+{
+    /* Memory that a segment allocates and no segment frees is freed by its next launch. */
+    return cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
+}
+
 static void free_eager(bg__eager *eager)
 {
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)

@@ -28,12 +28,6 @@ struct bg__workers {
     pthread_t threads[];
 };
 
-cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec)
-{
-    /* Memory that a segment allocates and no segment frees is freed by its next launch. */
-    return cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
-}
-
 /* Set once in each worker: relaxed capture mode, so that captures of other threads do not forbid its calls. */
 static cudaError_t prepare_thread(int device)
 {

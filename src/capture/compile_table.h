@@ -1,0 +1,25 @@
+/* What captures and graphs call in src/compile, which fills in this table when a first rule is registered. It is the
+ * only way from below into that folder. */
+#ifndef BG_CAPTURE_COMPILE_TABLE_H
+#define BG_CAPTURE_COMPILE_TABLE_H
+
+#include <breakgraph/capture.h>
+#include <breakgraph/op.h>
+
+struct bg__segment;
+
+typedef struct bg__compile_table {
+    /* Before the first segment: makes graph->compiled. */
+    bg_status (*begin)(bg_capture *capture);
+    /* A segment has ended and is not yet instantiated: may rewrite its graph, and launch it as it was captured. */
+    bg_status (*segment)(bg_capture *capture, struct bg__segment *segment, bool *launched);
+    void (*end)(bg_capture *capture); /* the graph is complete */
+    void (*destroyed)(bg_graph *graph);
+    /* Calls see for the op of each rule whose calls are among these ops. */
+    bg_status (*list_ops)(const bg_op *const *ops, size_t count, void (*see)(void *user, const bg_op *op), void *user);
+} bg__compile_table;
+void bg__compile_set_table(const bg__compile_table *table);
+/* NULL: there are no rules. */
+const bg__compile_table *bg__compile_get_table(void);
+
+#endif

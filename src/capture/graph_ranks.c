@@ -1,0 +1,69 @@
+/* The ranks of a graph: retains their communicator, and reports to ranks.table where replays are. */
+#include "capture/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks)
+{
+    graph->ranks = *ranks;
+    if (ranks->there && ranks->table.retain != NULL)
+        ranks->table.retain(ranks->table.user);
+}
+
+void bg__graph_leave_ranks(bg_graph *graph)
+{
+    if (graph->ranks.there && graph->ranks.table.release != NULL)
+        graph->ranks.table.release(graph->ranks.table.user);
+    for (int i = 0; graph->texts != NULL && i < graph->step_count; i++)
+        free(graph->texts[i]);
+    free(graph->texts);
+}
+
+bool bg__watch_is_wanted(const bg_graph *graph)
+{
+    return bg__ranks_watch(&graph->ranks);
+}
+
+bg_status bg__watch_note(bg_graph *graph)
+{
+    char text[256];
+
+    if (!bg__watch_is_wanted(graph))
+        return BG_OK;
+    graph->texts = calloc((size_t)graph->step_count + 1, sizeof *graph->texts);
+    for (int i = 0; graph->texts != NULL && i < graph->step_count; i++) {
+        graph->texts[i] = strdup(bg__step_text(graph, i, text, sizeof text));
+        if (graph->texts[i] == NULL)
+            goto out_of_memory;
+    }
+    if (graph->texts != NULL)
+        return BG_OK;
+out_of_memory:
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the names of %d steps", graph->step_count);
+}
+
+bg_status bg__watch_enter(bg_graph *graph, bool *entered)
+{
+    bg_status status;
+
+    *entered = false;
+    if (!bg__watch_is_wanted(graph) || graph->entered)
+        return BG_OK;
+    status = bg__ranks_enter(&graph->ranks, graph->name, graph->replays, graph->step_count);
+    *entered = graph->entered = status == BG_OK;
+    return status;
+}
+
+bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream)
+{
+    return graph->entered ? bg__ranks_step(&graph->ranks, step, graph->texts[step], stream) : BG_OK;
+}
+
+void bg__watch_leave(bg_graph *graph)
+{
+    if (!graph->entered)
+        return;
+    graph->entered = false;
+    graph->ranks.table.leave(graph->ranks.table.user);
+}
