@@ -1,157 +1,12 @@
-/* Captures and graphs. A graph is a flat list of steps: a replay runs them in order, and debug modes change the list.
- * This folder and src/runner include this header; the debugging tools include inspect.h instead. */
+/* An open capture, and what a pass that runs eagerly has of it. Those above this folder that need no more than graphs
+ * include graph.h. */
 #ifndef BG_CAPTURE_CAPTURE_H
 #define BG_CAPTURE_CAPTURE_H
 
-#include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
-#include "base/owned.h"
-#include "base/ranks.h"
 #include "capture/compile_table.h"
-#include "capture/inspect.h"
-#include "capture/tools.h"
-#include "memory/ledger.h"
-#include "memory/memory.h"
-#include "op/op.h"
-
-/* ---- graphs (graph.c) ---------------------------------------------------------------------------------------- */
-
-/* A write-back: copies an output that the body left at another address to the address that the graph reads. It is part
- * of a node of the next segment (writeback.c), or a COPY step. */
-typedef struct bg__fold bg__fold;
-typedef struct bg__copy {
-    struct bg__eager *eager;
-    bg__move move; /* a step: of this replay; a node: as the node was last set */
-    int device;
-    bg__fold *fold;        /* the node; NULL: a COPY step */
-    int place;             /* its row in the node */
-    bool enabled;          /* the node copies it */
-    struct bg__copy *next; /* at capture: the next write-back that waits for the next segment */
-} bg__copy;
-
-/* An output as it was at capture, and its offset in the arguments. */
-typedef struct bg__captured {
-    uint32_t offset;
-    bg_tensor tensor;
-    bg_tensor left; /* what the body left when the outputs were last settled */
-} bg__captured;
-
-/* An eager call: what a CALL step runs. */
-typedef struct bg__eager {
-    bg__call *call;
-    bg_op_body body;
-    void *args;                 /* the stored arguments, which bg_graph_args returns */
-    void *work;                 /* a copy of args for the body, which may change it */
-    bool steady;                /* outputs left as last time need no more work: in place, or copied by write-backs */
-    bool results;               /* the op has fields of BG_RESULT */
-    bool exposed;               /* bg_graph_args has returned args: the program may change them */
-    bg__copy **copies;          /* the write-back of each output, or NULL */
-    bg__fold *folds;            /* the nodes that do some of the write-backs */
-    bg__captured *captured;     /* for each output; the stored arguments may change */
-    int outputs;                /* their number: the op may be unloaded before the graph is destroyed */
-    struct bg__eager *previous; /* in the list of the graph's eager calls */
-} bg__eager;
-
-/* A node that does write-backs of an eager call. */
-typedef struct bg__folded {
-    cudaGraphNode_t node;
-    const bg__eager *eager;
-    const bg__fold *fold;
-} bg__folded;
-
-typedef struct bg__step {
-    bg__step_kind kind;
-    int place; /* LAUNCH: the segment's number; CALL: the break's number; SYNC: the step that it checks; WAIT, RECORD:
-                  the index of the site where the event was recorded */
-    union {
-        cudaGraphExec_t exec;
-        bg__eager *eager;
-        bg__copy *copy;
-        cudaEvent_t event; /* the program's */
-    } of;
-} bg__step;
-
-/* Notes the tensors of a call that has been captured, or has run at a break. */
-bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
-
-/* The pass that a FORWARD step runs (forward.c). */
-typedef struct bg__forward {
-    bg_forward forward;
-    void *user;
-    bg__override *override;
-    cudaEvent_t event;          /* each pass records it where its streams fork */
-    bg_capture_options options; /* their pointers may be dangling */
-} bg__forward;
-
-struct bg_graph {
-    bg__step *steps;
-    size_t step_capacity;
-    int step_count;
-    unsigned watched; /* BG__CHECK_REPLAY, BG__CHECK_GRAPH: its addresses are checked before each replay */
-    bool careful; /* watched or debugged: each replay checks the current device, and that its stream does not capture */
-    bool diverted; /* the debugging tools run its replays */
-
-    bg__use *use;             /* orders replays: own_use, or the one that all graphs of the pool share */
-    _Atomic uint64_t replays; /* only the thread that replays writes it; BG_REPORT reads it in other threads */
-
-    bg__segment *segments;
-    size_t segment_capacity;
-    bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
-    size_t site_capacity;
-    int segment_count, site_count;
-    bg__wait *waits;
-    int wait_count;
-    size_t wait_capacity;
-    bg__eager *eagers;
-    bg__folded *folded; /* by node */
-    size_t folded_count;
-    bg__call root;
-    bg_pool *pool; /* a reference; NULL: the graph has its own memory */
-    bg__use own_use;
-    size_t pool_bytes;
-    bg__forward *forward;
-    char *name;
-    int device;
-    int breaks;
-    size_t graph_bytes;
-    double capture_ms, instantiate_ms;
-    bg__noted noted;
-    bool wrapped;                  /* the program made the CUDA graph (wrap.c) */
-    bool mirrored;                 /* what is set in the executable graph of a wrapped one is set in its source, too */
-    bool instantiated;             /* wrapped: but breakgraph made the executable graph */
-    bool entered;                  /* ranks.table.enter was called for the current replay */
-    bool keeps;                    /* owned has closures of calls, which its work on the device may read */
-    void *tools;                   /* data of the debugging tools; NULL: none */
-    struct bg__compiled *compiled; /* what rules have done (src/compile); NULL: level 0 */
-    bg__owned owned;               /* closures of its calls, and what bg_graph_own gave it */
-    bg__ranks ranks;               /* options.ranks of its capture */
-    char **texts;                  /* the text of each step, for ranks.table.step; NULL: not watched */
-};
-
-bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
-/* Adds to the steps and segments (steps.c). */
-bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
-bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
-/* Inserts a WAIT or RECORD step as step number `at`; the steps from there on move up by one. */
-bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cudaEvent_t event, const bg_site *site);
-/* Removes all steps with that event. */
-void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
-/* Makes the record of an eager call, with a copy of args. The graph owns it. */
-bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
-/* Instantiates a wrapped graph that has no executable graph (wrap.c). */
-bg_status bg__wrapped_instantiate(bg_graph *graph);
-
-/* ---- ranks (capture_agreement.c) --------------------------------------------------------------------------------- */
-
-/* A graph captured with ranks retains the communicator that its collectives use, until it is destroyed. */
-void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
-void bg__graph_leave_ranks(bg_graph *graph);
-
-/* At the end of the capture: makes the texts of the steps, if replays report where they are. */
-bg_status bg__watch_note(bg_graph *graph);
-
-/* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
+#include "capture/graph.h"
 
 typedef struct bg__member {
     cudaStream_t stream;
@@ -354,30 +209,6 @@ bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
 bg_status bg__compile_begin(bg_capture *capture);
 bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *launched);
 
-/* Write-backs (writeback.c); a list is linked by next. At a break: appends copy to the list for the next segment; where
- * it cannot be a node, it becomes a COPY step, and runs on stream. */
-bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream);
-/* Captures the list as the first nodes of the segment that stream has just begun. */
-bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream);
-/* Whether a segment of so many nodes consists of these write-backs alone. */
-bool bg__writeback_alone(const bg__copy *list, size_t nodes);
-/* Makes them COPY steps instead, which run on stream; the list is then empty. */
-bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream);
-/* Notes that they are nodes of that segment; the list is then empty. */
-void bg__writeback_fold(bg__copy **list, int segment);
-/* When all segments are instantiated: looks up what changes the nodes, and lists them. */
-bg_status bg__writeback_bind(bg_graph *graph);
-void bg__writeback_free(bg__fold *folds);
-/* In a replay: sets the node or step of copy to this move. If the node cannot do it, the copy is queued on stream, and
- * *steady becomes false. flush, after the last output of the call, updates the nodes. */
-bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
-bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
-
-/* What a node of a segment's graph writes back, after bg__writeback_bind; NULL: nothing. is_on: whether the node is
- * enabled in the next launch. */
-const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node);
-bool bg__writeback_is_on(const bg__fold *fold);
-
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;
 bg_status bg__workers_start(bg__workers **workers, int count, int device);
@@ -387,7 +218,6 @@ bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph);
 bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
 /* Stops the threads, and destroys executable graphs that were not collected. NULL: nothing happens. */
 void bg__workers_stop(bg__workers *workers);
-cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec);
 
 /* Ranges for profilers (capture_ranges.c); they do nothing unless the root of the graph has ranges. */
 void bg__ranges_open_segment(bg_capture *capture);

@@ -1,5 +1,6 @@
 /* Graphs: create, destroy and query. */
-#include "capture/capture.h"
+#include "capture/compile_table.h"
+#include "capture/graph.h"
 
 #include "op/region.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "capture/capture.h"
+#include "capture/graph.h"
 
 /* The calls of the nodes as they were captured: of segment i from first[i] on. */
 typedef struct captured {

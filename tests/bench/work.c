@@ -3,7 +3,7 @@
 #include "kernels/model/kernels.h"
 #include <stdlib.h>
 
-#include "capture/capture.h"
+#include "capture/graph.h"
 
 /* ---- for breakgraph ---- */
 
