@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "check.h"
 #include "poison.h"
 #include "debug/graph/nodes.h"

@@ -4,6 +4,7 @@
 #include <breakgraph/check.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "check.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"

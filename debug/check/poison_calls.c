@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "capture/replay.h"
 #include "debug/step/step.h"
 #include "debug/memory/tensors.h"
 

@@ -1,5 +1,7 @@
 #include "tools.h"
 
+#include "capture/replay.h"
+
 #include <stdlib.h>
 
 bool bg__tool_enter(void)

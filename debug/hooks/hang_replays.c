@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "capture/replay.h"
 #include "debug/graph/tools.h"
 #include "debug/hang/hang.h"
 

@@ -1,5 +1,7 @@
 #include "tensors.h"
 
+#include "capture/replay.h"
+
 #include <breakgraph/config.h>
 
 #include <cuda.h>

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "argument_findings.h"
 #include "debug/step/step.h"
 #include "debug/trace/timing.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 

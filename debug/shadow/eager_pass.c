@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 #include "memory/ledger.h"

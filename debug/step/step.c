@@ -1,5 +1,6 @@
 #include "step.h"
 
+#include "capture/replay.h"
 #include "stop_signals.h"
 
 static bg_status step_with(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report)

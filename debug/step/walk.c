@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "step_agreement.h"
 #include "debug/hang/hang.h"
 

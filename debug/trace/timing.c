@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/replay.h"
 #include "debug/check/check.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"

@@ -1,5 +1,6 @@
 /* The program's event calls: record, wait, destroy. What each means in a capture: events.c. */
 #include "capture/capture.h"
+#include "capture/replay.h"
 
 /* ---- record ---- */
 

@@ -2,6 +2,7 @@
  * and scratch are in the call's own memory, streams are joined at each break and at the end, and a bucket of the pool
  * is open. Such a pass is a bg_capture that captures nothing. */
 #include "capture/capture.h"
+#include "capture/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* The functions behind breakgraph/hooks.h, which has CUDA's names for calls of stream.h: they return CUDA's errors. */
 #include "capture/capture.h"
+#include "capture/replay.h"
 
 #include <breakgraph/hooks.h>
 

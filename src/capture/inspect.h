@@ -207,13 +207,7 @@ bg__noted *bg__graph_noted(const bg_graph *graph);
 /* The tensor that the next replay of an eager call gets instead of the noted one; NULL: it gets the noted one. */
 const bg_tensor *bg__note_replacement(const bg__note *note);
 
-/* ---- replays (replay.c, capture_agreement.c) --------------------------------------------------------------------- */
-
-/* The parts of a replay, for tools that run the steps themselves (replay.c). enter does the checks of bg_replay, and
- * orders the replay after others; the graph is busy until leave, which returns status or a failure of its own. */
-bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
-bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
-bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
+/* ---- ranks (graph_ranks.c) ---------------------------------------------------------------------------------------- */
 
 /* Whether the table of ranks is notified of replays. */
 bool bg__watch_is_wanted(const bg_graph *graph);
@@ -222,14 +216,6 @@ bg_status bg__watch_enter(bg_graph *graph, bool *entered);
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);
 
-/* Makes a graph whose replays run forward(user) eagerly, as under BG_DEBUG=forward: with the meaning of a capture with
- * these options. */
-bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user,
-                               const bg_capture_options *options);
-/* Runs one pass of it on stream. The caller orders it after other uses of its memory, and keeps others away meanwhile.
- * watcher is called for the calls of this pass, not for those of passes inside it; NULL: none. */
-bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream, const bg__watcher *watcher);
-
 /* ---- data of the tools (inspect.c) ------------------------------------------------------------------------------ */
 
 /* A pointer to the data of the tools; NULL before set. */
@@ -237,8 +223,5 @@ void *bg__graph_tools(const bg_graph *graph);
 void bg__graph_set_tools(bg_graph *graph, void *tools);
 /* Whether the hook `replay` (tools.h) runs the graph's replays from now on. */
 void bg__graph_divert(bg_graph *graph, bool diverted);
-
-/* Whether any capture of this library is capturing a stream now. */
-bool bg__captured_any(void);
 
 #endif

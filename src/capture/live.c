@@ -1,5 +1,6 @@
 /* The live captures, by thread, and the streams that are capturing now. */
 #include "capture/capture.h"
+#include "capture/replay.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,8 @@
 /* The forward context, and passes outside graphs. */
 #include "runner/runner.h"
 
+#include "capture/replay.h"
+
 static _Thread_local const bg_forward_context *current;
 
 void bg__context_set(bg_forward_context *context)

@@ -3,6 +3,7 @@
 #include "tests/support/tools/picture_support.h"
 #include "tests/support/ops.h"
 
+#include "capture/replay.h"
 #include "debug/trace/timing.h"
 #include "debug/trace/trace.h"
 
