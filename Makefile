@@ -120,7 +120,7 @@ endif
 # Rooms: all that lies in a folder, however deep. tests/layers/rooms has their order.
 find = $(sort $(foreach type,$(2),$(shell find $(1) -type f -name '[!.]*.$(type)')))
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
-LIB_ROOMS := src/base src/op src/memory src/capture src/compile src/runner debug kernels/library
+LIB_ROOMS := src/base src/op src/memory src/graph src/capture src/compile src/runner debug kernels/library
 LIB_OBJ := $(call objects,$(filter-out debug/attach/% debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
 RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(call find,src/comm,c)))
 HOSTCUDA_OBJ := $(call objects,$(call find,hostcuda/src,c cpp S))

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_EARLY_WAITS_H
 #define BG_DEBUG_EARLY_WAITS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* A call of the graph, and its place in the pass. */
 typedef struct bg__placed_call {

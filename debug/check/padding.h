@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_PADDING_H
 #define BG_DEBUG_PADDING_H
 
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/report/report.h"
 
 /* Before a replay of a padded batch, which is in the buffers: replays with other values in the padding rows of inputs,

@@ -4,7 +4,7 @@
 
 #include <breakgraph/shadow.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 typedef struct bg__tolerance_item {
     char *name; /* of a call, or a pattern; NULL: of a dtype, or for all */

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_LAYOUT_H
 #define BG_DEBUG_LAYOUT_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* A graph's nodes in the order of cudaGraphGetNodes, and its edges. A place is an index in nodes. Starts zeroed. */
 typedef struct bg__layout {

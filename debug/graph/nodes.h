@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a message: those of templates are very long */
 

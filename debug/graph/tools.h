@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_GRAPH_TOOLS_H
 #define BG_DEBUG_GRAPH_TOOLS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/memory/pointers.h"
 
 /* One for each graph, created by the first tool that keeps something. Each member belongs to one tool; debug/hooks

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/check/check.h"
 #include "debug/check/padding.h"
 #include "debug/graph/tools.h"

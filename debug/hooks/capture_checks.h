@@ -2,8 +2,8 @@
 #ifndef BG_DEBUG_CAPTURE_CHECKS_H
 #define BG_DEBUG_CAPTURE_CHECKS_H
 
-#include "capture/inspect.h"
-#include "capture/tools.h"
+#include "graph/inspect.h"
+#include "graph/tools.h"
 
 /* Print findings to standard error. A check that fails prints a warning and leaves the graph unchanged. */
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
@@ -13,7 +13,7 @@ void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, c
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);
 void bg__env_check_padding(bg_graph *graph, const bg__padded *buffers, size_t count, cudaStream_t stream);
 
-/* Entries of the table of hooks (capture/tools.h). */
+/* Entries of the table of hooks (graph/tools.h). */
 void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame);
 void bg__env_not_checked(const bg_graph *graph, unsigned check, const char *why);
 bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *frame);

@@ -2,10 +2,10 @@
 #ifndef BG_DEBUG_COMPILE_TOOLS_H
 #define BG_DEBUG_COMPILE_TOOLS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "kernels/library/compare.h"
 
-/* As in the table (capture/tools.h). */
+/* As in the table (graph/tools.h). */
 bg_status bg__compile_check_tolerance(const char *text, const char *from);
 bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
                               bgk_difference *difference, cudaStream_t stream);

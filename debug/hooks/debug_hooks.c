@@ -1,5 +1,5 @@
 /* Fills the table by which captures and replays call the debugging tools. */
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "capture_checks.h"
 #include "compile_tools.h"
 #include "replay_tools.h"

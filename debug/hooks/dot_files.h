@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_DOT_FILES_H
 #define BG_DEBUG_DOT_FILES_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* Writes DIR/NAME-PID-N-SEGMENT.dot; a failure prints a line to standard error. */
 void bg__draw_graph(const bg_graph *graph);

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_HANG_REPLAYS_H
 #define BG_DEBUG_HANG_REPLAYS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 struct bg__hanging;
 

@@ -2,9 +2,9 @@
 #ifndef BG_DEBUG_REPLAY_TOOLS_H
 #define BG_DEBUG_REPLAY_TOOLS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
-/* Entries of the table of hooks (capture/tools.h). */
+/* Entries of the table of hooks (graph/tools.h). */
 bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps);
 bg_status bg__replay_tools_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
 bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream);

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_STEP_REPLAYS_H
 #define BG_DEBUG_STEP_REPLAYS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* Reads BG_STEP_STOP, BG_STEP_DUMP, BG_STEP_GRAPHS and BG_STEP_REPLAYS. */
 bg_status bg__stepping_begin(bg_graph *graph);

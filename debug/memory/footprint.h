@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_FOOTPRINT_H
 #define BG_DEBUG_FOOTPRINT_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "spans.h"
 
 /* Ranges of memory that one pass of a graph uses, by the tensors of its calls. Starts zeroed. */

@@ -4,7 +4,7 @@
 
 #include "kernels/library/count.h"
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "spans.h"
 
 /* Iterates over all tensors of an op's arguments. Starts zeroed. */

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "report.h"
 
 /* Makes a report's "outline" (docs/report-format.md), without the nodes inside child graphs. The caller deletes it.

@@ -11,7 +11,7 @@
 #ifndef BG_DEBUG_PROCESS_REPORT_H
 #define BG_DEBUG_PROCESS_REPORT_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "looked.h"
 #include "report.h"
 

@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 enum { BG__REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
 

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_REACH_H
 #define BG_DEBUG_REACH_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/memory/spans.h"
 
 /* Adds the memory that, after a pass of the graph, holds what depends on the outputs of the call `from`, by the tensors

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_SHADOW_H
 #define BG_DEBUG_SHADOW_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* INVALID_ARGUMENT if BG_SHADOW, or BG_TOLERANCE, is malformed. */
 bg_status bg__shadow_env_check(void);

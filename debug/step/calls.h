@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_STEP_CALLS_H
 #define BG_DEBUG_STEP_CALLS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "specials.h"
 
 typedef struct bg__step_call {

@@ -4,7 +4,7 @@
 
 #include <breakgraph/report.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 typedef struct bg__dump bg__dump;
 

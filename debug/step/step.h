@@ -4,7 +4,7 @@
 
 #include <breakgraph/step.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "dump.h"
 #include "debug/report/report.h"
 #include "node_list.h"

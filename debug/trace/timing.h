@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/report/report.h"
 #include "debug/step/node_list.h"
 

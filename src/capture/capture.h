@@ -5,8 +5,8 @@
 
 #include <breakgraph/stream.h>
 
-#include "capture/compile_table.h"
-#include "capture/graph.h"
+#include "graph/compile_table.h"
+#include "graph/graph.h"
 
 typedef struct bg__member {
     cudaStream_t stream;

@@ -2,10 +2,10 @@
 #ifndef BG_CAPTURE_REPLAY_H
 #define BG_CAPTURE_REPLAY_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
-/* The parts of a replay. enter does the checks of bg_replay, and orders the replay after others; the graph is busy until
- * leave, which returns status or a failure of its own. */
+/* The parts of a replay. enter does the checks of bg_replay, and orders the replay after others; the graph is busy
+ * until leave, which returns status or a failure of its own. */
 bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);

@@ -1,4 +1,4 @@
-/* Pools, for src/capture and src/runner. */
+/* Pools, for src/graph, src/capture and src/runner. */
 #ifndef BG_MEMORY_MEMORY_H
 #define BG_MEMORY_MEMORY_H
 

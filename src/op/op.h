@@ -1,4 +1,4 @@
-/* Ops and their calls, for src/capture.
+/* Ops and their calls, for src/graph and src/capture.
  *
  * A call runs in one of three ways: plain (outside any graph), captured (its work goes into a segment), or at a break
  * (at capture and in every replay). In all three, outputs.c says how arguments are filled and read. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 enum { BATCH_MAX = 32 };
 

@@ -3,7 +3,7 @@
 #include "kernels/model/kernels.h"
 #include <stdlib.h>
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 /* ---- for breakgraph ---- */
 

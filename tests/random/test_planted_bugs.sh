@@ -57,11 +57,11 @@ plant event-record-dropped $capture/events.c \
     's/^( *)BG__TRY\(bg__graph_insert_event\(graph, call_step.*/\1(void)call_step, (void)graph;/'
 plant event-unsettled $capture/events.c \
     '/^bg_status bg__events_settle/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
-plant copy-off $capture/writeback.c 's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
-plant copy-stays-off $capture/writeback.c 's/^( *)fold->enabled = on;/\1(void)on;/'
-plant copy-stale $capture/writeback.c 's/held->source == move->source && //'
+plant copy-off src/graph/writeback.c 's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
+plant copy-stays-off src/graph/writeback.c 's/^( *)fold->enabled = on;/\1(void)on;/'
+plant copy-stale src/graph/writeback.c 's/held->source == move->source && //'
 plant elsewhere-unnoticed $capture/replay.c 's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
-plant in-place-unnoticed $capture/writeback.c 's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
+plant in-place-unnoticed src/graph/writeback.c 's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
 plant bridge-shared $op/call.c 's/call->memory = &call->own/call->memory = \&parent->own/'
 plant outputs-in-one-block $op/memory.c 's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
 plant segments-reversed $capture/replay.c \
@@ -72,7 +72,7 @@ plant wrong-stream $capture/replay.c 's/eager->work, stream\)/eager->work, eager
 plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
 plant override-ignored $op/override.c 's/return !override->patterns\[last\]\.negate/return fallback/'
-plant capture-copy-dropped $capture/writeback.c '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
+plant capture-copy-dropped src/graph/writeback.c '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
 plant tail-kept $op/outputs.c 's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
 plant workers-out-of-order $capture/workers.c \
     's/j = &workers->jobs\[i\]/j = \&workers->jobs[workers->job_count - 1 - i]/'

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_BLOCK_USES_H
 #define BG_ATTACH_BLOCK_USES_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/memory/spans.h"
 #include "debug/report/report.h"
 

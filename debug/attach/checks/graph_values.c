@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/attach/memory/memory_owners.h"
 #include "debug/check/node_pointers.h"
 #include "debug/memory/allocate.h"

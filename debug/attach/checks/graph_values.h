@@ -20,7 +20,7 @@
 #ifndef BG_ATTACH_GRAPH_VALUES_H
 #define BG_ATTACH_GRAPH_VALUES_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/stacks/stacks.h"
 
 /* Of one graph. NULL, for all functions: nothing is written of it. */

@@ -5,7 +5,7 @@
 #include <breakgraph/attach.h>
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/shim/shim.h"
 
 /* exec was made from source, of which graph has the calls: puts a function in front of each host function in exec,

@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* exec was instantiated from what graph wraps. frees_itself: its launches free what the one before has allocated. */
 void bg__kept_memory_watch(CUgraphExec exec, const bg_graph *graph, bool frees_itself);

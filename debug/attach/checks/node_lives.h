@@ -5,7 +5,7 @@
 
 #include <breakgraph/report.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* Adds a finding "race" for each node that uses such memory and that no edges of source, of which graph has the calls,
  * put behind its allocation, or before its free. Only pointers that are a whole parameter, and ends of copies and

@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/shim/shim.h"
 #include "debug/report/report.h"
 

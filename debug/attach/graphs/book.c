@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/attach/around/inventory.h"
 #include "debug/attach/checks/host_functions.h"
 #include "debug/attach/checks/kept_memory.h"

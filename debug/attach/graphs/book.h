@@ -5,7 +5,7 @@
 #include <breakgraph/attach.h>
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/shim/shim.h"
 #include "debug/attach/stacks/stacks.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/variables.h"
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "kernels/mix.h"

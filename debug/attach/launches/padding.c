@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/variables.h"
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/attach/memory/rows.h"
 #include "debug/attach/nodes/reached.h"
 #include "debug/attach/runs/node_text.h"

@@ -3,7 +3,7 @@
 #include "poison.h"
 
 #include "base/variables.h"
-#include "capture/tools.h"
+#include "graph/tools.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
 

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_NODE_CALLS_H
 #define BG_ATTACH_NODE_CALLS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/stacks/stacks.h"
 
 /* capture: the id of the capture that made it; 0: none did. A launch of nothing makes no node: what is known of the

@@ -6,7 +6,7 @@
 #include <breakgraph/report.h>
 #include <cuda.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* The program has read a kernel node's parameters. */
 void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);

@@ -3,7 +3,7 @@
 #ifndef BG_ATTACH_NODE_MEMORY_H
 #define BG_ATTACH_NODE_MEMORY_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 /* Does nothing for a graph that is not stepped. A node's memory is copied before it runs and compared afterwards, by
  * the device. Errors: OUT_OF_MEMORY. */

@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_FINDINGS_H
 #define BG_ATTACH_FINDINGS_H
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/stacks/stacks.h"
 #include "debug/report/report.h"
 

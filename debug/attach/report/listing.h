@@ -9,7 +9,7 @@
 
 #include <breakgraph/attach.h>
 
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 #include "debug/attach/stacks/stacks.h"
 
 /* *row is the caller's. made: by whom it was instantiated; NULL: unknown. memory: bytes of the device that were taken

@@ -116,7 +116,7 @@ FIXTURE_TEST(test_unjoined_at_the_end)
     EXPECT_VALUE(&f->z, 8);
 }
 
-/* The edges of so many nodes are listed otherwise (src/capture/edges.c). */
+/* The edges of so many nodes are listed otherwise (src/graph/edges.c). */
 enum { LONG = 6000 };
 static enum { UNJOINED, JOINED, RACING } ending;
 

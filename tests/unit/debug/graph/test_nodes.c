@@ -4,7 +4,7 @@
 #include <breakgraph/cublas.h>
 #include <string.h>
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 #include "debug/graph/nodes.h"
 #include "tests/support/kernels/graph_kernels.h"
 

@@ -1,5 +1,5 @@
 /* The step list of a graph, and the segments and sites that its steps name. */
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What the debugging tools may read of a graph, and do with it. Of this folder they include only this header and
  * tools.h, the table that they fill in. */
-#ifndef BG_CAPTURE_INSPECT_H
-#define BG_CAPTURE_INSPECT_H
+#ifndef BG_GRAPH_INSPECT_H
+#define BG_GRAPH_INSPECT_H
 
 #include <breakgraph/capture.h>
 
@@ -10,7 +10,8 @@
 #include "memory/memory.h"
 #include "op/op.h"
 
-/* ---- what a graph is (inspect.c) ------------------------------------------------------------------------------- */
+/* ---- what a graph is (graph_views.c) -------------------------------------------------------------------------------
+ */
 
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
@@ -207,7 +208,8 @@ bg__noted *bg__graph_noted(const bg_graph *graph);
 /* The tensor that the next replay of an eager call gets instead of the noted one; NULL: it gets the noted one. */
 const bg_tensor *bg__note_replacement(const bg__note *note);
 
-/* ---- ranks (graph_ranks.c) ---------------------------------------------------------------------------------------- */
+/* ---- ranks (graph_ranks.c) ----------------------------------------------------------------------------------------
+ */
 
 /* Whether the table of ranks is notified of replays. */
 bool bg__watch_is_wanted(const bg_graph *graph);
@@ -216,7 +218,8 @@ bg_status bg__watch_enter(bg_graph *graph, bool *entered);
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);
 
-/* ---- data of the tools (inspect.c) ------------------------------------------------------------------------------ */
+/* ---- data of the tools (graph_views.c) ------------------------------------------------------------------------------
+ */
 
 /* A pointer to the data of the tools; NULL before set. */
 void *bg__graph_tools(const bg_graph *graph);

@@ -1,7 +1,7 @@
 /* What captures and graphs call in src/compile, which fills in this table when a first rule is registered. It is the
  * only way from below into that folder. */
-#ifndef BG_CAPTURE_COMPILE_TABLE_H
-#define BG_CAPTURE_COMPILE_TABLE_H
+#ifndef BG_GRAPH_COMPILE_TABLE_H
+#define BG_GRAPH_COMPILE_TABLE_H
 
 #include <breakgraph/capture.h>
 #include <breakgraph/op.h>

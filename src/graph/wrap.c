@@ -1,5 +1,5 @@
 /* Graphs that breakgraph did not capture. */
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

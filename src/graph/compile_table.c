@@ -1,4 +1,4 @@
-#include "capture/compile_table.h"
+#include "graph/compile_table.h"
 
 #include <stdatomic.h>
 

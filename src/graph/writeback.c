@@ -8,7 +8,7 @@
  * work, or the memory is not device memory. */
 #include "kernels/library/rows.h"
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 #include <cuda.h>
 #include <stdlib.h>

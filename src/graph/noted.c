@@ -1,5 +1,5 @@
 /* The addresses of all tensors at capture: which field of which call had each one, and which allocation it was in. */
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

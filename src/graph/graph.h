@@ -1,14 +1,14 @@
 /* A graph: a flat list of steps. A replay runs them in order, and debug modes change the list. This folder and those
  * above it include this header; the debugging tools include inspect.h instead. */
-#ifndef BG_CAPTURE_GRAPH_H
-#define BG_CAPTURE_GRAPH_H
+#ifndef BG_GRAPH_GRAPH_H
+#define BG_GRAPH_GRAPH_H
 
 #include <breakgraph/capture.h>
 
 #include "base/owned.h"
 #include "base/ranks.h"
-#include "capture/inspect.h"
-#include "capture/tools.h"
+#include "graph/inspect.h"
+#include "graph/tools.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
 #include "op/op.h"

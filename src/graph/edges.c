@@ -1,4 +1,4 @@
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Graphs: create, destroy and query. */
-#include "capture/compile_table.h"
-#include "capture/graph.h"
+#include "graph/compile_table.h"
+#include "graph/graph.h"
 
 #include "op/region.h"
 

@@ -1,5 +1,5 @@
 /* The ranks of a graph: retains their communicator, and reports to ranks.table where replays are. */
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

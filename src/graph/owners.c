@@ -1,9 +1,9 @@
 /* The op calls that made the nodes of a graph. */
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
 #include <stdlib.h>
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 /* The calls of the nodes as they were captured: of segment i from first[i] on. */
 typedef struct captured {

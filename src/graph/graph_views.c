@@ -1,7 +1,7 @@
 /* What the debugging tools may read of a graph, and the data that they keep with it. */
-#include "capture/inspect.h"
+#include "graph/inspect.h"
 
-#include "capture/graph.h"
+#include "graph/graph.h"
 
 const char *bg__graph_name(const bg_graph *graph)
 {

@@ -1,7 +1,7 @@
 /* The debugging tools that captures and replays call. This folder may not call debug/ directly, only through this table
  * (debug/hooks/debug_hooks.c). */
-#ifndef BG_CAPTURE_TOOLS_H
-#define BG_CAPTURE_TOOLS_H
+#ifndef BG_GRAPH_TOOLS_H
+#define BG_GRAPH_TOOLS_H
 
 #include <breakgraph/capture.h>
 
