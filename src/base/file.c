@@ -1,5 +1,8 @@
 /* Only regular files are read: opening a pipe that was put in a file's place would block for ever. */
-#include "base/base.h"
+#include "base/file.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,6 @@
-#include "base/base.h"
+#include "base/grow.h"
+
+#include "base/fail.h"
 
 #include <stdlib.h>
 #include <string.h>
