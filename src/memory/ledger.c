@@ -1,8 +1,5 @@
-/* The blocks that allocators reported, live and freed, in order of their addresses and without overlaps; and the pools.
- */
+/* The blocks that allocators reported, live and freed, in order of their addresses and without overlaps. */
 #include "memory/ledger.h"
-
-#include "memory/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +18,6 @@ typedef struct block {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static block *blocks;
 static size_t block_count, block_capacity;
-static bg_pool *pools;
 static uint64_t generations;
 static atomic_uint_fast64_t version;
 static atomic_size_t owners[BG__LEVELS]; /* pools, and blocks, live or freed */
@@ -34,6 +30,11 @@ void bg__ledger_lock(void)
 void bg__ledger_unlock(void)
 {
     atomic_fetch_add(&version, 1);
+    pthread_mutex_unlock(&mutex);
+}
+
+void bg__ledger_unlock_unchanged(void)
+{
     pthread_mutex_unlock(&mutex);
 }
 
@@ -57,38 +58,9 @@ uint64_t bg__ledger_generation(void)
     return ++generations;
 }
 
-/* ---- pools ---- */
-
-void bg__ledger_add_pool(bg_pool *pool)
+void bg__ledger_count_pools(int change)
 {
-    bg__ledger_lock();
-    pool->generation = bg__ledger_generation();
-    pool->next = pools;
-    pools = pool;
-    atomic_fetch_add(&owners[BG__POOLED], 1);
-    bg__ledger_unlock();
-}
-
-void bg__ledger_remove_pool(bg_pool *pool)
-{
-    bg__ledger_lock();
-    for (bg_pool **link = &pools; *link != NULL; link = &(*link)->next) {
-        if (*link == pool) {
-            *link = pool->next;
-            atomic_fetch_sub(&owners[BG__POOLED], 1);
-            break;
-        }
-    }
-    bg__ledger_unlock();
-}
-
-static void find_pooled(const void *ptr, bg__owner *owner)
-{
-    pthread_mutex_lock(&mutex);
-    for (const bg_pool *pool = pools; pool != NULL; pool = pool->next)
-        if ((uintptr_t)ptr - (uintptr_t)pool->pages.base < pool->pages.bytes)
-            bg__pool_owner(pool, ptr, owner);
-    pthread_mutex_unlock(&mutex);
+    atomic_fetch_add(&owners[BG__POOLED], (size_t)change);
 }
 
 /* ---- blocks ---- */
@@ -128,7 +100,7 @@ static void set_owner(const block *found, bg__owner *owner)
 }
 
 /* A block whose memory went back to the driver says nothing about what is there now. */
-static bg_status find_registered(const void *ptr, bg__owner *owner)
+bg_status bg__ledger_owner(const void *ptr, bg__owner *owner)
 {
     uint64_t below = 0, now = 0;
     const block *found;
@@ -166,17 +138,6 @@ bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
     }
     pthread_mutex_unlock(&mutex);
     return found == 1;
-}
-
-bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner)
-{
-    *owner = (bg__owner){.kind = BG__OWNER_NONE};
-    if (level == BG__REGISTERED)
-        return find_registered(ptr, owner);
-    if (level == BG__DRIVER)
-        return bg__driver_owner(ptr, owner);
-    find_pooled(ptr, owner);
-    return BG_OK;
 }
 
 /* ---- what allocators tell ---- */

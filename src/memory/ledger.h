@@ -61,10 +61,13 @@ void bg__ledger_resize(void *ptr, size_t bytes);
 
 /* Around changes of a pool's blocks, which other threads may look up. */
 void bg__ledger_lock(void);
-void bg__ledger_unlock(void); /* after a change */
+void bg__ledger_unlock(void);           /* after a change */
+void bg__ledger_unlock_unchanged(void); /* after none */
 /* While locked: the generation for a new owner. */
 uint64_t bg__ledger_generation(void);
-void bg__ledger_add_pool(bg_pool *pool);
-void bg__ledger_remove_pool(bg_pool *pool);
+/* There is one pool more, or one less: 1, -1. */
+void bg__ledger_count_pools(int change);
+/* As bg__owner_find, on the level BG__REGISTERED; *owner has the kind NONE before. */
+bg_status bg__ledger_owner(const void *ptr, bg__owner *owner);
 
 #endif

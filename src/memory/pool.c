@@ -9,7 +9,7 @@
 /* Runs when the last reference is released. */
 static void free_pool(bg_pool *pool)
 {
-    bg__ledger_remove_pool(pool);
+    bg__pool_unlist(pool);
     bg__workspace_forget(pool);
     bg__device_free(pool->sentry);
     for (int side = BG__LOW; side <= BG__HIGH; side++)
@@ -42,7 +42,7 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
     BG__TRY(bg__device_alloc(1, &pool->sentry));
     BG__TRY(bg__use_init(&pool->use));
     BG__TRY(bg__pages_init(&pool->pages, pool->device, full.reserve_bytes, full.limit_bytes));
-    bg__ledger_add_pool(pool);
+    bg__pool_list(pool);
     *result = pool;
     pool = NULL;
 done:

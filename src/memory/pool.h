@@ -23,13 +23,14 @@ struct bg_pool {
 
     size_t in_use, peak, pinned, reused;
 
-    struct bg_pool *next; /* in the ledger */
+    struct bg_pool *next; /* in the list of pools */
     uint64_t generation;
 };
 
 /* The extent of that side that holds the address, and whether it begins there; NULL: none does. */
 bg__extent *bg__pool_find(const bg_pool *pool, bg__side side, const void *ptr, bool *begins);
-/* Whose an address inside the pool's range is. */
-void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner);
+/* Between list and unlist, owners of addresses are also looked for in the pool, which gets its generation by list. */
+void bg__pool_list(bg_pool *pool);
+void bg__pool_unlist(bg_pool *pool);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which block of a pool an address is in. */
+/* Whose an address is: which pool and which of its blocks, or another owner, has it. */
 #include "memory/pool.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ bg__extent *bg__pool_find(const bg_pool *pool, bg__side side, const void *ptr, b
     return NULL;
 }
 
-void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
+static void set_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
 {
     bg__side side = bg__pages_has(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
     const bg__extent *extent = NULL;
@@ -39,4 +39,49 @@ void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
         owner->generation = extent->generation;
     }
     owner->range = owner->base;
+}
+
+static bg_pool *pools; /* with the ledger's lock */
+
+void bg__pool_list(bg_pool *pool)
+{
+    bg__ledger_lock();
+    pool->generation = bg__ledger_generation();
+    pool->next = pools;
+    pools = pool;
+    bg__ledger_count_pools(1);
+    bg__ledger_unlock();
+}
+
+void bg__pool_unlist(bg_pool *pool)
+{
+    bg__ledger_lock();
+    for (bg_pool **link = &pools; *link != NULL; link = &(*link)->next) {
+        if (*link == pool) {
+            *link = pool->next;
+            bg__ledger_count_pools(-1);
+            break;
+        }
+    }
+    bg__ledger_unlock();
+}
+
+static void find_pooled(const void *ptr, bg__owner *owner)
+{
+    bg__ledger_lock();
+    for (const bg_pool *pool = pools; pool != NULL; pool = pool->next)
+        if ((uintptr_t)ptr - (uintptr_t)pool->pages.base < pool->pages.bytes)
+            set_owner(pool, ptr, owner);
+    bg__ledger_unlock_unchanged();
+}
+
+bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner)
+{
+    *owner = (bg__owner){.kind = BG__OWNER_NONE};
+    if (level == BG__REGISTERED)
+        return bg__ledger_owner(ptr, owner);
+    if (level == BG__DRIVER)
+        return bg__driver_owner(ptr, owner);
+    find_pooled(ptr, owner);
+    return BG_OK;
 }
