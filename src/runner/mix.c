@@ -1,8 +1,10 @@
 /* The mix of batches that a runner has run: how many of each size. Only the runner's own thread counts, and counting
  * takes no lock; other threads may read meanwhile. */
-#include "runner/runner.h"
+#include "runner/mix.h"
 
 #include <stdlib.h>
+
+#include "base/base.h"
 
 typedef _Atomic uint64_t counter;
 
@@ -51,24 +53,14 @@ static size_t place_of(const bg__mix *mix, int family, int tokens)
     return (size_t)family * ((size_t)mix->max_tokens + 1) + (size_t)size_of(mix, tokens);
 }
 
-/* 0: mixed; else 1 + the index of a query length, also where the mode has no graphs for decode batches alone. */
-static int find_family(const bg_runner *runner, const bg_batch *batch)
-{
-    for (int i = 0; i < runner->query_len_count && batch->uniform_decode; i++)
-        if (runner->query_lens[i] == batch->max_query_len)
-            return i + 1;
-    return 0;
-}
-
 static bool is_about_size(bg_reason reason)
 {
     return reason == BG_REASON_NONE || reason == BG_REASON_TOO_LARGE || reason == BG_REASON_PADDING;
 }
 
-bool bg__mix_count(bg_runner *runner, const bg_batch *batch, const bg__mix_run *run)
+bool bg__mix_count(bg__mix *mix, int family, const bg_batch *batch, const bg__mix_run *run)
 {
-    bg__mix *mix = &runner->mix;
-    size_t place = place_of(mix, find_family(runner, batch), run->tokens);
+    size_t place = place_of(mix, family, run->tokens);
     uint64_t count;
 
     add(&mix->batches[place], 1);
@@ -101,17 +93,4 @@ int bg__mix_next(const bg__mix *mix, int tokens)
     while (tokens <= mix->max_tokens && !atomic_load_explicit(&mix->seen[tokens / PAGE], memory_order_relaxed))
         tokens = (tokens / PAGE + 1) * PAGE;
     return tokens <= mix->max_tokens ? tokens : mix->max_tokens + 1;
-}
-
-uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)
-{
-    int family = 0;
-
-    if (runner == NULL || tokens < 0 || tokens > runner->mix.max_tokens)
-        return 0;
-    while (query_len > 0 && family < runner->query_len_count && runner->query_lens[family] != query_len)
-        family++;
-    if (query_len < 0 || (query_len > 0 && family++ == runner->query_len_count))
-        return 0;
-    return bg__mix_get(&runner->mix, family, tokens).batches;
 }

@@ -34,8 +34,10 @@ typedef struct bg__mix_run {
     int padded_tokens; /* rows that the pass computed */
 } bg__mix_run;
 
-/* Counts a batch. Returns whether reports are to be written again. */
-bool bg__mix_count(bg_runner *runner, const bg_batch *batch, const bg__mix_run *run);
+/* Which family the batch is of, also where the mode has no graphs for decode batches alone. */
+int bg__runner_family(const bg_runner *runner, const bg_batch *batch);
+/* Counts a batch of that family. Returns whether reports are to be written again. */
+bool bg__mix_count(bg__mix *mix, int family, const bg_batch *batch, const bg__mix_run *run);
 
 typedef struct bg__mix_size {
     uint64_t batches, unsized;

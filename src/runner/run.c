@@ -368,7 +368,7 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
     else
         bg__count_eager(made->reason);
     bg__miss_count(runner, batch);
-    if (bg__mix_count(runner, batch, &run))
+    if (bg__mix_count(&runner->mix, bg__runner_family(runner, batch), batch, &run))
         bg__debug_hooks.runner_ran(runner);
 }
 

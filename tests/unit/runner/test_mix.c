@@ -39,7 +39,7 @@ TEST(test_few_sizes)
 
     EXPECT_OK(bg__mix_create(&runner.mix, 0, MOST));
     for (int i = 0; i < 5; i++)
-        (void)bg__mix_count(&runner, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
+        (void)bg__mix_count(&runner.mix, 0, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
     for (int t = bg__mix_next(&runner.mix, 0); t <= MOST; t = bg__mix_next(&runner.mix, t + 1), looked++)
         found += (int)bg__mix_get(&runner.mix, 0, t).batches;
     assert_int_equal(found, 5);
@@ -180,10 +180,10 @@ FIXTURE_TEST(test_times)
     OPENED_RUNNER_MODEL(m, f, CONFIG());
 
     for (int i = 0; i < 1000; i++)
-        times += bg__mix_count(m.runner, &batch, &eager);
+        times += bg__mix_count(&m.runner->mix, 0, &batch, &eager);
     assert_int_equal(times, 10);
     assert_int_equal(bg_runner_batches(m.runner, 0, 3), 1000);
     for (int i = 1000; i < 3 * BG__MIX_MANY; i++)
-        times += bg__mix_count(m.runner, &batch, &eager);
+        times += bg__mix_count(&m.runner->mix, 0, &batch, &eager);
     assert_int_equal(times, 10 + 7 + 2); /* up to 2^16, twice and three times that */
 }
