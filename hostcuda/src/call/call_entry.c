@@ -8,7 +8,7 @@
 #include "hostcuda/src/graph/user_object.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/stream/stream_progress.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/submit.h"
 
 #include <hostcuda/hostcuda.h>

@@ -2,7 +2,6 @@
 #ifndef HOSTCUDA_CALL_H
 #define HOSTCUDA_CALL_H
 
-#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/core/core_state.h"
 
 /* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the

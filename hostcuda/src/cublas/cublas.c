@@ -1,6 +1,7 @@
 #include "hostcuda/src/cublas/cublas.h"
 
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/fault.h"
 #include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/stream_capture.h"

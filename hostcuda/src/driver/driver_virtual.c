@@ -3,7 +3,7 @@
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/memory/capacity.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

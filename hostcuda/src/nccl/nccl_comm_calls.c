@@ -4,7 +4,7 @@
 #ifdef HC_HAVE_NCCL
 
 #include "hostcuda/src/call/call_entry.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 
 #include <string.h>
 

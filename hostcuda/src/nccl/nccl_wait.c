@@ -2,7 +2,7 @@
 #include "hostcuda/src/nccl/nccl_comm.h"
 
 #ifdef HC_HAVE_NCCL
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* cudaMemset3D: a fill of rows, or one for each slice where the slices are apart. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
 /* Where the slices do not fit into the address space; memory that is not there is found by the fills. */

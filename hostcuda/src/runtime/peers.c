@@ -1,5 +1,6 @@
 /* Other devices' memory. All devices are one processor: any may use it, and what is enabled is only kept. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 #include "hostcuda/src/stream/stream_capture.h"

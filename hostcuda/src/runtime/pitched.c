@@ -1,5 +1,6 @@
 /* Memory in rows, each of which begins where a GPU reads well. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/memory_copy.h"
 #include "hostcuda/src/runtime/runtime_memory.h"
 

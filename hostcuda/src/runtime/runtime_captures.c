@@ -1,5 +1,6 @@
 /* Stream capture: the calls. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/stream/stream_capture.h"
 

@@ -1,10 +1,11 @@
 #include "hostcuda/src/runtime/runtime_copy.h"
 
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/memory/memory_blocks.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/submit.h"
 
 static bool pageable(const void *address)

@@ -1,5 +1,6 @@
 /* cudaMemcpy3D. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 

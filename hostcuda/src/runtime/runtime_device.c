@@ -1,11 +1,12 @@
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/node_attributes.h"
 #include "hostcuda/src/kernel/block.h"
 #include "hostcuda/src/kernel/occupancy.h"
 #include "hostcuda/src/memory/capacity.h"
 #include "hostcuda/src/memory/memory_copy.h"
 #include "hostcuda/src/stream/stream_capture.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 
 #include <stdio.h>
 #include <string.h>

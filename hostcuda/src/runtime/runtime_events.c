@@ -1,9 +1,11 @@
 /* Events: the calls. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/core/core_schedule.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/event.h"
 #include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/submit.h"
 
 #include <stdlib.h>

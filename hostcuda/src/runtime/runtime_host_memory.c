@@ -1,5 +1,6 @@
 /* Memory of the program's own that it registers: pinned from then on. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/mapped.h"
 #include "hostcuda/src/runtime/runtime_memory.h"
 #include "hostcuda/src/stream/stream_capture.h"

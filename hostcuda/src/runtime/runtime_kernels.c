@@ -1,5 +1,6 @@
 /* What a program asks of its kernels. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/kernel/attributes.h"
 #include "hostcuda/src/kernel/kernel_table.h"

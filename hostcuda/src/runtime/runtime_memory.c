@@ -2,11 +2,12 @@
 #include "hostcuda/src/runtime/runtime_memory.h"
 
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/backing.h"
 #include "hostcuda/src/memory/capacity.h"
 #include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/stream_capture.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/submit.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What a program asks before it shapes a launch. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/kernel/occupancy.h"
 

@@ -1,5 +1,6 @@
 /* Memory pools: made, current, asked for, shown to other devices. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/stream/stream_capture.h"
 

@@ -1,8 +1,9 @@
 /* Streams: the calls. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/core/core_schedule.h"
 #include "hostcuda/src/stream/stream_capture.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/submit.h"
 
 static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority)

@@ -2,7 +2,7 @@
 
 #include "hostcuda/src/stream/host_function.h"
 #include "hostcuda/src/stream/patience.h"
-#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_run.h"
 #include "hostcuda/src/stream/stream_thread.h"
 
 #include <stdlib.h>

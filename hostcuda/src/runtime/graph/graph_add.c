@@ -1,5 +1,6 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/graph/graph_copy.h"
 #include "hostcuda/src/graph/graph_edges.h"

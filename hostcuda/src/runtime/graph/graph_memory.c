@@ -1,5 +1,6 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/graph/graph_edges.h"
 #include "hostcuda/src/graph/graph_object.h"

@@ -1,6 +1,7 @@
 /* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
  * another one. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/graph/graph_object.h"

@@ -1,5 +1,6 @@
 /* Executable graphs changed after they were made: the calls. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/exec/exec.h"
 
 #include <string.h>

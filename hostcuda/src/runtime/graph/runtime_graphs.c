@@ -1,5 +1,6 @@
 /* Graphs made, copied and destroyed. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_copy.h"
 #include "hostcuda/src/graph/graph_object.h"
 

@@ -1,5 +1,6 @@
 /* User objects: the calls. */
 #include "hostcuda/src/call/call_entry.h"
+#include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_object.h"
 
 #include <limits.h>

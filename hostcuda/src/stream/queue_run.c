@@ -1,0 +1,309 @@
+#include "hostcuda/src/stream/queue_run.h"
+
+#include "hostcuda/src/core/core_schedule.h"
+#include "hostcuda/src/kernel/division.h"
+#include "hostcuda/src/stream/host_function.h"
+#include "hostcuda/src/stream/queue.h"
+#include "hostcuda/src/stream/queue_choice.h"
+#include "hostcuda/src/stream/stream.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+static bool busy;        /* some thread runs an item: one at a time, so that runs are repeatable */
+static unsigned pauses;  /* since an item ran */
+static unsigned waiting; /* threads that wait for work, and run it */
+
+static cudaError_t run_unlocked(const struct hc_op *op)
+{
+    hc_unlock();
+    cudaError_t error = hc_op_run(op);
+    hc_lock();
+    return error;
+}
+
+/* False: it waits for others, and goes on later. */
+static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
+{
+    if (device->sticky && !hc_op_hears_errors(op)) {
+        hc_op_skip(op);
+        hc_host_function_forget(item, op);
+    } else {
+        cudaError_t error = op->kind == HC_OP_HOST ? hc_host_function_run(item, op, device->sticky) : run_unlocked(op);
+        if (error == cudaErrorNotReady)
+            return false;
+        if (error && !device->sticky)
+            device->sticky = error;
+        if (error)
+            hc_op_skip(op); /* others may wait for it */
+    }
+    hc_op_finish(op);
+    return true;
+}
+
+/* One op of a graph. True: the graph is done. */
+static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    size_t size = item->program->count;
+    if (item->cursor < size) {
+        struct hc_op *op = item->program->ops[place];
+        if (!run_op(device, item, op))
+            return false;
+        if (op->kind == HC_OP_RECORD)
+            hc_token_reach(item->event_tokens[place]);
+        if (item->ran)
+            item->ran[place] = true;
+        item->cursor++;
+    }
+    return item->cursor >= size;
+}
+
+static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    switch (item->kind) {
+    case HC_ITEM_OP: return run_op(device, item, item->op);
+    case HC_ITEM_RECORD: hc_token_reach(item->token); return true;
+    case HC_ITEM_WAIT: return true;
+    case HC_ITEM_GRAPH:
+        if (!step_graph(device, item, place))
+            return false;
+        hc_token_reach(item->token);
+        return true;
+    }
+    return true;
+}
+
+static void run_one(struct hc_choice choice)
+{
+    cudaStream_t stream = choice.stream;
+    struct hc_item *item = stream->head;
+    busy = true;
+    pauses = 0;
+    hc_stream_retain(stream);
+    if (step_item(hc_device(stream->device), item, choice.place))
+        hc_queue_remove_first(stream);
+    hc_stream_release(stream);
+    busy = false;
+    hc_wake();
+}
+
+void hc_run_step(void)
+{
+    hc_division_look_again();
+    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
+        struct hc_choice choice = hc_choose();
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+/* A program that never waits shall not take memory without end. */
+void hc_run_early(void)
+{
+    enum { QUEUED_MOST = 4096 };
+    bool any_order = hc_schedule_seeded();
+    if ((!any_order && hc_queue_count() <= QUEUED_MOST) || busy || hc_thread()->inside.host_function)
+        return;
+    for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || hc_queue_count() > QUEUED_MOST) && !busy;
+         steps -= steps > 0) {
+        struct hc_choice choice = hc_choose_early(any_order);
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+static bool stream_reached(const struct CUstream_st *stream, uint64_t limit)
+{
+    return !stream->head || stream->head->sequence > limit;
+}
+
+static bool device_reached(int device, uint64_t limit)
+{
+    if (!hc_busy_count || stream_reached(hc_busy_streams[0], limit))
+        return true;
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (hc_busy_streams[i]->device == device && !stream_reached(hc_busy_streams[i], limit))
+            return false;
+    return true;
+}
+
+/* Gives other threads and processes time, the more the longer nothing ran. */
+static void pause_for_others(void)
+{
+    enum { YIELDS = 32, SHORTEST = 20000, LONGEST = 500000 };
+    unsigned round = pauses++, doubled = round < YIELDS ? 0 : round - YIELDS;
+    const struct timespec wait = {0, doubled < 5 ? SHORTEST << doubled : LONGEST};
+    hc_unlock();
+    if (round < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&wait, NULL); /* a signal only shortens it */
+    hc_lock();
+}
+
+static bool waits_for_others(const struct hc_item *item, const struct hc_op *op)
+{
+    return hc_op_waits(op) || (op->kind == HC_OP_HOST && !hc_host_function_ready(item, op));
+}
+
+static bool awaits_others(const struct hc_item *item)
+{
+    size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
+    for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
+        if (waits_for_others(item, hc_item_op_at(item, place)) && !(item->ran && item->ran[place]))
+            return true;
+    return false;
+}
+
+/* Does something that is queued here wait for other threads or processes? */
+static bool others_awaited(void)
+{
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (awaits_others(hc_busy_streams[i]->head))
+            return true;
+    return false;
+}
+
+/* False: nothing can run any more, which a program cannot bring about. */
+static bool advance(void)
+{
+    if (busy) {
+        hc_sleep();
+        return true;
+    }
+    struct hc_choice choice = hc_choose();
+    if (!choice.stream && others_awaited()) {
+        pause_for_others();
+        return true;
+    }
+    if (!choice.stream) {
+        fprintf(stderr, "hostcuda: internal error: queued work can never run\n");
+        return false;
+    }
+    run_one(choice);
+    return true;
+}
+
+cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
+{
+    bool can = true;
+    hc_division_look_again();
+    waiting++;
+    while (can && !reached(data))
+        can = advance();
+    waiting--;
+    return can ? cudaSuccess : cudaErrorUnknown;
+}
+
+/* The legacy stream waits for the blocking streams of its device, too. */
+static bool legacy_reached(int device, uint64_t limit)
+{
+    for (size_t i = 0; i < hc_busy_count; i++) {
+        const struct CUstream_st *stream = hc_busy_streams[i];
+        if (stream->device == device && !(stream->flags & cudaStreamNonBlocking) && !stream_reached(stream, limit))
+            return false;
+    }
+    return true;
+}
+
+static bool is_legacy(const struct CUstream_st *stream)
+{
+    return stream == hc_device(stream->device)->legacy;
+}
+
+bool hc_run_is_done(const struct CUstream_st *stream)
+{
+    return is_legacy(stream) ? legacy_reached(stream->device, hc_queue_last()) : !stream->head;
+}
+
+struct limit {
+    cudaStream_t stream;
+    struct hc_token *token;
+    int device;
+    uint64_t sequence; /* of the last item before the call */
+};
+
+static bool stream_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return is_legacy(limit->stream) ? legacy_reached(limit->device, limit->sequence)
+                                    : stream_reached(limit->stream, limit->sequence);
+}
+
+cudaError_t hc_run_stream(cudaStream_t stream)
+{
+    const struct limit limit = {.stream = stream, .device = stream->device, .sequence = hc_queue_last()};
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    cudaError_t error = hc_run_until(stream_limit_reached, &limit);
+    hc_stream_release(stream);
+    return error ? error : hc_device_outcome(limit.device);
+}
+
+void hc_run_meanwhile(void)
+{
+    struct hc_choice choice = busy ? (struct hc_choice){NULL, 0} : hc_choose();
+    if (busy)
+        hc_sleep();
+    else if (choice.stream)
+        run_one(choice);
+    else
+        pause_for_others();
+}
+
+void hc_run_settle(void)
+{
+    while (busy)
+        hc_sleep();
+}
+
+static bool token_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return limit->token->done;
+}
+
+cudaError_t hc_run_token(struct hc_token *token, int device)
+{
+    const struct limit limit = {.token = hc_token_retain(token)};
+    cudaError_t error = hc_run_until(token_limit_reached, &limit);
+    hc_token_release(token);
+    return error ? error : hc_device_outcome(device);
+}
+
+static bool device_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return device_reached(limit->device, limit->sequence);
+}
+
+cudaError_t hc_run_device(int device)
+{
+    const struct limit limit = {.device = device, .sequence = hc_queue_last()};
+    cudaError_t error = hc_run_until(device_limit_reached, &limit);
+    return error ? error : hc_device_outcome(device);
+}
+
+/* ---- without calls -------------------------------------------------------------------------------------------- */
+
+bool hc_run_queued(void)
+{
+    return hc_queue_count() > 0;
+}
+
+bool hc_run_uncalled(void)
+{
+    struct hc_choice choice = busy || waiting ? (struct hc_choice){NULL, 0} : hc_choose();
+    hc_division_look_again();
+    if (choice.stream)
+        run_one(choice);
+    return choice.stream != NULL;
+}
+
+void hc_run_forked(void)
+{
+    busy = false;
+    waiting = 0;
+}
