@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "debug/attach/memory/blocks.h"
+#include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/report/running.h"
 #include "debug/files/json.h"

@@ -2,8 +2,8 @@
 #ifndef BG_ATTACH_BLOCK_USE_H
 #define BG_ATTACH_BLOCK_USE_H
 
+#include "graph/inspect.h"
 #include "debug/attach/memory/block_table.h"
-#include "block_uses.h"
 #include "debug/memory/spans.h"
 
 typedef enum bg__block_use_kind {

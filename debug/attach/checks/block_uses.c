@@ -3,6 +3,8 @@
  * A block of a pool that graphs have to themselves is legal to use when it is freed: graphs of one pool lie in the same
  * memory, one after the other. What is wrong is an order of launches: a graph reads what another one left in a block,
  * and a third one was launched in between whose nodes point there too, since the block was freed. */
+#include "block_uses.h"
+
 #include "block_use.h"
 
 #include <stdio.h>

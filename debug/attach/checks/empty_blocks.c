@@ -1,4 +1,6 @@
 /* Which memory holds nothing when a graph begins. */
+#include "block_uses.h"
+
 #include "block_use.h"
 
 /* The freed blocks of another graph's capture, or from before any, may hold what this graph reads: graphs of one pool

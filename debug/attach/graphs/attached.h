@@ -8,12 +8,14 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
+#include <breakgraph/attach.h>
+
 #include "debug/attach/around/around.h"
 #include "debug/attach/checks/block_uses.h"
 #include "debug/attach/checks/graph_values.h"
 #include "debug/attach/checks/growth.h"
 #include "debug/attach/checks/unloaded.h"
-#include "book.h"
+#include "debug/attach/stacks/stacks.h"
 
 struct bg__found;
 typedef struct bg__attached bg__attached;

@@ -9,7 +9,7 @@
 #include "debug/attach/checks/kept_memory.h"
 #include "debug/attach/graphs/book.h"
 #include "debug/attach/graphs/other_graph.h"
-#include "debug/attach/memory/blocks.h"
+#include "debug/attach/memory/block_table.h"
 #include "debug/attach/nodes/node_calls.h"
 #include "debug/attach/nodes/node_copies.h"
 #include "debug/attach/stacks/stacks.h"

@@ -1,4 +1,4 @@
-/* What blocks.c and block_uses.c share, all of it under one lock. */
+/* The table of blocks that allocators have told of, and of captures during which they did; all of it under one lock. */
 #ifndef BG_ATTACH_BLOCK_TABLE_H
 #define BG_ATTACH_BLOCK_TABLE_H
 
@@ -9,7 +9,9 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
-#include "blocks.h"
+#include <breakgraph/op.h>
+
+#include "allocator.h"
 
 /* A capture of the program's. While it is open, and until the graph that it made has been noted, freed blocks are kept:
  * nodes may point into them. */
@@ -51,18 +53,51 @@ typedef struct bg__heap_block {
     UT_hash_handle hh; /* of the live ones */
 } bg__heap_block;
 
+/* The number of events so far: when a node was made. Never 0. */
+uint64_t bg__blocks_time(void);
+/* A capture has begun on the calling thread, or ended. graph NULL: it failed. */
+void bg__blocks_capture_begun(uint64_t capture);
+void bg__blocks_capture_ended(uint64_t capture, cudaGraph_t graph);
+/* The program has destroyed a graph. */
+void bg__blocks_graph_destroyed(cudaGraph_t graph);
+
 /* Between them all functions below are called, and all members read. */
 void bg__blocks_lock(void);
 void bg__blocks_unlock(void);
 
+typedef struct bg__block_state {
+    uint64_t snapshot, snapshot_begun; /* number of the one that is taken, and when; 0: none is */
+    bool watched_known;                /* blocks.c: no freed block has got or lost a user since it listed them */
+} bg__block_state;
+extern bg__block_state bg__blocks_state;
+
+/* A new event: its time. */
+uint64_t bg__blocks_next_event(void);
+/* Frees the freed blocks that nobody uses, unless somebody may still ask for them. */
+void bg__blocks_remove_unused(void);
 bg__heap_block *bg__blocks_live(bg__allocator allocator); /* the first; the others by hh.next */
 bg__heap_block *bg__blocks_freed(void);                   /* the first; the others by next */
 /* The end of the segment that has address, as of the last snapshot; 0: none has. */
 uintptr_t bg__block_segment_end(uintptr_t address);
+/* The live block at base; NULL: there is none. */
+bg__heap_block *bg__block_find(bg__allocator allocator, uintptr_t base);
+/* bytes 0: the size is unknown. NULL: out of host memory. */
+bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t bytes, uint64_t born);
+/* The allocator does not have it any more. told: it said so itself. true: a graph uses it. */
+bool bg__block_end(bg__heap_block *block, bool told, bg_site site);
+/* The same where nobody said when, nor what was there since: such as what CuPy freed in another thread. */
+bool bg__block_end_untold(bg__heap_block *block);
+/* Marks what b, which is live, has taken from freed blocks. *may_cover: b, whose size is unknown, may have some, too.
+ * true: a graph uses memory of b's (blocks.c). */
+bool bg__block_mark_reused(const bg__heap_block *b, bool *may_cover);
 bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b);
 void bg__block_hold(bg__heap_block *block);
 void bg__block_release(bg__heap_block *block);
 
+/* Whether the nodes of a capture's graph may point into what is freed now. */
+bool bg__blocks_capture_waits(void);
+/* The capture that is open. NULL: there is none, or it is unknown. */
+bg__block_capture *bg__block_capture_current(void);
 /* The capture that made graph; NULL: it is unknown. The caller gives back what it gets. */
 bg__block_capture *bg__block_capture_of(cudaGraph_t graph);
 void bg__block_capture_noted(bg__block_capture *capture);

@@ -5,10 +5,7 @@
 
 #include <breakgraph/op.h>
 
-/* ---- what allocators say ---------------------------------------------------------------------------------------- */
-
-/* Who says it. Blocks of two allocators may cover the same memory: a block that the program names lies in a tensor. */
-typedef enum bg__allocator { BG__NAMED, BG__PYTORCH, BG__CUPY, BG__LEDGER, BG__ALLOCATORS } bg__allocator;
+#include "allocator.h"
 
 /* It has allocated the block at base. bytes 0: the size is unknown, and comes with the next snapshot; so does the pool
  * of a block of PyTorch's. moved: a graph uses memory that it now has. Returns whether the size is needed soon. */
@@ -35,15 +32,5 @@ void bg__blocks_snapshot_begin(void);
 void bg__block_segment(uintptr_t base, size_t bytes, bool private_pool);
 void bg__block_live(bg__allocator allocator, uintptr_t base, size_t bytes);
 bool bg__blocks_snapshot_end(bg__allocator allocator);
-
-/* ---- captures ---------------------------------------------------------------------------------------------------- */
-
-/* The number of events so far: when a node was made. Never 0. */
-uint64_t bg__blocks_time(void);
-/* A capture has begun on the calling thread, or ended. graph NULL: it failed. */
-void bg__blocks_capture_begun(uint64_t capture);
-void bg__blocks_capture_ended(uint64_t capture, cudaGraph_t graph);
-/* The program has destroyed a graph. */
-void bg__blocks_graph_destroyed(cudaGraph_t graph);
 
 #endif

@@ -10,7 +10,7 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
-#include "debug/attach/memory/blocks.h"
+#include "debug/attach/memory/block_table.h"
 #include "debug/graph/nodes.h"
 
 /* Who made a node. Handles are used again when graphs are destroyed, and then have another maker. */

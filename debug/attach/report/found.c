@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debug/report/process_report.h"
+#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 
 static bool fatal;

@@ -89,14 +89,14 @@ done:
     return status;
 }
 
-static bg_status find_ties(bg__ties *ties, const bg__cuts *cuts, const bg__layout *layout)
+static bg_status find_ties(bg__ties *ties, const bg__nodes *nodes, const bg__layout *layout)
 {
     size_t *places = NULL, count = 0;
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(places, layout->count, "nodes"));
     for (size_t i = 0; i < layout->count; i++) {
-        const bg__node *node = bg__nodes_find(&cuts->nodes, layout->nodes[i]);
+        const bg__node *node = bg__nodes_find(nodes, layout->nodes[i]);
         if (node != NULL && waits_for_others(node))
             places[count++] = i;
     }
@@ -162,14 +162,14 @@ typedef struct found_place {
     const char *why; /* NULL: it can be cut */
 } found_place;
 
-static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cuts *cuts)
+static void look_at_nodes(found_place *list, const bg__attached *a, const bg__nodes *nodes)
 {
-    for (size_t i = 0; i < cuts->nodes.count; i++) {
-        const bg__node *node = &cuts->nodes.node[i], *outer = node;
+    for (size_t i = 0; i < nodes->count; i++) {
+        const bg__node *node = &nodes->node[i], *outer = node;
         const char *why = node->type == cudaGraphNodeTypeGraph ? NULL : bg__plain_not(node);
         bg__choice choice;
         while (outer->parent >= 0)
-            outer = &cuts->nodes.node[outer->parent];
+            outer = &nodes->node[outer->parent];
         choice = bg__node_choice(bg__graph_name(a->graph), node, outer);
         if (why != NULL)
             list[outer->place].why = why;
@@ -178,7 +178,7 @@ static void look_at_nodes(found_place *list, const bg__attached *a, const bg__cu
     }
 }
 
-bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__cuts *cuts, const bg__layout *layout,
+bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__nodes *nodes, const bg__layout *layout,
                             bg_report *report)
 {
     staying staying_list[REASONS] = {{NULL, NULL, 0}};
@@ -188,10 +188,10 @@ bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__cuts
     BG__TRY(BG__ALLOCATE(p->outside, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(p->first, layout->count, "nodes"));
     BG__TRY(BG__ALLOCATE(list, layout->count, "nodes"));
-    look_at_nodes(list, a, cuts);
-    BG__TRY(find_ties(&p->ties, cuts, layout));
+    look_at_nodes(list, a, nodes);
+    BG__TRY(find_ties(&p->ties, nodes, layout));
     for (size_t i = 0; i < layout->count; i++) {
-        const bg__node *node = bg__nodes_find(&cuts->nodes, layout->nodes[i]);
+        const bg__node *node = bg__nodes_find(nodes, layout->nodes[i]);
         if (list[i].choice == BG__NOT_CHOSEN || node == NULL)
             continue;
         p->chosen++;

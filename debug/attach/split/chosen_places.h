@@ -2,8 +2,9 @@
 #ifndef BG_ATTACH_CHOSEN_PLACES_H
 #define BG_ATTACH_CHOSEN_PLACES_H
 
+#include "debug/attach/graphs/attached.h"
+#include "debug/graph/nodes.h"
 #include "chosen_nodes.h"
-#include "cuts.h"
 #include "stages.h"
 
 /* Whether patterns choose the node. outer: itself, or the node of the child graph that it is in: then it has the name
@@ -18,9 +19,9 @@ typedef struct bg__places {
     bg__ties ties; /* kernels that wait for each other */
 } bg__places;
 
-/* Chooses among the nodes of a, whose layout has not been used up. cuts has its nodes. Notes in report what stays in
+/* Chooses among the nodes of a, whose layout has not been used up. Notes in report what stays in
  * the graph. Starts zeroed; call bg__places_free also after a failure. Errors: OUT_OF_MEMORY. */
-bg_status bg__places_choose(bg__places *places, const bg__attached *a, const bg__cuts *cuts, const bg__layout *layout,
+bg_status bg__places_choose(bg__places *places, const bg__attached *a, const bg__nodes *nodes, const bg__layout *layout,
                             bg_report *report);
 void bg__places_free(bg__places *places);
 /* Notes that none of the chosen nodes is cut, and why. */

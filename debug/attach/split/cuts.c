@@ -169,7 +169,7 @@ bg_status bg__cuts_make(bg__cuts *cuts, const bg__attached *a)
     BG__TRY(bg__layout_read(&layout, a->source));
     BG__TRY(bg__step_list_create(&cuts->flat, a->source, &cuts->nodes, 0));
     BG__TRY(bg__report_create(&report, "break", bg__graph_name(a->graph)));
-    BG__TRY(bg__places_choose(&places, a, cuts, &layout, report));
+    BG__TRY(bg__places_choose(&places, a, &cuts->nodes, &layout, report));
     BG__TRY(split(cuts, a, &layout, &places, report));
     BG__TRY(list_outside(cuts, report));
     tell(cuts, report);

@@ -1,0 +1,8 @@
+#ifndef BG_ATTACH_ALLOCATOR_H
+#define BG_ATTACH_ALLOCATOR_H
+
+/* Who tells of a block. Blocks of two allocators may cover the same memory: a block that the program names lies in a
+ * tensor. */
+typedef enum bg__allocator { BG__NAMED, BG__PYTORCH, BG__CUPY, BG__LEDGER, BG__ALLOCATORS } bg__allocator;
+
+#endif

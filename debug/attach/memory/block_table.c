@@ -1,0 +1,253 @@
+/* The table of blocks, live and freed. A freed one is kept as long as a graph uses it, or a capture that was open then
+ * may have used it. */
+#include "block_table.h"
+
+#include <stdatomic.h>
+
+enum {
+    SMALLEST = 512, /* bytes: PyTorch's blocks are multiples of it */
+    WINDOW = 4096,  /* events that a capture's graph has until it is instantiated, for freed blocks to be known */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    bg__heap_block *live[BG__ALLOCATORS]; /* by base */
+    bg__heap_block *freed;
+    bg__block_capture *captures;
+    atomic_uint_fast64_t time;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .time = 1};
+
+bg__block_state bg__blocks_state;
+
+void bg__blocks_lock(void)
+{
+    pthread_mutex_lock(&table.lock);
+}
+
+void bg__blocks_unlock(void)
+{
+    pthread_mutex_unlock(&table.lock);
+}
+
+uint64_t bg__blocks_time(void)
+{
+    return atomic_load(&table.time);
+}
+
+uint64_t bg__blocks_next_event(void)
+{
+    return atomic_fetch_add(&table.time, 1) + 1;
+}
+
+/* ---- captures --------------------------------------------------------------------------------------------------- */
+
+static void free_if_done(bg__block_capture *capture)
+{
+    if (capture->users > 0 || capture->ended == 0 || capture->graph != NULL)
+        return;
+    for (bg__block_capture **at = &table.captures; *at != NULL; at = &(*at)->next)
+        if (*at == capture) {
+            *at = capture->next;
+            break;
+        }
+    free(capture);
+}
+
+/* Whether its graph's nodes may point into what is freed now. PyTorch destroys a graph as soon as it is instantiated.
+ */
+static bool is_awaited(const bg__block_capture *capture)
+{
+    if (capture->ended == 0)
+        return true;
+    return !capture->noted && (capture->graph != NULL || capture->users > 0) &&
+           bg__blocks_time() - capture->ended < WINDOW;
+}
+
+bool bg__blocks_capture_waits(void)
+{
+    for (const bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (is_awaited(c))
+            return true;
+    return false;
+}
+
+/* Where several are open, the thread's own: which one an allocation belongs to is otherwise unknown. */
+bg__block_capture *bg__block_capture_current(void)
+{
+    bg__block_capture *found = NULL, *own = NULL;
+    int open = 0;
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next) {
+        if (c->ended != 0)
+            continue;
+        open++;
+        found = c;
+        if (pthread_equal(c->thread, pthread_self()))
+            own = c;
+    }
+    return open > 1 ? own : found;
+}
+
+void bg__blocks_remove_unused(void)
+{
+    bg__heap_block *next;
+    if (bg__blocks_capture_waits() || bg__blocks_state.snapshot != 0)
+        return;
+    for (bg__heap_block *b = table.freed; b != NULL; b = next) {
+        next = b->next;
+        b->users++;
+        bg__block_release(b);
+    }
+}
+
+void bg__blocks_capture_begun(uint64_t id)
+{
+    bg__block_capture *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return; /* what is freed during it is then not found */
+    bg__blocks_lock();
+    *c = (bg__block_capture){
+        .id = id, .thread = pthread_self(), .begun = bg__blocks_next_event(), .next = table.captures};
+    table.captures = c;
+    bg__blocks_unlock();
+}
+
+void bg__blocks_capture_ended(uint64_t id, cudaGraph_t graph)
+{
+    bg__blocks_lock();
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (c->id == id && c->ended == 0) {
+            c->ended = bg__blocks_next_event();
+            c->graph = graph;
+            free_if_done(c);
+            break;
+        }
+    bg__blocks_remove_unused();
+    bg__blocks_unlock();
+}
+
+void bg__blocks_graph_destroyed(cudaGraph_t graph)
+{
+    bg__block_capture *next;
+    bg__blocks_lock();
+    for (bg__block_capture *c = table.captures; c != NULL; c = next) {
+        next = c->next;
+        if (c->graph == graph) {
+            c->graph = NULL;
+            free_if_done(c);
+        }
+    }
+    bg__blocks_unlock();
+}
+
+bg__block_capture *bg__block_capture_of(cudaGraph_t graph)
+{
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (c->graph == graph) {
+            c->users++;
+            return c;
+        }
+    return NULL;
+}
+
+void bg__block_capture_noted(bg__block_capture *capture)
+{
+    capture->noted = true;
+    bg__blocks_remove_unused();
+}
+
+void bg__block_capture_release(bg__block_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    capture->users--;
+    free_if_done(capture);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void free_block(bg__heap_block *b)
+{
+    bg__block_capture_release(b->maker);
+    free(b->name);
+    free(b);
+}
+
+bg__heap_block *bg__blocks_live(bg__allocator allocator)
+{
+    return table.live[allocator];
+}
+
+bg__heap_block *bg__blocks_freed(void)
+{
+    return table.freed;
+}
+
+bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b)
+{
+    return a->base < b->base ? b->base - a->base < a->bytes : a->base - b->base < b->bytes;
+}
+
+void bg__block_hold(bg__heap_block *b)
+{
+    b->users++;
+    bg__blocks_state.watched_known &= b->died == 0;
+}
+
+void bg__block_release(bg__heap_block *b)
+{
+    if (--b->users > 0 || b->died == 0 || bg__blocks_capture_waits() || bg__blocks_state.snapshot != 0)
+        return;
+    *b->link = b->next;
+    if (b->next != NULL)
+        b->next->link = b->link;
+    bg__blocks_state.watched_known = false;
+    free_block(b);
+}
+
+bg__heap_block *bg__block_find(bg__allocator allocator, uintptr_t base)
+{
+    bg__heap_block *b;
+    HASH_FIND(hh, table.live[allocator], &base, sizeof base, b);
+    return b;
+}
+
+bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t bytes, uint64_t born)
+{
+    bg__heap_block *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    *b = (bg__heap_block){
+        .allocator = allocator, .base = base, .bytes = bytes > 0 ? bytes : SMALLEST, .sized = bytes > 0};
+    b->born = born;
+    b->pool = allocator == BG__PYTORCH ? BG__POOL_UNKNOWN : BG__POOL_SHARED;
+    HASH_ADD(hh, table.live[allocator], base, sizeof base, b);
+    if (!b->lost)
+        return b;
+    free(b);
+    return NULL;
+}
+
+/* The allocator does not have it any more. told: it said so itself. true: a graph uses it. */
+bool bg__block_end(bg__heap_block *b, bool told, bg_site site)
+{
+    bool used = b->users > 0;
+    bg__blocks_state.watched_known &= !used;
+    HASH_DEL(table.live[b->allocator], b);
+    b->died = bg__blocks_next_event();
+    b->told = told;
+    b->freed = site;
+    b->next = table.freed;
+    b->link = &table.freed;
+    if (b->next != NULL)
+        b->next->link = &b->next;
+    table.freed = b;
+    b->users++;
+    bg__block_release(b);
+    return used;
+}
+
+/* When is unknown, and what was there since: such as what CuPy freed in another thread. */
+bool bg__block_end_untold(bg__heap_block *b)
+{
+    return bg__block_end(b, false, (bg_site){NULL, 0});
+}
