@@ -1,6 +1,7 @@
 /* Compares the allocations that hold tensors of calls and runners with those at capture. Each allocation is queried
  * once; tensors are checked one by one only in allocations that have changed. */
-#include "check.h"
+#include "addresses.h"
+
 #include "node_pointers.h"
 
 #include <stdio.h>

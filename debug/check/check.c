@@ -1,7 +1,9 @@
 #include "debug/report/process_report.h"
 #include "check.h"
+#include "addresses.h"
 #include "leaks.h"
 #include "node_pointers.h"
+#include "races.h"
 
 #include <breakgraph/check.h>
 #include <stdio.h>

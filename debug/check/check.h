@@ -1,31 +1,9 @@
-/* The checks of bg_check, and the check before each replay. */
+/* bg_check, and the check before each replay. */
 #ifndef BG_DEBUG_CHECK_H
 #define BG_DEBUG_CHECK_H
 
-#include "debug/graph/nodes.h"
 #include "debug/report/report.h"
 
-/* BG_CHECK_ADDRESSES (addresses.c). */
-bg_status bg__check_addresses(bg_graph *graph, bg_report *report);
-/* *same: every allocation that holds tensors of the graph is that of the capture for certain; else check further. */
-bg_status bg__addresses_are_same(bg_graph *graph, bool *same);
-
-/* Also BG_CHECK_ADDRESSES: what eager calls keep (closures.c). frame: as for bg__maps_take. */
-bg_status bg__check_closures(bg_graph *graph, const void *frame, bg_report *report);
-
-/* BG_CHECK_OVERLAP (overlap.c). */
-bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
-/* Also BG_CHECK_OVERLAP: calls without an order (races.c). */
-bg_status bg__check_races(bg_graph *graph, bg_report *report);
-
-/* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
-const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
-/* What owned the tensor's memory at capture, on that level; NULL: nothing known. */
-const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, int level);
-
-/* Marks the noted owners whose memory the graph's allocation nodes allocate: the driver may report it as allocated only
- * after a launch. */
-bg_status bg__addresses_find_own(bg_graph *graph, const bg__nodes *nodes);
 /* bg_check, for frame, that of the public function which the program has called; NULL: closures are not looked at. */
 bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
 /* Whether anything that the tensors or nodes of the graph use has been freed or moved since it was captured, or last

@@ -2,7 +2,7 @@
  * closure, long after the frame that it was made in may have gone. */
 #include <string.h>
 
-#include "check.h"
+#include "addresses.h"
 #include "debug/memory/maps.h"
 #include "op/region.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "addresses.h"
 #include "debug/memory/snapshot.h"
 #include "debug/memory/tensors.h"
 

@@ -1,7 +1,8 @@
 /* Finds tensors of one call that overlap where the call writes, and bridge buffers that overlap anything. */
-#include "check.h"
+#include "races.h"
 
 #include "accesses.h"
+#include "addresses.h"
 #include "debug/memory/allocate.h"
 
 static bool overlaps(const bg__note *a, const bg__note *b)

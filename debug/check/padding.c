@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "capture/replay.h"
-#include "check.h"
+#include "addresses.h"
 #include "poison.h"
 #include "debug/graph/nodes.h"
 #include "debug/graph/tools.h"

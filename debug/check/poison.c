@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/replay.h"
-#include "check.h"
+#include "addresses.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"

@@ -7,7 +7,7 @@
 
 #include "races.h"
 #include "accesses.h"
-#include "check.h"
+#include "addresses.h"
 #include "early_waits.h"
 #include "debug/graph/lanes.h"
 #include "debug/memory/allocate.h"

@@ -19,6 +19,9 @@ typedef struct bg__race {
         *wait; /* the last that the later call's stream did for the earlier one's, too early; NULL: none known */
 } bg__race;
 
+/* BG_CHECK_OVERLAP: tensors of a call that overlap (overlap.c), and calls without an order (races.c). */
+bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
+bg_status bg__check_races(bg_graph *graph, bg_report *report);
 /* Calls each for every race of the graph; runs nothing. */
 bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user);
 /* Adds the finding, at the later call. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "recapture.h"
-#include "value_text.h"
+#include "debug/memory/value_text.h"
 
 const char *const bg__value_advice =
     "pass the value in device memory, or to an eager op, or capture one graph for each value";

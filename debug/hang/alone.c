@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 /* A thread's; they stay in the list. */
 typedef struct alone {

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "debug/report/running.h"
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 enum { TICK_MS = 100 };
 

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 
 #include "debug/report/running.h"
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 static bool wanted;
 

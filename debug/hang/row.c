@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "debug/files/json.h"
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };
 

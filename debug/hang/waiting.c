@@ -3,7 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 enum { WAITING = 32, FUNCTION = 48 };
 

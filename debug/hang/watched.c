@@ -1,4 +1,5 @@
-#include "watched.h"
+#include "hang.h"
+#include "watched_graphs.h"
 
 #include <cudaTypedefs.h>
 #include <stdlib.h>

@@ -1,15 +1,14 @@
 /* The graphs that are watched, for the thread that looks at them. */
-#ifndef BG_DEBUG_WATCHED_H
-#define BG_DEBUG_WATCHED_H
+#ifndef BG_DEBUG_WATCHED_GRAPHS_H
+#define BG_DEBUG_WATCHED_GRAPHS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hang.h"
 #include "marked.h"
 
-struct bg__watched {
-    bg__watched *next;
+typedef struct bg__watched {
+    struct bg__watched *next;
     cudaGraphExec_t key;
     char *name, *graph; /* of what is launched, and of its graph */
     bg__marked marked;
@@ -24,7 +23,7 @@ struct bg__watched {
     size_t nodes;          /* that had ended */
     double moved;          /* when one of those had changed, in ms */
     int place;             /* in running.h, from 1 on; 0: none */
-};
+} bg__watched;
 
 /* Reads BG_HANG. INVALID_ARGUMENT. */
 bg_status bg__hangs_read(void);

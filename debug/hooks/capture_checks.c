@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "graph/tools.h"
+#include "debug/check/addresses.h"
 #include "debug/check/check.h"
 #include "debug/check/padding.h"
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
+#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 #include "debug/memory/results.h"
 #include "debug/check/recapture.h"

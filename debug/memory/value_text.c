@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "debug/memory/pointers.h"
+#include "pointers.h"
 
 /* ---- types that are known by their names ---- */
 

@@ -1,4 +1,5 @@
 /* One report of two. What is of another graph than the report's own has a member "graph", that graph's name. */
+#include "report.h"
 #include "report_data.h"
 
 #include <limits.h>

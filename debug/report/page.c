@@ -1,4 +1,5 @@
 /* The page of BG_HTML: page.html, with the report's JSON and text in it. */
+#include "report.h"
 #include "report_data.h"
 
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "launcher.h"
 #include "looked.h"
 #include "outline.h"
+#include "report.h"
 #include "report_data.h"
 #include "debug/graph/tools.h"
 

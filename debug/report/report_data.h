@@ -2,10 +2,11 @@
 #ifndef BG_DEBUG_REPORT_DATA_H
 #define BG_DEBUG_REPORT_DATA_H
 
+#include <breakgraph/report.h>
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 #include "debug/files/files.h"
-#include "report.h"
 
 /* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Their
  * graph is NULL where it is the report's own. */

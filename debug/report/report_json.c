@@ -1,4 +1,5 @@
 /* Reports as JSON. */
+#include "report.h"
 #include "report_data.h"
 
 #include "debug/files/json.h"

@@ -1,4 +1,5 @@
 /* Reports as text: lines as wide as the terminal. */
+#include "report.h"
 #include "report_data.h"
 
 #include "debug/files/json.h"

@@ -1,3 +1,4 @@
+#include "report.h"
 #include "report_data.h"
 
 #include <cjson/cJSON.h>

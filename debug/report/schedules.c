@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "debug/files/json.h"
+#include "report.h"
 #include "report_data.h"
 #include "debug/report/runners/runner_mix.h"
 

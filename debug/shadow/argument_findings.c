@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "debug/check/recapture.h"
-#include "debug/check/value_text.h"
+#include "debug/memory/value_text.h"
 
 /* What the program may have changed by bg_graph_args is the reason why outputs differ, but no fault. */
 static const char changed_advice[] =

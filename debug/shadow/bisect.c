@@ -6,7 +6,7 @@
 
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
-#include "debug/check/value_text.h"
+#include "debug/memory/value_text.h"
 #include "debug/report/outline.h"
 #include "comparison.h"
 #include "search.h"

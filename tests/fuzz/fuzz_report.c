@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 
 static void expect_findings(const bg_report *report)

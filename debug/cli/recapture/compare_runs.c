@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "debug/check/value_text.h"
+#include "debug/memory/value_text.h"
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/cli_json.h"
 #include "closest.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "debug/check/value_text.h"
+#include "debug/memory/value_text.h"
 #include "closest.h"
 #include "debug/cli/output/cli_json.h"
 

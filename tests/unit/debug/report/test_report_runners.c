@@ -3,6 +3,7 @@
 #include "tests/support/tools/json_support.h"
 
 #include "debug/files/json.h"
+#include "debug/report/report.h"
 #include "debug/report/report_data.h"
 #include "debug/report/runners/runners_text.h"
 
