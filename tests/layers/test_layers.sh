@@ -2,7 +2,7 @@
 # The arrows between the rooms of the sources, and that the test of them can fail.
 . "$(dirname "$0")/../cli/lib.sh"
 
-in_depth='copy|same-name|planted-(weak-symbol|parent-folder|macro|circle|stack)|no-room|missing-objects'
+in_depth='copy|same-name|planted-(weak-symbol|parent-folder|macro|circle|circle-of-units|stack)|no-room|missing-objects'
 expect layers 0 '^looked at: [0-9]+ rooms' tests/layers/layers . "$OUT"
 
 # A copy of the tree and its objects, in which each case plants an arrow.
@@ -63,6 +63,16 @@ plant src/runner/planted_a.c 'extern void bg__b(void);' 'void bg__a(void) { bg__
 plant src/runner/planted_b.c 'extern void bg__a(void);' 'void bg__b(void) { bg__a(); }'
 expect planted-circle 1 'a circle: .*src/runner/planted_[ab]\.c \(bg__[ab]\) -> src/runner/planted_' \
     tests/layers/layers "$tree" "$objects"
+
+copy
+echo '#include "runner/runner.h"' >"$tree/src/runner/planted_a.h"
+plant src/runner/planted_a.c
+echo '#include "planted_a.h"' >>"$tree/src/runner/mix.h"
+expect planted-circle-of-units 1 'a circle of units: .*src/runner/[a-z_]+\.h includes src/runner/' tests/layers/layers "$tree" "$objects"
+
+copy
+for i in $(seq 31); do echo >"$tree/src/op/planted_$i.h"; done
+expect planted-room 1 'src/op has more than 30 sources' tests/layers/layers "$tree" "$objects"
 
 copy
 plant src/runner/check.c 'int x;'
