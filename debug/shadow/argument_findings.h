@@ -7,10 +7,6 @@
 /* Before a walk over the graph that calls the functions below. */
 void bg__faults_begin(bg__shadow *shadow);
 
-/* Compares the inputs of a call of the graph that is about to begin with those of the same call in the eager run. One
- * that an earlier call made there, and that differs, is set to that call's output. */
-bg_status bg__inputs_check(bg__shadow *shadow, const bg__call *call, const void *args);
-
 /* A call of the graph has another output than in the eager pass, or changes an input of a call inside it. what: "y of
  * scale#0". found NULL: another shape or dtype. Nothing is added where its inputs differ for another reason than its
  * arguments: then it is not at fault. */

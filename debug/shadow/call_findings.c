@@ -8,6 +8,7 @@
 #include "argument_findings.h"
 #include "debug/step/step.h"
 #include "debug/trace/timing.h"
+#include "replayed_inputs.h"
 
 typedef struct walking {
     bg__shadow *shadow;

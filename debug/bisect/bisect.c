@@ -8,152 +8,17 @@
 #include "debug/memory/allocate.h"
 #include "debug/memory/value_text.h"
 #include "debug/report/outline.h"
-#include "comparison.h"
+#include "bisect_trials.h"
 #include "search.h"
-
-typedef struct bisection {
-    bg__shadow shadow;
-    bg__shadow_pass pass;
-    bg_graph *graph;    /* all captured */
-    const char **calls; /* names of graph's captured calls, in order of the pass */
-    size_t count;
-    char *pattern; /* room for the names of all */
-    bool large;    /* something has differed by more than rounding */
-} bisection;
-
-/* ---- trials ---- */
-
-static bool fill_trial(cJSON *item, const char *const *eager, size_t count, bool all, const char *why,
-                       bg_verdict verdict, double seconds)
-{
-    static const char *const verdicts[] = {"good", "bad", "skip"};
-    cJSON *names = cJSON_AddArrayToObject(item, "eager");
-    for (size_t i = 0; names != NULL && i < count; i++)
-        if (!cJSON_AddItemToArray(names, cJSON_CreateString(eager[i])))
-            return false;
-    return names != NULL && cJSON_AddBoolToObject(item, "all", all) && cJSON_AddStringToObject(item, "why", why) &&
-           cJSON_AddStringToObject(item, "verdict", verdicts[verdict]) &&
-           cJSON_AddNumberToObject(item, "seconds", seconds);
-}
-
-static bg_status note_trial(bisection *b, const char *const *eager, size_t count, bool all, const char *why,
-                            bg_verdict verdict, double began_ms)
-{
-    cJSON *list = bg__report_part(b->shadow.report, "trials"), *item = cJSON_CreateObject();
-    double seconds = (bg__now_ms() - began_ms) / 1000;
-
-    if (list != NULL && item != NULL && fill_trial(item, eager, count, all, why, verdict, seconds) &&
-        cJSON_AddItemToArray(list, item))
-        return BG_OK;
-    cJSON_Delete(item);
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the trials of a bisect");
-}
-
-/* Compares one more eager run with the one that was kept. */
-static bg_status try_eager(bisection *b, bg_verdict *verdict)
-{
-    bg__shadow *s = &b->shadow;
-    double began = bg__now_ms();
-    bool differs;
-    size_t beyond;
-    bg_status status;
-
-    BG__TRY(bg__shadow_restore(s));
-    BG__TRY(bg__shadow_run_eager(s, false, false));
-    BG__TRY(bg__shadow_compare(s, true, NULL, &beyond));
-    differs = beyond > 0;
-    BG__TRY(bg__shadow_any(s, "the eager pass differs from itself", &differs));
-    *verdict = differs ? BG_BAD : BG_GOOD;
-    BG__TRY(note_trial(b, NULL, 0, true, "the pass run eagerly once more, compared with itself", *verdict, began));
-done:
-    return status;
-}
-
-static bg_status note_large(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
-{
-    bisection *b = (bisection *)s; /* whose first member it is */
-    b->large |= found == NULL || !bg__is_rounding(out->tensor, found);
-    return BG_OK;
-}
-
-/* A replay of b->shadow.graph. */
-static bg_status try_replay(bisection *b, bool *differs)
-{
-    bg__shadow *s = &b->shadow;
-    bg_status status = BG_OK;
-    size_t beyond;
-
-    *differs = false;
-    for (int i = 0; i < s->options.repeats && !*differs; i++) {
-        BG__TRY(bg__shadow_restore(s));
-        BG__TRY(bg__shadow_run_replay(s));
-        BG__TRY(bg__shadow_compare(s, false, note_large, &beyond));
-        *differs = beyond > 0;
-        BG__TRY(bg__shadow_any(s, "the replay differs", differs));
-    }
-done:
-    return status;
-}
-
-static const char *join(bisection *b, const char *const *names, size_t count)
-{
-    char *end = b->pattern;
-    for (size_t i = 0; i < count && names[i] != NULL; i++) {
-        end = stpcpy(end, names[i]);
-        *end++ = ',';
-    }
-    *(end > b->pattern ? end - 1 : end) = '\0';
-    return b->pattern;
-}
-
-static bg_status try_set(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
-{
-    bg__shadow *s = &b->shadow;
-    double began = bg__now_ms();
-    bg_graph *graph = NULL;
-    bool differs;
-    bg_status status;
-
-    BG__TRY(bg__shadow_capture(s, &b->pass, join(b, eager, count), &graph));
-    BG__TRY(bg__shadow_set_graph(s, graph));
-    BG__TRY(try_replay(b, &differs));
-    *verdict = differs ? BG_BAD : BG_GOOD;
-    BG__TRY(note_trial(b, eager, count, count == b->count, why, *verdict, began));
-done:
-    s->graph = NULL;
-    bg__shadow_unpair_calls(s);
-    bg_graph_destroy(graph);
-    return status;
-}
-
-/* A pass may need two calls in one segment: a break between them makes it fail, which is a SKIP. With several ranks a
- * failure ends the bisect on all of them. */
-static bg_status try_or_skip(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
-{
-    double began = bg__now_ms();
-    bg_status status = try_set(b, eager, count, why, verdict);
-    char text[1024], told[1200];
-
-    if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY || b->shadow.options.ranks != NULL)
-        return status;
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device is gone */
-        bg__fail_restore(text);
-        return status;
-    }
-    *verdict = BG_SKIP;
-    snprintf(told, sizeof told, "%s; it fails: %s", why, text);
-    return note_trial(b, eager, count, false, told, BG_SKIP, began);
-}
 
 static bg_status search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
 {
-    return try_or_skip(user, eager, count, "search", verdict);
+    return bg__trial_run(user, eager, count, "search", verdict);
 }
 
 /* ---- the calls ---- */
 
-static bg_status list_calls(bisection *b)
+static bg_status list_calls(bg__bisection *b)
 {
     size_t bytes = 1, count = 0;
 
@@ -172,14 +37,14 @@ static bg_status list_calls(bisection *b)
 }
 
 /* The search goes the same way on all ranks. */
-static bg_status agree_on_calls(bisection *b)
+static bg_status agree_on_calls(bg__bisection *b)
 {
     char brief[600];
-    bg__ranks_shorten(join(b, b->calls, b->count), brief, sizeof brief);
+    bg__ranks_shorten(bg__trial_pattern(b, b->calls, b->count), brief, sizeof brief);
     return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
 }
 
-static const bg__call *find_call(const bisection *b, const char *name)
+static const bg__call *find_call(const bg__bisection *b, const char *name)
 {
     const bg__call *call = bg__call_next(bg__graph_root(b->graph));
     while (call != NULL && strcmp(call->name, name) != 0)
@@ -190,7 +55,7 @@ static const bg__call *find_call(const bisection *b, const char *name)
 /* ---- mismatches that remain with all ops eager ---- */
 
 /* Reports values that the graph's calls have other than the calls of the eager pass. */
-static void tell_frozen(bisection *b)
+static void tell_frozen(bg__bisection *b)
 {
     bg__shadow *s = &b->shadow;
     for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call)) {
@@ -212,7 +77,7 @@ static void tell_frozen(bisection *b)
     }
 }
 
-static bg_status tell_outside(bisection *b)
+static bg_status tell_outside(bg__bisection *b)
 {
     bg__shadow *s = &b->shadow;
     bg__report_add(
@@ -227,7 +92,7 @@ static bg_status tell_outside(bisection *b)
 
 /* ---- the search ---- */
 
-static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
+static void tell_culprits(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
 {
     static const char *const confirmations[] = {
         [BG_BAD] = "confirmed: it remains with all other calls eager",
@@ -251,7 +116,7 @@ static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg
 }
 
 /* One trial with only the culprits captured. */
-static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
+static bg_status confirm(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
     const char **eager;
     size_t count = 0, next = 0;
@@ -267,13 +132,13 @@ static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_
         if (next >= found || !bg__is_call_inside(b->calls[culprits[next]], b->calls[i]))
             eager[count++] = b->calls[i];
     }
-    status = try_or_skip(b, eager, count, "confirmation: only the culprits captured", confirmed);
+    status = bg__trial_run(b, eager, count, "confirmation: only the culprits captured", confirmed);
 done:
     free(eager);
     return status;
 }
 
-static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict *helps)
+static bg_status try_culprits(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict *helps)
 {
     const char **eager;
     bg_status status;
@@ -281,14 +146,14 @@ static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found
     BG__TRY(BG__ALLOCATE(eager, found, "calls of a pass"));
     for (size_t i = 0; i < found; i++)
         eager[i] = b->calls[culprits[i]];
-    status = try_or_skip(b, eager, found, "the culprits once more", helps);
+    status = bg__trial_run(b, eager, found, "the culprits once more", helps);
 done:
     free(eager);
     return status;
 }
 
 /* Searches a call that is good alone, and the calls inside it. */
-static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t *found)
+static bg_status search_inside(bg__bisection *b, size_t at, size_t *culprits, size_t *found)
 {
     size_t count = 1;
     bg_status status;
@@ -303,7 +168,7 @@ static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t
 
 /* For passes in which some calls cannot be eager, so that prefixes that contain them fail: tries each call alone, then
  * together all those that do not fail. *helps: the verdict with the culprits that were found. */
-static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
+static bg_status search_possible(bg__bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
 {
     const char **names;
     size_t *places = NULL, count = 0;
@@ -312,7 +177,7 @@ static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, 
     BG__TRY(BG__ALLOCATE(names, b->count, "calls of a pass"));
     BG__TRY(BG__ALLOCATE(places, b->count, "calls of a pass"));
     for (size_t i = 0; i < b->count; i++) {
-        BG__TRY(try_or_skip(b, &b->calls[i], 1, "search: this call alone", helps));
+        BG__TRY(bg__trial_run(b, &b->calls[i], 1, "search: this call alone", helps));
         if (*helps == BG_GOOD) {
             status = search_inside(b, i, culprits, found);
             goto done;
@@ -325,7 +190,7 @@ static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, 
     *helps = BG_SKIP;
     if (count < 2)
         goto done;
-    BG__TRY(try_or_skip(b, names, count, "search: together, all calls whose own trial did not fail", helps));
+    BG__TRY(bg__trial_run(b, names, count, "search: together, all calls whose own trial did not fail", helps));
     if (*helps != BG_GOOD)
         goto done;
     BG__TRY(bg_search(names, count, search_trial, b, culprits, found));
@@ -338,7 +203,7 @@ done:
 }
 
 /* unproven: the trial with all calls eager failed, so it is not known that any set is good. */
-static bg_status search(bisection *b, bool unproven)
+static bg_status search(bg__bisection *b, bool unproven)
 {
     size_t *culprits, found = 0;
     bg_verdict confirmed = BG_SKIP, helps = BG_GOOD;
@@ -369,7 +234,7 @@ done:
 
 /* Runs the pass eagerly twice and replays it. *differs: only the replay differs, so there is something to search for.
  */
-static bg_status ask_oracle(bisection *b, bool *differs)
+static bg_status ask_oracle(bg__bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
@@ -379,7 +244,7 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     *differs = false;
     BG__TRY(bg__shadow_run_eager(s, false, false));
     BG__TRY(bg__shadow_keep(s));
-    BG__TRY(note_trial(b, NULL, 0, true, "the pass run eagerly", BG_GOOD, began));
+    BG__TRY(bg__trial_note(b, NULL, 0, true, "the pass run eagerly", BG_GOOD, began));
     began = bg__now_ms();
     BG__TRY(bg__shadow_capture(s, &b->pass, NULL, &b->graph));
     BG__TRY(bg__shadow_set_graph(s, b->graph));
@@ -387,18 +252,18 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     bg__shadow_tell_flow(s);
     BG__TRY(list_calls(b));
     BG__TRY(agree_on_calls(b));
-    BG__TRY(try_eager(b, &verdict));
+    BG__TRY(bg__trial_eager(b, &verdict));
     if (verdict == BG_BAD) {
         BG__TRY(bg__shadow_tell_varying(s, true, true));
         goto done;
     }
-    BG__TRY(try_replay(b, differs));
-    BG__TRY(note_trial(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
+    BG__TRY(bg__trial_replay(b, differs));
+    BG__TRY(bg__trial_note(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
 done:
     return status;
 }
 
-static bg_status replay_agrees(bisection *b, bool *agrees)
+static bg_status replay_agrees(bg__bisection *b, bool *agrees)
 {
     bg__shadow *s = &b->shadow;
     bg__spans spans = {0};
@@ -437,7 +302,7 @@ done:
 
 /* There is a difference to search for. Two runs may be equal by chance, above all those of sums in another order: what
  * varies by itself is found in several. */
-static bg_status find_varying(bisection *b, bool *varies)
+static bg_status find_varying(bg__bisection *b, bool *varies)
 {
     enum { TRIES = 8 };
     bg_verdict verdict = BG_GOOD;
@@ -447,7 +312,7 @@ static bg_status find_varying(bisection *b, bool *varies)
     BG__TRY(bg__shadow_any(&b->shadow, "it differs by more than rounding", &b->large));
     BG__TRY(replay_agrees(b, &agrees));
     for (int i = 0; i < TRIES && !b->large && agrees && verdict == BG_GOOD; i++) {
-        BG__TRY(try_eager(b, &verdict));
+        BG__TRY(bg__trial_eager(b, &verdict));
         BG__TRY(replay_agrees(b, &agrees));
     }
     *varies = !agrees || verdict == BG_BAD;
@@ -457,7 +322,7 @@ done:
     return status;
 }
 
-static bg_status bisect(bisection *b)
+static bg_status bisect(bg__bisection *b)
 {
     bg_verdict verdict = BG_BAD;
     bool differs, varies;
@@ -470,7 +335,7 @@ static bg_status bisect(bisection *b)
     if (varies)
         goto done;
     if (b->count > 0)
-        BG__TRY(try_or_skip(b, b->calls, b->count, "all eager", &verdict));
+        BG__TRY(bg__trial_run(b, b->calls, b->count, "all eager", &verdict));
     if (verdict == BG_BAD)
         BG__TRY(tell_outside(b));
     else
@@ -482,7 +347,7 @@ done:
 bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                     bg_report **report)
 {
-    bisection b = {.pass = {"the forward pass", forward, user, stream, BG_CAPTURE_OPTIONS_INIT}};
+    bg__bisection b = {.pass = {"the forward pass", forward, user, stream, BG_CAPTURE_OPTIONS_INIT}};
     bg_status status;
     bool in_tool;
 
