@@ -1,0 +1,43 @@
+/* The memory and events that a graph's nodes use. */
+#ifndef BG_ATTACH_GRAPH_USES_H
+#define BG_ATTACH_GRAPH_USES_H
+
+#include "debug/memory/pointers.h"
+#include "clocks.h"
+#include "host_sources.h"
+#include "inventory.h"
+#include "launched.h"
+
+typedef struct bg__graph_use {
+    uintptr_t begin, end;
+    size_t rest;      /* bytes to the end of its block; 0: unknown */
+    uint64_t threads; /* of a kernel */
+    size_t index;     /* in the order of the nodes */
+    bg__touch use;
+    const char *name; /* of the first node that uses it so */
+    bg_site site;
+} bg__graph_use;
+
+typedef struct bg__around_uses {
+    bg__graph_use *list;
+    size_t count, capacity;
+    struct graph_event {
+        cudaEvent_t event;
+        bool waits;
+    } * events;
+    size_t event_count, event_capacity;
+    bg__unseen unseen;
+    struct bg__around_uses *next; /* of all graphs */
+    bg__host_sources *sources;
+    bg__inventory *inventory;
+    const char *graph;
+    uint64_t id;      /* of the graph */
+    bg__moment last;  /* its last launch: CUDA runs those of one executable graph one after the other */
+    bg__clock behind; /* what that comes behind, and itself */
+} bg__around_uses;
+
+/* Fills in what the nodes of graph use; uses starts zeroed. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__graph_uses_note(bg__around_uses *uses, const bg_graph *graph, const bg__allocations *addresses);
+void bg__graph_uses_free(bg__around_uses *uses);
+
+#endif
