@@ -1,0 +1,381 @@
+#include "hostcuda/src/kernel/block_threads.h"
+
+#include <hostcuda/kernel_abi.h>
+
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    IDLE_YIELDS_SOME = 1 << 12,
+    IDLE_YIELDS_MAX = 1 << 24, /* a second or less: what a whole block spins for will not come */
+};
+
+enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
+
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
+_Thread_local struct hc_runner *hc_running;
+
+/* ---- which fiber runs next ---------------------------------------------------------------------------------- */
+
+static void push_ready(struct hc_runner *runner, unsigned thread)
+{
+    runner->ready[(runner->ready_head + runner->ready_count++) % HC_BLOCK_THREADS_MAX] = (uint16_t)thread;
+}
+
+static unsigned pop_ready(struct hc_runner *runner)
+{
+    unsigned thread = runner->ready[runner->ready_head];
+    runner->ready_head = (runner->ready_head + 1) % HC_BLOCK_THREADS_MAX;
+    runner->ready_count--;
+    return thread;
+}
+
+/* Not inlined, as all that fiber_main calls and that uses thread-local variables: a fiber may be resumed on another OS
+ * thread in a later grid, where an address kept from before would be the wrong thread's. */
+static __attribute__((noinline)) void run_threads(struct hc_runner *runner);
+
+static struct hc_fiber *next_fiber(struct hc_runner *runner);
+
+static void fiber_main(void *argument)
+{
+    struct hc_runner *runner = argument;
+    for (;;) {
+        run_threads(runner);
+        struct hc_fiber *here = runner->on;
+        here->next = runner->idle;
+        runner->idle = here;
+        runner->on = next_fiber(runner);
+        hc_fiber_switch(here, runner->on);
+    }
+}
+
+struct hc_fiber *hc_runner_take_fiber(struct hc_runner *runner)
+{
+    struct hc_fiber *fiber = runner->idle;
+    if (fiber) {
+        runner->idle = fiber->next;
+        return fiber;
+    }
+    fiber = hc_fiber_create(fiber_main, runner);
+    if (fiber)
+        runner->fibers[runner->fiber_count++] = fiber;
+    return fiber;
+}
+
+/* not inlined: see run_threads */
+static __attribute__((noinline)) void report_deadlock(const struct hc_runner *runner)
+{
+    unsigned barrier = 0, first = runner->thread_count;
+    for (unsigned i = 0; i < runner->started; i++) {
+        if (runner->threads[i].wait == WAIT_NONE)
+            continue;
+        barrier += runner->threads[i].wait == WAIT_BARRIER;
+        if (first == runner->thread_count)
+            first = i;
+    }
+    fprintf(
+        stderr,
+        "hostcuda: kernel %s: block (%u,%u,%u) waits for ever: %u threads at __syncthreads, %u at a warp operation, "
+        "%u exited; the first thread that waits is %u\n",
+        runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, runner->exited,
+        first);
+}
+
+void hc_runner_report_memory(struct hc_runner *runner)
+{
+    fprintf(stderr, "hostcuda: kernel %s: no memory for the stacks of a block's threads\n", runner->grid->name);
+    runner->failed = true;
+}
+
+static bool release_coalesced(struct hc_runner *runner);
+
+/* The fiber of a thread that can go on, or one that starts further threads, or the root when the block has ended. */
+static struct hc_fiber *next_fiber(struct hc_runner *runner)
+{
+    if (runner->failed)
+        return &runner->root;
+    if (runner->ready_count)
+        return runner->threads[pop_ready(runner)].fiber;
+    if (runner->started < runner->thread_count) {
+        struct hc_fiber *fiber = hc_runner_take_fiber(runner);
+        if (fiber)
+            return fiber;
+        hc_runner_report_memory(runner);
+    } else if (release_coalesced(runner)) {
+        return runner->threads[pop_ready(runner)].fiber;
+    } else if (runner->exited < runner->thread_count) {
+        report_deadlock(runner);
+        runner->failed = true;
+    }
+    return &runner->root;
+}
+
+static void suspend(struct hc_runner *runner)
+{
+    unsigned self = runner->current;
+    uint3 index = threadIdx;
+    struct hc_fiber *here = runner->on;
+    runner->threads[self].fiber = here;
+    runner->on = next_fiber(runner);
+    if (runner->on != here)
+        hc_fiber_switch(here, runner->on);
+    runner->current = self;
+    threadIdx = index;
+}
+
+/* ---- meetings ----------------------------------------------------------------------------------------------- */
+
+static void release_thread(struct hc_runner *runner, unsigned thread, uint64_t value)
+{
+    runner->threads[thread].value = value;
+    runner->threads[thread].wait = WAIT_NONE;
+    runner->waiting--;
+    runner->idle_yields = 0;
+    if (thread != runner->current)
+        push_ready(runner, thread);
+}
+
+/* Lanes of a warp that wait for others at the same place go on as one group. */
+static void release_place(struct hc_runner *runner, unsigned first)
+{
+    struct hc_runner_thread *lanes = &runner->threads[first / HC_LANES * HC_LANES];
+    unsigned count = runner->started - first / HC_LANES * HC_LANES;
+    uint64_t place = runner->threads[first].value;
+    uint32_t together = 0;
+    for (unsigned lane = 0; lane < HC_LANES && lane < count; lane++)
+        if (lanes[lane].wait == WAIT_COALESCED && lanes[lane].value == place)
+            together |= 1u << lane;
+    for (unsigned lane = 0; lane < HC_LANES; lane++)
+        if (together >> lane & 1)
+            release_thread(runner, first / HC_LANES * HC_LANES + lane, together);
+}
+
+/* Nothing else of the block can go on. False: nobody waits for that. */
+static bool release_coalesced(struct hc_runner *runner)
+{
+    unsigned self = runner->current;
+    bool any = false;
+    runner->current = HC_BLOCK_THREADS_MAX; /* nobody: the caller goes on in turn, as all */
+    for (unsigned i = 0; runner->waiting && i < runner->started; i++) {
+        if (runner->threads[i].wait != WAIT_COALESCED)
+            continue;
+        release_place(runner, i);
+        any = true;
+    }
+    runner->current = self;
+    return any;
+}
+
+static void finish_meeting(struct hc_runner *runner, unsigned warp, struct hc_meeting meeting)
+{
+    struct hc_runner_thread *lanes = &runner->threads[warp * HC_LANES];
+    uint64_t brought[HC_LANES] = {0};
+    uint64_t ballot = 0;
+    for (unsigned lane = 0; lane < HC_LANES; lane++) {
+        if (!(meeting.lanes >> lane & 1))
+            continue;
+        brought[lane] = lanes[lane].value;
+        ballot |= (uint64_t)(lanes[lane].value != 0) << lane;
+    }
+    for (unsigned lane = 0; lane < HC_LANES; lane++) {
+        if (!(meeting.lanes >> lane & 1))
+            continue;
+        /* a shuffle from a lane that does not take part gives no defined value on a GPU; here: the lane's own */
+        unsigned source = meeting.lanes >> lanes[lane].source & 1 ? lanes[lane].source : lane;
+        release_thread(runner, warp * HC_LANES + lane, meeting.wait == WAIT_BALLOT ? ballot : brought[source]);
+    }
+}
+
+static bool finish_if_complete(struct hc_runner *runner, unsigned warp, unsigned index)
+{
+    struct hc_warp *w = &runner->warps[warp];
+    struct hc_meeting meeting = w->meeting[index];
+    if ((meeting.mask & ~w->gone) != meeting.lanes)
+        return false;
+    w->meeting[index] = w->meeting[--w->meetings];
+    finish_meeting(runner, warp, meeting);
+    return true;
+}
+
+void hc_runner_trap(struct hc_runner *runner)
+{
+    runner->failed = true;
+    suspend(runner); /* to the root, which restarts this fiber */
+}
+
+/* The caller's value is exchanged at the meeting of the mask's lanes. */
+static uint64_t meet_threads(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
+{
+    struct hc_runner *runner = hc_running;
+    unsigned self = runner->current, warp = self / HC_LANES, index = 0;
+    uint32_t bit = 1u << self % HC_LANES;
+    struct hc_warp *w = &runner->warps[warp];
+    if (!(mask & bit)) {
+        fprintf(stderr, "hostcuda: kernel %s: thread %u calls a warp operation whose mask 0x%08x leaves its lane out\n",
+                runner->grid->name, self, mask);
+        hc_runner_trap(runner);
+    }
+    while (index < w->meetings && (w->meeting[index].mask != mask || w->meeting[index].wait != wait))
+        index++;
+    if (index == w->meetings)
+        w->meeting[w->meetings++] = (struct hc_meeting){mask, 0, (uint8_t)wait};
+    w->meeting[index].lanes |= bit;
+    struct hc_runner_thread *thread = &runner->threads[self];
+    thread->value = value;
+    thread->wait = (uint8_t)wait;
+    thread->source = (uint8_t)source;
+    runner->waiting++;
+    if (!finish_if_complete(runner, warp, index))
+        suspend(runner);
+    return thread->value;
+}
+
+static bool finish_barrier_if_complete(struct hc_runner *runner)
+{
+    if (!runner->barrier_arrived || runner->barrier_arrived != runner->thread_count - runner->exited)
+        return false;
+    unsigned sum = runner->barrier_sum;
+    runner->barrier_arrived = runner->barrier_sum = 0;
+    for (unsigned i = 0; i < runner->thread_count; i++)
+        if (runner->threads[i].wait == WAIT_BARRIER)
+            release_thread(runner, i, sum);
+    return true;
+}
+
+static void exit_thread(struct hc_runner *runner)
+{
+    unsigned self = runner->current, warp = self / HC_LANES;
+    runner->exited++;
+    runner->idle_yields = 0;
+    runner->warps[warp].gone |= 1u << self % HC_LANES;
+    if (!runner->waiting)
+        return;
+    for (unsigned i = runner->warps[warp].meetings; i-- > 0;)
+        finish_if_complete(runner, warp, i);
+    finish_barrier_if_complete(runner);
+}
+
+void hc_index_advance(uint3 *index, uint3 extent)
+{
+    if (++index->x < extent.x)
+        return;
+    index->x = 0;
+    if (++index->y < extent.y)
+        return;
+    index->y = 0;
+    index->z++;
+}
+
+static void run_threads(struct hc_runner *runner)
+{
+    const struct hc_grid *grid = runner->grid;
+    while (runner->started < runner->thread_count && !runner->failed) {
+        runner->current = runner->started++;
+        runner->threads[runner->current].wait = WAIT_NONE;
+        threadIdx = runner->next_index;
+        hc_index_advance(&runner->next_index, grid->block);
+        grid->invoke(grid->function, grid->arguments);
+        exit_thread(runner);
+    }
+}
+
+/* ---- what kernels call --------------------------------------------------------------------------------------- */
+
+void *hostcuda_dynamic_shared(void)
+{
+    return hc_running->shared;
+}
+
+int hostcuda_barrier(int predicate)
+{
+    struct hc_runner *runner = hc_running;
+    struct hc_runner_thread *thread = &runner->threads[runner->current];
+    thread->wait = WAIT_BARRIER;
+    runner->waiting++;
+    runner->barrier_arrived++;
+    runner->barrier_sum += predicate != 0;
+    if (!finish_barrier_if_complete(runner))
+        suspend(runner);
+    return (int)thread->value;
+}
+
+unsigned long long hostcuda_shuffle(unsigned mask, unsigned long long value, int source_lane)
+{
+    return meet_threads(WAIT_SHUFFLE, mask, value, (unsigned)source_lane % HC_LANES);
+}
+
+unsigned hostcuda_ballot(unsigned mask, int predicate)
+{
+    return (unsigned)meet_threads(WAIT_BALLOT, mask, predicate != 0, 0);
+}
+
+void hostcuda_syncwarp(unsigned mask)
+{
+    meet_threads(WAIT_WARP, mask, 0, 0);
+}
+
+/* Which lanes run together is nobody's promise; code that asks usually means those that have not returned. */
+unsigned hostcuda_active_mask(void)
+{
+    return ~hc_running->warps[hc_running->current / HC_LANES].gone;
+}
+
+int hostcuda_lane(void)
+{
+    return (int)(hc_running->current % HC_LANES);
+}
+
+/* The place of the call: kernels have the call itself, not a function around it. */
+unsigned hostcuda_coalesced(void)
+{
+    struct hc_runner *runner = hc_running;
+    struct hc_runner_thread *thread = &runner->threads[runner->current];
+    thread->value = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    thread->wait = WAIT_COALESCED;
+    runner->waiting++;
+    suspend(runner);
+    return (unsigned)thread->value;
+}
+
+/* Unstarted threads go first: they may be the ones that the spinning thread waits for. */
+void hostcuda_yield(void)
+{
+    struct hc_runner *runner = hc_running;
+    if (++runner->idle_yields > IDLE_YIELDS_MAX) {
+        fprintf(
+            stderr,
+            "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on memory that no thread of the block will change\n",
+            runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
+        hc_runner_trap(runner);
+    }
+    if (runner->idle_yields % IDLE_YIELDS_SOME == 0)
+        release_coalesced(runner);
+    if (!runner->ready_count && runner->started == runner->thread_count)
+        return;
+    unsigned self = runner->current;
+    uint3 index = threadIdx;
+    struct hc_fiber *here = runner->on;
+    struct hc_fiber *fresh = runner->started < runner->thread_count ? hc_runner_take_fiber(runner) : NULL;
+    push_ready(runner, self);
+    runner->threads[self].fiber = here;
+    runner->on = fresh ? fresh : next_fiber(runner);
+    if (runner->on != here)
+        hc_fiber_switch(here, runner->on);
+    runner->current = self;
+    threadIdx = index;
+}
+
+void hostcuda_trap(void)
+{
+    fprintf(stderr, "hostcuda: kernel %s: thread (%u,%u,%u) of block (%u,%u,%u) called __trap\n",
+            hc_running->grid->name, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
+    hc_runner_trap(hc_running);
+}
+
+long long hostcuda_clock(void)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+        return 0;
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
