@@ -1,10 +1,7 @@
-#include "gguf.h"
+#include "gguf_file.h"
 #include "dequantize.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,66 +16,12 @@ enum {
     MIN_KEY_BYTES = 8 + 4 + 1,    /* length, type, smallest value */
     MIN_TENSOR_BYTES = 8 + 4 + 12 /* length, rank, type and offset */
 };
-#define BROKEN "the file is truncated or corrupt; fetch it again"
-
-typedef struct key {
-    gguf_string name;
-    gguf_type type;
-    const unsigned char *value;
-} key;
-
-struct gguf {
-    char *name;
-    void *mapping; /* NULL when the bytes are the caller's */
-    const unsigned char *bytes;
-    size_t size;
-    key *keys;
-    size_t key_count;
-    gguf_tensor *tensors;
-    size_t tensor_count;
-};
-
 /* A position in the file while its header is read. */
 typedef struct cursor {
     const gguf *file;
     size_t at;
     char *error;
 } cursor;
-
-__attribute__((format(printf, 2, 3))) static void say(char *error, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(error, GGUF_ERROR_SIZE, format, list);
-    va_end(list);
-}
-/* A macro, so that analyzers see what it returns. */
-#define fail(...) (say(__VA_ARGS__), -1)
-
-/* ---- scalars ------------------------------------------------------------------------------------ */
-
-static uint64_t load(const unsigned char *p, size_t bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes; i++)
-        value |= (uint64_t)p[i] << (8 * i);
-    return value;
-}
-
-static size_t scalar_bytes(gguf_type type)
-{
-    static const unsigned char bytes[GGUF_TYPE_COUNT] = {
-        [GGUF_U8] = 1,  [GGUF_I8] = 1,   [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4,
-        [GGUF_F32] = 4, [GGUF_BOOL] = 1, [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8};
-    return bytes[type]; /* 0: a string or an array */
-}
-
-static const char *type_name(gguf_type type)
-{
-    static const char *const names[GGUF_TYPE_COUNT] = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
-                                                       "bool", "string", "array", "u64", "i64", "f64"};
-    return names[type];
-}
 
 static size_t left(const cursor *c)
 {
@@ -97,7 +40,7 @@ static int read_uint(cursor *c, size_t bytes, const char *what, uint64_t *value)
 {
     if (need(c, bytes, what))
         return -1;
-    *value = load(c->file->bytes + c->at, bytes);
+    *value = gguf_load(c->file->bytes + c->at, bytes);
     c->at += bytes;
     return 0;
 }
@@ -139,7 +82,7 @@ static int skip_value(cursor *c, gguf_type type, int depth)
     gguf_string string;
     gguf_type element;
     uint64_t count;
-    size_t bytes = scalar_bytes(type);
+    size_t bytes = gguf_scalar_bytes(type);
     if (bytes) {
         if (need(c, bytes, "a value"))
             return -1;
@@ -153,11 +96,11 @@ static int skip_value(cursor *c, gguf_type type, int depth)
                     MAX_ARRAY_DEPTH);
     if (read_type(c, "an array's element type", &element) || read_uint(c, 8, "an array's length", &count))
         return -1;
-    bytes = scalar_bytes(element);
+    bytes = gguf_scalar_bytes(element);
     if (count > left(c) / (bytes ? bytes : 8)) /* a string takes at least 8 bytes, an array 12 */
         return fail(c->error,
                     "%s: byte %zu: an array of %llu %s does not fit into the %zu bytes that are left: " BROKEN,
-                    c->file->name, c->at, (unsigned long long)count, type_name(element), left(c));
+                    c->file->name, c->at, (unsigned long long)count, gguf_type_name(element), left(c));
     if (bytes) {
         c->at += (size_t)count * bytes;
         return 0;
@@ -174,12 +117,12 @@ static int compare_strings(gguf_string a, gguf_string b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-static int compare_keys(const void *a, const void *b)
+int gguf_compare_keys(const void *a, const void *b)
 {
-    return compare_strings(((const key *)a)->name, ((const key *)b)->name);
+    return compare_strings(((const gguf_key *)a)->name, ((const gguf_key *)b)->name);
 }
 
-static int read_key(cursor *c, key *k)
+static int read_key(cursor *c, gguf_key *k)
 {
     if (read_string(c, MAX_KEY_BYTES, "a key's name", &k->name) || read_type(c, "a key's type", &k->type))
         return -1;
@@ -192,138 +135,12 @@ static int read_keys(cursor *c, gguf *file)
     for (size_t i = 0; i < file->key_count; i++)
         if (read_key(c, &file->keys[i]))
             return -1;
-    qsort(file->keys, file->key_count, sizeof *file->keys, compare_keys);
+    qsort(file->keys, file->key_count, sizeof *file->keys, gguf_compare_keys);
     for (size_t i = 1; i < file->key_count; i++)
-        if (compare_keys(&file->keys[i - 1], &file->keys[i]) == 0)
+        if (gguf_compare_keys(&file->keys[i - 1], &file->keys[i]) == 0)
             return fail(c->error, "%s: the key %.*s is there twice: " BROKEN, file->name,
                         (int)file->keys[i].name.length, file->keys[i].name.text);
     return 0;
-}
-
-static const key *find_key(const gguf *file, const char *name)
-{
-    key wanted = {.name = {name, strlen(name)}};
-    return file->key_count ? bsearch(&wanted, file->keys, file->key_count, sizeof wanted, compare_keys) : NULL;
-}
-
-bool gguf_has(const gguf *file, const char *name)
-{
-    return find_key(file, name) != NULL;
-}
-
-static int missing(const gguf *file, const char *name, char *error)
-{
-    return fail(error, "%s: the key %s is missing; the file is not a model that this program can run", file->name,
-                name);
-}
-
-static int wrong_type(const gguf *file, const key *k, const char *wanted, char *error)
-{
-    return fail(error, "%s: the key %.*s has the type %s, but must be %s", file->name, (int)k->name.length,
-                k->name.text, type_name(k->type), wanted);
-}
-
-/* False: the value is not an integer, or does not fit. */
-static bool load_int(const key *k, int64_t *value)
-{
-    uint64_t bits = load(k->value, scalar_bytes(k->type));
-    switch (k->type) {
-    case GGUF_U8:
-    case GGUF_U16:
-    case GGUF_U32:
-    case GGUF_U64: *value = (int64_t)bits; return bits <= INT64_MAX;
-    case GGUF_I8: *value = (int8_t)bits; return true;
-    case GGUF_I16: *value = (int16_t)bits; return true;
-    case GGUF_I32: *value = (int32_t)bits; return true;
-    case GGUF_I64: *value = (int64_t)bits; return true;
-    default: return false;
-    }
-}
-
-int gguf_get_int(const gguf *file, const char *name, int64_t minimum, int64_t maximum, int64_t *value, char *error)
-{
-    const key *k = find_key(file, name);
-    if (!k)
-        return missing(file, name, error);
-    if (!scalar_bytes(k->type) || k->type == GGUF_F32 || k->type == GGUF_F64 || k->type == GGUF_BOOL)
-        return wrong_type(file, k, "an integer", error);
-    if (!load_int(k, value) || *value < minimum || *value > maximum)
-        return fail(error, "%s: the key %s is out of range; it must be %lld to %lld", file->name, name,
-                    (long long)minimum, (long long)maximum);
-    return 0;
-}
-
-int gguf_get_float(const gguf *file, const char *name, double *value, char *error)
-{
-    const key *k = find_key(file, name);
-    float single;
-    if (!k)
-        return missing(file, name, error);
-    if (k->type == GGUF_F32) {
-        memcpy(&single, k->value, sizeof single);
-        *value = single;
-    } else if (k->type == GGUF_F64) {
-        memcpy(value, k->value, sizeof *value);
-    } else {
-        return wrong_type(file, k, "a float", error);
-    }
-    if (!isfinite(*value))
-        return fail(error, "%s: the key %s is not a finite number", file->name, name);
-    return 0;
-}
-
-int gguf_get_bool(const gguf *file, const char *name, bool *value, char *error)
-{
-    const key *k = find_key(file, name);
-    if (!k)
-        return missing(file, name, error);
-    if (k->type != GGUF_BOOL)
-        return wrong_type(file, k, "a bool", error);
-    *value = k->value[0] != 0;
-    return 0;
-}
-
-/* A string at a place that skip_value has checked. */
-static gguf_string load_string(const unsigned char *p)
-{
-    return (gguf_string){(const char *)p + 8, (size_t)load(p, 8)};
-}
-
-int gguf_get_string(const gguf *file, const char *name, gguf_string *value, char *error)
-{
-    const key *k = find_key(file, name);
-    if (!k)
-        return missing(file, name, error);
-    if (k->type != GGUF_STRING)
-        return wrong_type(file, k, "a string", error);
-    *value = load_string(k->value);
-    return 0;
-}
-
-int gguf_get_array(const gguf *file, const char *name, gguf_type type, gguf_array *array, char *error)
-{
-    const key *k = find_key(file, name);
-    if (!k)
-        return missing(file, name, error);
-    if (k->type != GGUF_ARRAY)
-        return wrong_type(file, k, "an array", error);
-    *array = (gguf_array){(gguf_type)load(k->value, 4), load(k->value + 4, 8), k->value + 12};
-    if (array->type != type)
-        return fail(error, "%s: the key %s is an array of %s, but must be one of %s", file->name, name,
-                    type_name(array->type), type_name(type));
-    return 0;
-}
-
-gguf_string gguf_next_string(gguf_array *array)
-{
-    gguf_string string = load_string(array->next);
-    array->next += 8 + string.length;
-    return string;
-}
-
-int32_t gguf_array_i32(const gguf_array *array, uint64_t index)
-{
-    return (int32_t)(uint32_t)load(array->next + 4 * index, 4);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
@@ -410,7 +227,7 @@ static int read_tensors(cursor *c, gguf *file)
     size_t alignment = 32, start;
     int result = -1;
     if (!offsets) {
-        say(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
+        gguf_say(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
         goto done;
     }
     for (size_t i = 0; i < file->tensor_count; i++)
@@ -522,7 +339,7 @@ static gguf *new_file(const char *name, char *error)
     if (file && (file->name = strdup(name)))
         return file;
     free(file);
-    say(error, "%s: no memory to open it", name);
+    gguf_say(error, "%s: no memory to open it", name);
     return NULL;
 }
 
@@ -571,7 +388,7 @@ int gguf_open(gguf **file, const char *path, char *error)
         goto done;
     descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
-        say(error, "%s: cannot open it: %s", path, strerror(errno));
+        gguf_say(error, "%s: cannot open it: %s", path, strerror(errno));
         goto done;
     }
     if (map_file(opened, descriptor, error) || read_file(opened, error))

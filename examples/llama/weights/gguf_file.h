@@ -1,0 +1,33 @@
+/* What gguf.c and gguf_keys.c share. */
+#ifndef LLAMA_GGUF_FILE_H
+#define LLAMA_GGUF_FILE_H
+#include "gguf.h"
+
+#define BROKEN "the file is truncated or corrupt; fetch it again"
+
+typedef struct gguf_key {
+    gguf_string name;
+    gguf_type type;
+    const unsigned char *value;
+} gguf_key;
+
+struct gguf {
+    char *name;
+    void *mapping; /* NULL when the bytes are the caller's */
+    const unsigned char *bytes;
+    size_t size;
+    gguf_key *keys;
+    size_t key_count;
+    gguf_tensor *tensors;
+    size_t tensor_count;
+};
+
+__attribute__((format(printf, 2, 3))) void gguf_say(char *error, const char *format, ...);
+/* A macro, so that analyzers see what it returns. */
+#define fail(...) (gguf_say(__VA_ARGS__), -1)
+
+uint64_t gguf_load(const unsigned char *p, size_t bytes);
+size_t gguf_scalar_bytes(gguf_type type); /* 0: a string or an array */
+const char *gguf_type_name(gguf_type type);
+int gguf_compare_keys(const void *a, const void *b);
+#endif
