@@ -3,8 +3,6 @@
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "base/text.h"
-
 /* ---- by name ---------------------------------------------------------------------------------------------------- */
 
 #define SAME "the same kernel of the other ranks"

@@ -2,7 +2,6 @@
 
 #include <cudaTypedefs.h>
 
-#include "debug/graph/tools.h"
 #include "debug/report/process_report.h"
 
 /* ---- the device ------------------------------------------------------------------------------------------------- */

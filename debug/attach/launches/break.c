@@ -5,7 +5,6 @@
 
 #include "debug/attach/split/chosen_nodes.h"
 #include "debug/attach/split/cuts.h"
-#include "debug/report/process_report.h"
 #include "debug/attach/split/plain_node.h"
 
 /* Never NULL but for want of host memory. What cannot be split has no cuts, and is not tried again until it changes. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/variables.h"
 #include "graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"

@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/variables.h"
 #include "graph/tools.h"
 #include "debug/attach/memory/rows.h"
 #include "debug/attach/nodes/reached.h"
 #include "debug/attach/runs/node_text.h"
 #include "debug/attach/runs/runs.h"
-#include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "launches.h"
 #include "live_rows.h"

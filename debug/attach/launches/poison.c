@@ -2,7 +2,6 @@
  * graph begins. A result that depends on the pattern reads what no node has written. */
 #include "poison.h"
 
-#include "base/variables.h"
 #include "graph/tools.h"
 #include "debug/report/process_report.h"
 #include "launches.h"

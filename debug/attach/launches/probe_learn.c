@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/attach/nodes/node_calls.h"
 #include "debug/attach/nodes/node_pieces.h"
 #include "debug/attach/nodes/reached.h"
 #include "debug/attach/split/chosen_places.h"
-#include "debug/memory/allocate.h"
 #include "kernels/library/changes.h"
 
 enum { PAGE = 64, RANGES_MAX = 8, WORD = 8, ELEMENT = 4 };

@@ -14,7 +14,6 @@
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/cli_json.h"
 #include "debug/cli/output/cli_place.h"
-#include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
 #include "attached.h"

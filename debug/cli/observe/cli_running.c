@@ -10,7 +10,6 @@
 #include <breakgraph/breakgraph.h>
 
 #include "debug/cli/output/cli_json.h"
-#include "debug/cli/output/cli_place.h"
 #include "debug/cli/process/child.h"
 #include "gather.h"
 #include "gather_ranks.h"

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "closest.h"
-#include "debug/cli/output/cli_json.h"
 
 /* ---- what graphs have in common --------------------------------------------------------------------------------- */
 
