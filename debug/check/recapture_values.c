@@ -6,7 +6,7 @@
 #include "debug/memory/value_text.h"
 
 const char *const bg__value_advice =
-    "pass the value in device memory, or to an eager op, or capture one graph for each value";
+    "pass the value in device memory, or read it in the body of an eager op, or capture one graph for each value";
 const char *const bg__pointer_advice = "use the same memory in each pass: allocate it before, or from the graph's pool";
 
 /* ---- which field ---- */
