@@ -7,7 +7,7 @@
 
 #include "launcher.h"
 #include "process_report.h"
-#include "runner/mix.h"
+#include "runner/mix_json.h"
 
 static struct {
     pthread_mutex_t lock;

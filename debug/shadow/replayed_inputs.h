@@ -1,3 +1,4 @@
+/* The inputs of the calls of a replay, beside those of the eager pass. */
 #ifndef BG_DEBUG_REPLAYED_INPUTS_H
 #define BG_DEBUG_REPLAYED_INPUTS_H
 

@@ -22,9 +22,3 @@ bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait)
 done:
     return status;
 }
-
-const bg__wait *bg__graph_waits(const bg_graph *graph, int *count)
-{
-    *count = graph->wait_count;
-    return graph->waits;
-}

@@ -1,6 +1,7 @@
 /* Replay: runs the steps. Nothing here may lock, allocate, look up names or read the environment. */
-#include "capture/capture.h"
 #include "capture/replay.h"
+
+#include "capture/capture.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

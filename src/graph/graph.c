@@ -1,6 +1,7 @@
 /* Graphs: create, destroy and query. */
-#include "graph/compile_table.h"
 #include "graph/graph.h"
+
+#include "graph/compile_table.h"
 
 #include "op/region.h"
 

@@ -71,7 +71,7 @@ typedef struct bg__step {
 /* Notes the tensors of a call that has been captured, or has run at a break. */
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
 
-/* The pass that a FORWARD step runs (forward.c). */
+/* The pass that a FORWARD step runs (src/capture/forward.c). */
 typedef struct bg__forward {
     bg_forward forward;
     void *user;

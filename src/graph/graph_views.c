@@ -150,3 +150,9 @@ void bg__graph_divert(bg_graph *graph, bool diverted)
 {
     graph->diverted = diverted;
 }
+
+const bg__wait *bg__graph_waits(const bg_graph *graph, int *count)
+{
+    *count = graph->wait_count;
+    return graph->waits;
+}

@@ -10,8 +10,7 @@
 #include "memory/memory.h"
 #include "op/op.h"
 
-/* ---- what a graph is (graph_views.c) -------------------------------------------------------------------------------
- */
+/* ---- what a graph is (graph_views.c) --------------------------------------------------------------------------- */
 
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
@@ -208,8 +207,7 @@ bg__noted *bg__graph_noted(const bg_graph *graph);
 /* The tensor that the next replay of an eager call gets instead of the noted one; NULL: it gets the noted one. */
 const bg_tensor *bg__note_replacement(const bg__note *note);
 
-/* ---- ranks (graph_ranks.c) ----------------------------------------------------------------------------------------
- */
+/* ---- ranks (graph_ranks.c) ------------------------------------------------------------------------------------- */
 
 /* Whether the table of ranks is notified of replays. */
 bool bg__watch_is_wanted(const bg_graph *graph);
@@ -218,8 +216,7 @@ bg_status bg__watch_enter(bg_graph *graph, bool *entered);
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);
 
-/* ---- data of the tools (graph_views.c) ------------------------------------------------------------------------------
- */
+/* ---- data of the tools (graph_views.c) ------------------------------------------------------------------------- */
 
 /* A pointer to the data of the tools; NULL before set. */
 void *bg__graph_tools(const bg_graph *graph);

@@ -1,4 +1,4 @@
-/* Whose an address is: which pool and which of its blocks, or another owner, has it. */
+/* Whose an address is: the pools, and which block of which pool has it; bg__owner_find for all levels. */
 #include "memory/pool.h"
 
 #include <string.h>

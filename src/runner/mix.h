@@ -3,7 +3,6 @@
 #define BG_RUNNER_MIX_H
 
 #include <breakgraph/runner.h>
-#include <cjson/cJSON.h>
 #include <stdatomic.h>
 
 /* After so many batches, and at each power of two before, reports are written again: a process may be killed. */
@@ -34,8 +33,6 @@ typedef struct bg__mix_run {
     int padded_tokens; /* rows that the pass computed */
 } bg__mix_run;
 
-/* Which family the batch is of, also where the mode has no graphs for decode batches alone. */
-int bg__runner_family(const bg_runner *runner, const bg_batch *batch);
 /* Counts a batch of that family. Returns whether reports are to be written again. */
 bool bg__mix_count(bg__mix *mix, int family, const bg_batch *batch, const bg__mix_run *run);
 
@@ -46,11 +43,5 @@ typedef struct bg__mix_size {
 bg__mix_size bg__mix_get(const bg__mix *mix, int family, int tokens);
 /* The first of these sizes, from tokens on, of which there may be batches; max_tokens + 1: there is none. */
 int bg__mix_next(const bg__mix *mix, int tokens);
-
-/* A row of "runners" (docs/report-format.md), without its name and process; NULL: out of host memory. In the thread
- * that uses the runner. */
-cJSON *bg__runner_json(const bg_runner *runner);
-/* Whether a thread is in a run or capture of the runner. */
-bool bg__runner_is_running(const bg_runner *runner);
 
 #endif

@@ -1,5 +1,6 @@
-/* What a runner has done, for programs and as JSON. */
-#include "runner/mix.h"
+/* What a runner does and has done, for reports. */
+#include "runner/mix_json.h"
+
 #include "runner/runner.h"
 
 #include <stdlib.h>
@@ -170,23 +171,7 @@ void bg_runner_print_json(const bg_runner *runner, FILE *out)
     cJSON_Delete(root);
 }
 
-uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)
+bool bg__runner_is_running(const bg_runner *runner)
 {
-    int family = 0;
-
-    if (runner == NULL || tokens < 0 || tokens > runner->mix.max_tokens)
-        return 0;
-    while (query_len > 0 && family < runner->query_len_count && runner->query_lens[family] != query_len)
-        family++;
-    if (query_len < 0 || (query_len > 0 && family++ == runner->query_len_count))
-        return 0;
-    return bg__mix_get(&runner->mix, family, tokens).batches;
-}
-
-int bg__runner_family(const bg_runner *runner, const bg_batch *batch)
-{
-    for (int i = 0; i < runner->query_len_count && batch->uniform_decode; i++)
-        if (runner->query_lens[i] == batch->max_query_len)
-            return i + 1;
-    return 0;
+    return runner->running;
 }

@@ -169,12 +169,28 @@ bg_pool *bg_runner_pool(bg_runner *runner)
     return runner != NULL ? runner->pool : NULL;
 }
 
-bool bg__runner_is_running(const bg_runner *runner)
-{
-    return runner->running;
-}
-
 bg_mode bg_runner_mode(const bg_runner *runner)
 {
     return runner != NULL ? runner->mode : BG_MODE_NONE;
+}
+
+uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)
+{
+    int family = 0;
+
+    if (runner == NULL || tokens < 0 || tokens > runner->mix.max_tokens)
+        return 0;
+    while (query_len > 0 && family < runner->query_len_count && runner->query_lens[family] != query_len)
+        family++;
+    if (query_len < 0 || (query_len > 0 && family++ == runner->query_len_count))
+        return 0;
+    return bg__mix_get(&runner->mix, family, tokens).batches;
+}
+
+int bg__runner_family(const bg_runner *runner, const bg_batch *batch)
+{
+    for (int i = 0; i < runner->query_len_count && batch->uniform_decode; i++)
+        if (runner->query_lens[i] == batch->max_query_len)
+            return i + 1;
+    return 0;
 }

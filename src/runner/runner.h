@@ -280,4 +280,9 @@ void bg__count_miss(bool query_len, bool variant);
 /* "too_large". Static storage. */
 const char *bg__reason_name(bg_reason reason);
 
+/* Which family of runner->mix the batch is of, also where the mode has no graphs for decode batches alone: 0: mixed;
+ * else 1
+ * + the index of a query length. */
+int bg__runner_family(const bg_runner *runner, const bg_batch *batch);
+
 #endif

@@ -30,13 +30,13 @@ plant()
 copy
 expect copy 0 '^looked at: ' tests/layers/layers "$tree" "$objects"
 
-plant src/base/planted.c 'extern void bg_graph_destroy(void *);' 'void bg__planted(void) { bg_graph_destroy(0); }'
-expect planted-symbol 1 'src/base/planted\.c -> src/graph/graph\.c \(bg_graph_destroy\): src/graph is above src/base' \
+plant src/op/planted.c 'extern void bg_graph_destroy(void *);' 'void bg__planted(void) { bg_graph_destroy(0); }'
+expect planted-symbol 1 'src/op/planted\.c -> src/graph/graph\.c \(bg_graph_destroy\): src/graph is above src/op' \
     tests/layers/layers "$tree" "$objects"
 
-plant src/base/planted.c '__attribute__((weak)) extern void bg_graph_destroy(void *);' \
+plant src/op/planted.c '__attribute__((weak)) extern void bg_graph_destroy(void *);' \
     'void bg__planted(void) { if (bg_graph_destroy) bg_graph_destroy(0); }'
-expect planted-weak-symbol 1 'src/base/planted\.c -> src/graph/graph\.c \(bg_graph_destroy\)' \
+expect planted-weak-symbol 1 'src/op/planted\.c -> src/graph/graph\.c \(bg_graph_destroy\)' \
     tests/layers/layers "$tree" "$objects"
 
 copy

@@ -1,3 +1,4 @@
+/* Which allocators tell of blocks. */
 #ifndef BG_ATTACH_ALLOCATOR_H
 #define BG_ATTACH_ALLOCATOR_H
 

@@ -227,7 +227,6 @@ bg__heap_block *bg__block_add(bg__allocator allocator, uintptr_t base, size_t by
     return NULL;
 }
 
-/* The allocator does not have it any more. told: it said so itself. true: a graph uses it. */
 bool bg__block_end(bg__heap_block *b, bool told, bg_site site)
 {
     bool used = b->users > 0;
@@ -246,7 +245,6 @@ bool bg__block_end(bg__heap_block *b, bool told, bg_site site)
     return used;
 }
 
-/* When is unknown, and what was there since: such as what CuPy freed in another thread. */
 bool bg__block_end_untold(bg__heap_block *b)
 {
     return bg__block_end(b, false, (bg_site){NULL, 0});

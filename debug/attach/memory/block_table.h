@@ -77,7 +77,7 @@ uint64_t bg__blocks_next_event(void);
 void bg__blocks_remove_unused(void);
 bg__heap_block *bg__blocks_live(bg__allocator allocator); /* the first; the others by hh.next */
 bg__heap_block *bg__blocks_freed(void);                   /* the first; the others by next */
-/* The end of the segment that has address, as of the last snapshot; 0: none has. */
+/* The end of the segment that has address, as of the last snapshot; 0: none has (block_snapshots.c). */
 uintptr_t bg__block_segment_end(uintptr_t address);
 /* The live block at base; NULL: there is none. */
 bg__heap_block *bg__block_find(bg__allocator allocator, uintptr_t base);

@@ -16,6 +16,8 @@ enum {
     MIN_KEY_BYTES = 8 + 4 + 1,    /* length, type, smallest value */
     MIN_TENSOR_BYTES = 8 + 4 + 12 /* length, rank, type and offset */
 };
+#define BROKEN "the file is truncated or corrupt; fetch it again"
+
 /* A position in the file while its header is read. */
 typedef struct cursor {
     const gguf *file;
@@ -32,8 +34,8 @@ static int need(const cursor *c, uint64_t bytes, const char *what)
 {
     if (bytes <= left(c))
         return 0;
-    return fail(c->error, "%s: byte %zu: %s needs %llu bytes, but only %zu are left: " BROKEN, c->file->name, c->at,
-                what, (unsigned long long)bytes, left(c));
+    return gguf_fail(c->error, "%s: byte %zu: %s needs %llu bytes, but only %zu are left: " BROKEN, c->file->name,
+                     c->at, what, (unsigned long long)bytes, left(c));
 }
 
 static int read_uint(cursor *c, size_t bytes, const char *what, uint64_t *value)
@@ -52,8 +54,8 @@ static int read_string(cursor *c, uint64_t limit, const char *what, gguf_string 
     if (read_uint(c, 8, what, &length))
         return -1;
     if (length > limit)
-        return fail(c->error, "%s: byte %zu: %s is %llu bytes long, more than the allowed %llu: " BROKEN, c->file->name,
-                    start, what, (unsigned long long)length, (unsigned long long)limit);
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu bytes long, more than the allowed %llu: " BROKEN,
+                         c->file->name, start, what, (unsigned long long)length, (unsigned long long)limit);
     if (need(c, length, what))
         return -1;
     *string = (gguf_string){(const char *)c->file->bytes + c->at, (size_t)length};
@@ -68,8 +70,8 @@ static int read_type(cursor *c, const char *what, gguf_type *type)
     if (read_uint(c, 4, what, &number))
         return -1;
     if (number >= GGUF_TYPE_COUNT)
-        return fail(c->error, "%s: byte %zu: %s is %llu, and GGUF has the types 0 to %d: " BROKEN, c->file->name, start,
-                    what, (unsigned long long)number, GGUF_TYPE_COUNT - 1);
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, and GGUF has the types 0 to %d: " BROKEN, c->file->name,
+                         start, what, (unsigned long long)number, GGUF_TYPE_COUNT - 1);
     *type = (gguf_type)number;
     return 0;
 }
@@ -92,15 +94,15 @@ static int skip_value(cursor *c, gguf_type type, int depth)
     if (type == GGUF_STRING)
         return read_string(c, UINT64_MAX, "a string value", &string);
     if (depth == MAX_ARRAY_DEPTH)
-        return fail(c->error, "%s: byte %zu: arrays are nested more than %d deep: " BROKEN, c->file->name, c->at,
-                    MAX_ARRAY_DEPTH);
+        return gguf_fail(c->error, "%s: byte %zu: arrays are nested more than %d deep: " BROKEN, c->file->name, c->at,
+                         MAX_ARRAY_DEPTH);
     if (read_type(c, "an array's element type", &element) || read_uint(c, 8, "an array's length", &count))
         return -1;
     bytes = gguf_scalar_bytes(element);
     if (count > left(c) / (bytes ? bytes : 8)) /* a string takes at least 8 bytes, an array 12 */
-        return fail(c->error,
-                    "%s: byte %zu: an array of %llu %s does not fit into the %zu bytes that are left: " BROKEN,
-                    c->file->name, c->at, (unsigned long long)count, gguf_type_name(element), left(c));
+        return gguf_fail(c->error,
+                         "%s: byte %zu: an array of %llu %s does not fit into the %zu bytes that are left: " BROKEN,
+                         c->file->name, c->at, (unsigned long long)count, gguf_type_name(element), left(c));
     if (bytes) {
         c->at += (size_t)count * bytes;
         return 0;
@@ -138,8 +140,8 @@ static int read_keys(cursor *c, gguf *file)
     qsort(file->keys, file->key_count, sizeof *file->keys, gguf_compare_keys);
     for (size_t i = 1; i < file->key_count; i++)
         if (gguf_compare_keys(&file->keys[i - 1], &file->keys[i]) == 0)
-            return fail(c->error, "%s: the key %.*s is there twice: " BROKEN, file->name,
-                        (int)file->keys[i].name.length, file->keys[i].name.text);
+            return gguf_fail(c->error, "%s: the key %.*s is there twice: " BROKEN, file->name,
+                             (int)file->keys[i].name.length, file->keys[i].name.text);
     return 0;
 }
 
@@ -147,8 +149,8 @@ static int read_keys(cursor *c, gguf *file)
 
 static int tensor_fail(const cursor *c, const gguf_tensor *t, const char *what)
 {
-    return fail(c->error, "%s: byte %zu: tensor %.*s: %s: " BROKEN, c->file->name, c->at, (int)t->name.length,
-                t->name.text, what);
+    return gguf_fail(c->error, "%s: byte %zu: tensor %.*s: %s: " BROKEN, c->file->name, c->at, (int)t->name.length,
+                     t->name.text, what);
 }
 
 static int read_shape(cursor *c, gguf_tensor *t)
@@ -199,8 +201,8 @@ static int read_alignment(const gguf *file, size_t *alignment, char *error)
     if (gguf_has(file, "general.alignment") && gguf_get_int(file, "general.alignment", 8, 1 << 30, &value, error))
         return -1;
     if (value & (value - 1))
-        return fail(error, "%s: the key general.alignment is %lld, not a power of two: " BROKEN, file->name,
-                    (long long)value);
+        return gguf_fail(error, "%s: the key general.alignment is %lld, not a power of two: " BROKEN, file->name,
+                         (long long)value);
     *alignment = (size_t)value;
     return 0;
 }
@@ -279,8 +281,8 @@ int gguf_read_tensor(const gguf *file, const gguf_tensor *t, float *out, char *e
 {
     const dequantize_type *type = dequantize_find(t->type);
     if (!type)
-        return fail(error, "%s: tensor %.*s has the type number %u, which is not supported; supported are %s",
-                    file->name, (int)t->name.length, t->name.text, t->type, dequantize_names());
+        return gguf_fail(error, "%s: tensor %.*s has the type number %u, which is not supported; supported are %s",
+                         file->name, (int)t->name.length, t->name.text, t->type, dequantize_names());
     for (uint64_t i = 0, blocks = t->elements / type->elements; i < blocks; i++)
         type->block(t->data + i * type->bytes, out + i * type->elements);
     return 0;
@@ -292,15 +294,16 @@ static int check_version(cursor *c)
 {
     uint64_t version;
     if (memcmp(c->file->bytes, "GGUF", 4) != 0)
-        return fail(c->error, "%s: byte 0: this is not a GGUF file, which starts with the letters GGUF", c->file->name);
+        return gguf_fail(c->error, "%s: byte 0: this is not a GGUF file, which starts with the letters GGUF",
+                         c->file->name);
     c->at = 4;
     if (read_uint(c, 4, "the version", &version))
         return -1;
     if (version == 0x02000000 || version == 0x03000000)
-        return fail(c->error, "%s: byte 4: the file is big-endian; convert it to little-endian", c->file->name);
+        return gguf_fail(c->error, "%s: byte 4: the file is big-endian; convert it to little-endian", c->file->name);
     if (version != 2 && version != 3)
-        return fail(c->error, "%s: byte 4: GGUF version %llu is not supported; supported are 2 and 3", c->file->name,
-                    (unsigned long long)version);
+        return gguf_fail(c->error, "%s: byte 4: GGUF version %llu is not supported; supported are 2 and 3",
+                         c->file->name, (unsigned long long)version);
     return 0;
 }
 
@@ -311,8 +314,8 @@ static int read_count(cursor *c, size_t smallest, const char *what, size_t *coun
     if (read_uint(c, 8, what, &value))
         return -1;
     if (value > left(c) / smallest)
-        return fail(c->error, "%s: byte %zu: %s is %llu, more than a file of %zu bytes can hold: " BROKEN,
-                    c->file->name, start, what, (unsigned long long)value, c->file->size);
+        return gguf_fail(c->error, "%s: byte %zu: %s is %llu, more than a file of %zu bytes can hold: " BROKEN,
+                         c->file->name, start, what, (unsigned long long)value, c->file->size);
     *count = (size_t)value;
     return 0;
 }
@@ -328,8 +331,8 @@ static int read_file(gguf *file, char *error)
     file->keys = calloc(file->key_count ? file->key_count : 1, sizeof *file->keys);
     file->tensors = calloc(file->tensor_count ? file->tensor_count : 1, sizeof *file->tensors);
     if (!file->keys || !file->tensors)
-        return fail(error, "%s: no memory for %zu keys and %zu tensors", file->name, file->key_count,
-                    file->tensor_count);
+        return gguf_fail(error, "%s: no memory for %zu keys and %zu tensors", file->name, file->key_count,
+                         file->tensor_count);
     return read_keys(&c, file) || read_tensors(&c, file) ? -1 : 0;
 }
 
@@ -363,17 +366,17 @@ static int map_file(gguf *file, int descriptor, char *error)
 {
     struct stat status;
     if (fstat(descriptor, &status) != 0)
-        return fail(error, "%s: cannot read its size: %s", file->name, strerror(errno));
+        return gguf_fail(error, "%s: cannot read its size: %s", file->name, strerror(errno));
     if (!S_ISREG(status.st_mode))
-        return fail(error, "%s: this is not a regular file", file->name);
+        return gguf_fail(error, "%s: this is not a regular file", file->name);
     if (status.st_size < HEADER_BYTES)
-        return fail(error, "%s: the file has %lld bytes, and a GGUF header alone has %d: " BROKEN, file->name,
-                    (long long)status.st_size, HEADER_BYTES);
+        return gguf_fail(error, "%s: the file has %lld bytes, and a GGUF header alone has %d: " BROKEN, file->name,
+                         (long long)status.st_size, HEADER_BYTES);
     file->size = (size_t)status.st_size;
     file->mapping = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (file->mapping == MAP_FAILED) {
         file->mapping = NULL;
-        return fail(error, "%s: cannot map %zu bytes: %s", file->name, file->size, strerror(errno));
+        return gguf_fail(error, "%s: cannot map %zu bytes: %s", file->name, file->size, strerror(errno));
     }
     file->bytes = file->mapping;
     return 0;

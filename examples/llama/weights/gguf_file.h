@@ -3,8 +3,6 @@
 #define LLAMA_GGUF_FILE_H
 #include "gguf.h"
 
-#define BROKEN "the file is truncated or corrupt; fetch it again"
-
 typedef struct gguf_key {
     gguf_string name;
     gguf_type type;
@@ -24,7 +22,7 @@ struct gguf {
 
 __attribute__((format(printf, 2, 3))) void gguf_say(char *error, const char *format, ...);
 /* A macro, so that analyzers see what it returns. */
-#define fail(...) (gguf_say(__VA_ARGS__), -1)
+#define gguf_fail(...) (gguf_say(__VA_ARGS__), -1)
 
 uint64_t gguf_load(const unsigned char *p, size_t bytes);
 size_t gguf_scalar_bytes(gguf_type type); /* 0: a string or an array */

@@ -49,14 +49,14 @@ bool gguf_has(const gguf *file, const char *name)
 
 static int missing(const gguf *file, const char *name, char *error)
 {
-    return fail(error, "%s: the key %s is missing; the file is not a model that this program can run", file->name,
-                name);
+    return gguf_fail(error, "%s: the key %s is missing; the file is not a model that this program can run", file->name,
+                     name);
 }
 
 static int wrong_type(const gguf *file, const gguf_key *k, const char *wanted, char *error)
 {
-    return fail(error, "%s: the key %.*s has the type %s, but must be %s", file->name, (int)k->name.length,
-                k->name.text, gguf_type_name(k->type), wanted);
+    return gguf_fail(error, "%s: the key %.*s has the type %s, but must be %s", file->name, (int)k->name.length,
+                     k->name.text, gguf_type_name(k->type), wanted);
 }
 
 /* False: the value is not an integer, or does not fit. */
@@ -84,8 +84,8 @@ int gguf_get_int(const gguf *file, const char *name, int64_t minimum, int64_t ma
     if (!gguf_scalar_bytes(k->type) || k->type == GGUF_F32 || k->type == GGUF_F64 || k->type == GGUF_BOOL)
         return wrong_type(file, k, "an integer", error);
     if (!load_int(k, value) || *value < minimum || *value > maximum)
-        return fail(error, "%s: the key %s is out of range; it must be %lld to %lld", file->name, name,
-                    (long long)minimum, (long long)maximum);
+        return gguf_fail(error, "%s: the key %s is out of range; it must be %lld to %lld", file->name, name,
+                         (long long)minimum, (long long)maximum);
     return 0;
 }
 
@@ -104,7 +104,7 @@ int gguf_get_float(const gguf *file, const char *name, double *value, char *erro
         return wrong_type(file, k, "a float", error);
     }
     if (!isfinite(*value))
-        return fail(error, "%s: the key %s is not a finite number", file->name, name);
+        return gguf_fail(error, "%s: the key %s is not a finite number", file->name, name);
     return 0;
 }
 
@@ -145,8 +145,8 @@ int gguf_get_array(const gguf *file, const char *name, gguf_type type, gguf_arra
         return wrong_type(file, k, "an array", error);
     *array = (gguf_array){(gguf_type)gguf_load(k->value, 4), gguf_load(k->value + 4, 8), k->value + 12};
     if (array->type != type)
-        return fail(error, "%s: the key %s is an array of %s, but must be one of %s", file->name, name,
-                    gguf_type_name(array->type), gguf_type_name(type));
+        return gguf_fail(error, "%s: the key %s is an array of %s, but must be one of %s", file->name, name,
+                         gguf_type_name(array->type), gguf_type_name(type));
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* The mix of batches that a runner has run: what is counted, where, and what its JSON says. */
 #include "tests/support/runner/runner_model.h"
 
+#include <cjson/cJSON.h>
+
 #include "runner/runner.h"
 
 static void run(fixture *f, const runner_model *m, bg_batch batch)
