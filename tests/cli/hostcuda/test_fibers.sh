@@ -57,18 +57,18 @@ else
     pass variable
 fi
 
-# Kernels on the portable switch: the runtime's own tests, with the two files that know a fiber's layout compiled anew.
+# Kernels on the portable switch: the runtime's own tests, with the files that know a fiber's layout compiled anew.
 deep || exit $bad
 kernels=$OUT/tests/unit/hostcuda/kernel/test_hostcuda_kernels
 if [ ! -e "$kernels.o" ]; then
     skip kernels-portable "the tests are not built"
     exit $bad
 fi
-for file in fibers block; do
+for file in fibers grid block_threads; do
     "$CC" -std=c11 -O2 -g -fPIC -D_GNU_SOURCE $portable -Ihostcuda/include -I. -isystem "${found%%|*}/include" -c "hostcuda/src/kernel/$file.c" \
         -o "$work/$file.o" >>"$work/log" 2>&1
 done
-if "$CC" -pthread -o "$work/kernels" "$kernels.o" "$work/fibers.o" "$work/block.o" "$OUT"/libtest_support.a \
+if "$CC" -pthread -o "$work/kernels" "$kernels.o" "$work"/{fibers,grid,block_threads}.o "$OUT"/libtest_support.a \
     "$OUT"/libtest_kernels.a "$OUT"/libllama.a "$OUT"/libbreakgraph.a "$OUT"/libbreakgraph_kernels.a "$OUT"/libhostcuda.a \
     -lopenblas -lcjson -lstdc++ -lm -lpthread -lcmocka >>"$work/log" 2>&1; then
     expect kernels-portable 0 'PASSED  . [0-9]+ test' "$work/kernels"
