@@ -18,14 +18,15 @@ void bg__faults_begin(bg__shadow *s)
     s->fault_count = 0;
 }
 
-static bool is_told(const bg__shadow *s, const char *call)
+static bool is_told(const bg__shadow *s, const bg__call *call)
 {
     static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow", "mismatch-origin"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (bg__report_has(s->report, kinds[i], call))
+        if (bg__report_has(s->report, kinds[i], call->name) ||
+            (call->run != NULL && bg__report_has(s->report, kinds[i], call->run->name)))
             return true;
     for (size_t i = 0; i < s->fault_count; i++)
-        if (strcmp(s->faults[i].call->name, call) == 0)
+        if (strcmp(s->faults[i].call->name, call->name) == 0)
             return true;
     return false;
 }
@@ -141,7 +142,7 @@ bg_status bg__faults_add(bg__shadow *s, const bg__call *call, const char *what, 
     bg__call_fault *fault;
     bg_status status;
 
-    if (is_told(s, call->name))
+    if (is_told(s, call))
         return BG_OK;
     if (find_earlier_difference(s, call, &earlier) && find_cause(s, call) == NULL) {
         if (s->earlier[0] == '\0')
@@ -424,11 +425,17 @@ static bool is_cause(const bg_finding *f)
             strcmp(f->kind, "race") == 0);
 }
 
+/* Of the call, or of what a rule has put in its place. */
+static bool is_of(const bg_finding *f, const bg__call *call)
+{
+    return strcmp(f->call, call->name) == 0 || (call->run != NULL && strcmp(f->call, call->run->name) == 0);
+}
+
 bool bg__faults_known(const bg_report *report, const bg__call *call)
 {
     bg_finding f = BG_FINDING_INIT;
     for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++)
-        if (is_cause(&f) && (call == NULL || strcmp(f.call, call->name) == 0))
+        if (is_cause(&f) && (call == NULL || is_of(&f, call)))
             return true;
     return false;
 }

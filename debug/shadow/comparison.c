@@ -136,7 +136,10 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
     bg__override_force(eager);
+    bg__relax_end(s->relaxed); /* the mode of the thread decides what bodies and rules may do in a capture */
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
+    if (s->relaxed.exchanged)
+        s->relaxed = bg__relax_to_release();
     bg__override_force(NULL);
     bg__tool_leave(in_tool);
     if (status != BG_OK) {

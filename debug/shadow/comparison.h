@@ -74,6 +74,7 @@ typedef struct bg__shadow {
     bg__call_fault *faults;
     size_t fault_count, fault_capacity;
     char earlier[160];        /* the first input that differs where no call has made it: "x of scale#0"; "": none */
+    bg__relaxed relaxed;      /* exchanged: the thread, so that what shadow does harms no capture of others */
     bool captured_again;      /* to explain faults */
     bool recaptured;          /* with success, for the current faults */
     struct bg__timing *times; /* where the next walk notes the times of nodes; NULL: it takes none */

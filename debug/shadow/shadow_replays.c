@@ -253,16 +253,15 @@ static bool compared_nothing(const bg__shadow *s)
 bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool in_tool = bg__tool_enter();
     char hidden = bg__fail_hide();
     bg_status status, replayed = BG_OK;
 
     g->shadow.stream = stream;
-    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    BG__TRY(bg__relax_begin(&g->shadow.relaxed)); /* other captures may be running */
     status = shadow_replay(g, graph, &replayed);
 done:
-    bg__relax_end(relaxed);
+    bg__relax_end(g->shadow.relaxed);
     bg__tool_leave(in_tool);
     bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
     if (status != BG_OK) {
