@@ -176,7 +176,7 @@ cudaError_t launch_compare(bgk_difference *result, const void *a, const void *b,
                            const bgk_tolerance *tolerance, cudaStream_t stream)
 {
     using Bits = typename Format::Bits;
-    const unsigned blocks_max = 1024, elements = 8, threads = n <= 32 * elements ? 32 : 256;
+    const unsigned blocks_max = 1024, elements = 32, threads = n <= 32 * elements ? 32 : 256;
     size_t blocks = (n + (size_t)threads * elements - 1) / (threads * elements);
     dim3 grid(blocks < blocks_max ? (unsigned)blocks : blocks_max);
     return bgk::launch(compare<Format>, grid, dim3(threads), 0, stream, result, static_cast<const Bits *>(a),
