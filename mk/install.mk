@@ -47,7 +47,7 @@ to = '$(DESTDIR)$(1)'
 put = @for file in $(1); do install -D -m 644 "$$file" $(call to,$(2))/"$$file" || exit 1; done
 DOCS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(call find,docs,md png)
 # With the kernels that they launch.
-EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c cpp h)) $(call find,examples/hostcuda examples/cmake,cu txt) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
+EXAMPLE_FILES := $(filter-out examples/llama/faults/%.c %.cu,$(call find,examples,c cpp h py)) $(call find,examples/hostcuda examples/cmake,cu txt) $(wildcard kernels/*.h) $(call find,kernels/model,h cu)
 
 install: $(LIBRARIES) $(COMMAND) $(if $(HOSTCUDA_CC),$(OUT)/installed/hostcuda-cc) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph

@@ -21,7 +21,7 @@ why_not()       # command
 out=$(cd "$OUT" && pwd)
 mkdir "$work/bin"
 ln -s "$out"/{breakgraph,hostcuda-cc,tests/cli/llama_faults,tests/cli/command/mix,examples/llama/llama,examples/hostcuda/missing_join} \
-    "$PWD"/tests/attach/*.py "$PWD"/tests/programs/{reductions.cu,program.h} "$work/bin"
+    "$PWD"/tests/attach/*.py "$PWD"/examples/pytorch/*.py "$PWD"/tests/programs/{reductions.cu,program.h} "$work/bin"
 PATH=$work/bin:$PATH
 make() { [ "$1" = demo ] && "$out/examples/llama/llama" --demo; }
 if [ "$DEVICE" = host ]; then
