@@ -1,5 +1,5 @@
-/* breakgraph in C++: a lambda is an eager op between graph segments, an exception in it is an error of its batch, and a
- * runner has a graph for each size of batches. */
+/* breakgraph in C++: a lambda is an eager op between graph segments, an exception in it fails its batch only, and a
+ * runner has one graph for each batch size. */
 #include <breakgraph/breakgraph.hpp>
 #include <cstdio>
 
@@ -9,7 +9,7 @@ static void checked(cudaError_t error)
         throw std::runtime_error(cudaGetErrorString(error));
 }
 
-/* y = 10 x: it waits and decides on the host. The closure goes into the graph: it holds values. */
+/* y = 10 x, computed on the host. The graph keeps a copy of the closure, so the closure holds values. */
 static bg_status scale(cudaStream_t stream, const bg_tensor &x, const bg_tensor &y, std::size_t rows)
 {
     return bg::eager(stream, "scale", {bg::in(x), bg::out(y)}, [=](cudaStream_t s) {

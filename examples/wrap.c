@@ -1,5 +1,5 @@
-/* A program with stream-capture code of its own asks breakgraph what is wrong with its graph. The bug is planted: the
- * copy that was captured reads a local variable of a function that has returned. */
+/* A program that captures streams itself asks breakgraph what is wrong with its graph. The bug is planted: the graph
+ * copies from a local variable of a function that has returned. */
 #include <breakgraph/breakgraph.h>
 #include "kernels/model/kernels.h"
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bg_status checked(cudaError_t error)
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-/* x = weights, doubled. CUDA's own calls, and nothing of breakgraph. The graph keeps the address of `weights`. */
+/* x = 2 * weights, with plain CUDA calls only. The graph keeps the address of `weights`. */
 __attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *x, const float *pinned,
                                                      cudaStream_t stream)
 {
@@ -28,7 +28,7 @@ __attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *
     return error != cudaSuccess ? error : ended;
 }
 
-/* The sentence up to the address, which differs from run to run; bg_report_write prints all. */
+/* Writes the message up to its address, which differs from run to run. bg_report_write writes all of it. */
 static void print(const bg_finding *finding)
 {
     const char *address = strstr(finding->message, ": 0x");
@@ -36,7 +36,7 @@ static void print(const bg_finding *finding)
     printf("  [%s] %.*s\n  %s\n", finding->kind, (int)length, finding->message, finding->advice);
 }
 
-/* What the program adds: wrap, check, print. */
+/* The code that the program adds: it wraps the graph, runs the checks and lists the findings. */
 static bg_status check(const char *name, cudaGraph_t source)
 {
     bg_graph *graph = NULL;
@@ -53,7 +53,7 @@ static bg_status check(const char *name, cudaGraph_t source)
             print(&finding);
     }
     bg_report_destroy(report);
-    bg_graph_destroy(graph); /* source stays the program's */
+    bg_graph_destroy(graph); /* the program still owns source */
     return status;
 }
 

@@ -29,7 +29,8 @@ cudaError_t allow_shared(void (*kernel)(Parameters...), std::size_t bytes)
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
-/* The kernel as cudaGraphAddKernelNode and the like name it. Asking for it tells the host device what it takes. */
+/* The kernel as cudaGraphAddKernelNode and similar calls take it. The query tells the host device the kernel's
+ * parameters. */
 template <class... Parameters>
 const void *function(void (*kernel)(Parameters...))
 {

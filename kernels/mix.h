@@ -1,4 +1,4 @@
-/* Numbers whose bits depend on all bits of another one. */
+/* A hash of 64-bit numbers. */
 #ifndef BG_KERNELS_MIX_H
 #define BG_KERNELS_MIX_H
 

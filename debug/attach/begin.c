@@ -1,4 +1,4 @@
-/* What the shim calls at the program's first cuInit. */
+/* The shim calls this after the program's first successful cuInit. */
 #include "interface.h"
 
 #include "base/base.h"
@@ -11,7 +11,7 @@
 
 BG_API bg__attach_begin_function bg__attach_begin;
 
-/* On the program's thread, inside its call of cuInit: nothing here may wait for the program. */
+/* Runs on the program's thread, inside its call of cuInit, so it must not wait for the program. */
 bool bg__attach_begin(const bg__attach_shim *shim)
 {
     if (shim->version != BG__ATTACH_VERSION) {

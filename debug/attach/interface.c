@@ -14,7 +14,7 @@
 
 static const bg__attach_shim *shim;
 
-/* As in a hook: the tools' own calls are not looked at, and a thread that is cancelled does not keep their locks. */
+/* As in a hook: hooks ignore the tools' own calls, and a cancelled thread does not keep their locks. */
 static int begin_call(void)
 {
     int before;
@@ -152,7 +152,7 @@ done:
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
 
-/* The runtime would make a context of the first device current in a thread that has none. */
+/* Fails if the thread has no context: the runtime would make one of the first device current. */
 static bg_status need_context(void)
 {
     CUresult (*get)(CUcontext * context) = NULL;

@@ -1,4 +1,4 @@
-/* What the program may ask for (breakgraph/attach.h). */
+/* The functions of breakgraph/attach.h, for the program. */
 #ifndef BG_ATTACH_INTERFACE_H
 #define BG_ATTACH_INTERFACE_H
 

@@ -1,4 +1,4 @@
-/* Finds the op calls that must run eagerly so that a mismatch disappears. */
+/* Finds the op calls that must run eagerly for a mismatch to disappear. */
 #include <breakgraph/bisect.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static bg_status list_calls(bg__bisection *b)
     return BG_OK;
 }
 
-/* The search goes the same way on all ranks. */
+/* All ranks must search the same calls. */
 static bg_status agree_on_calls(bg__bisection *b)
 {
     char brief[600];
@@ -54,7 +54,7 @@ static const bg__call *find_call(const bg__bisection *b, const char *name)
 
 /* ---- mismatches that remain with all ops eager ---- */
 
-/* Reports values that the graph's calls have other than the calls of the eager pass. */
+/* Reports values that differ between calls of the graph and of the eager pass. */
 static void tell_frozen(bg__bisection *b)
 {
     bg__shadow *s = &b->shadow;
@@ -115,7 +115,7 @@ static void tell_culprits(bg__bisection *b, const size_t *culprits, size_t found
     }
 }
 
-/* One trial with only the culprits captured. */
+/* Runs one trial with only the culprits captured. */
 static bg_status confirm(bg__bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
     const char **eager;
@@ -166,8 +166,8 @@ static bg_status search_inside(bg__bisection *b, size_t at, size_t *culprits, si
     return status;
 }
 
-/* For passes in which some calls cannot be eager, so that prefixes that contain them fail: tries each call alone, then
- * together all those that do not fail. *helps: the verdict with the culprits that were found. */
+/* For passes in which some calls cannot run eagerly, so that prefixes with these calls fail: tries each call alone,
+ * then together all calls that do not fail. *helps: the verdict with the culprits that were found. */
 static bg_status search_possible(bg__bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
 {
     const char **names;
@@ -202,7 +202,7 @@ done:
     return status;
 }
 
-/* unproven: the trial with all calls eager failed, so it is not known that any set is good. */
+/* unproven: the trial with all calls eager failed, so no set is known to be good. */
 static bg_status search(bg__bisection *b, bool unproven)
 {
     size_t *culprits, found = 0;
@@ -232,8 +232,8 @@ done:
 
 /* ---- bg_bisect ---- */
 
-/* Runs the pass eagerly twice and replays it. *differs: only the replay differs, so there is something to search for.
- */
+/* Runs the pass eagerly twice and replays it. *differs: only the replay differs, so that there is something to search
+ * for. */
 static bg_status ask_oracle(bg__bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;
@@ -300,8 +300,8 @@ done:
     return status;
 }
 
-/* There is a difference to search for. Two runs may be equal by chance, above all those of sums in another order: what
- * varies by itself is found in several. */
+/* Finds whether the difference varies from run to run. Two runs may be equal by chance, above all sums in another
+ * order, so several are compared. */
 static bg_status find_varying(bg__bisection *b, bool *varies)
 {
     enum { TRIES = 8 };
@@ -357,7 +357,7 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
     bg__pending_note();
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_bisect: stream is NULL; create a stream and use that");
-    BG__TRY(bg__wait_for_device("bg_bisect")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__wait_for_device("bg_bisect")); /* for work that uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
     in_tool = bg__tool_enter();
     status = bisect(&b);

@@ -50,7 +50,7 @@ done:
 
 static bg_status note_large(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    bg__bisection *b = (bg__bisection *)s; /* whose first member it is */
+    bg__bisection *b = (bg__bisection *)s; /* shadow is its first member */
     b->large |= found == NULL || !bg__is_rounding(out->tensor, found);
     return BG_OK;
 }
@@ -113,7 +113,7 @@ bg_status bg__trial_run(bg__bisection *b, const char *const *eager, size_t count
     if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY || b->shadow.options.ranks != NULL)
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
-    if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device is gone */
+    if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device has failed */
         bg__fail_restore(text);
         return status;
     }

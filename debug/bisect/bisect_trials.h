@@ -1,4 +1,5 @@
-/* The trials of a bisect: the pass with some of its calls eager, compared with its outputs where all are. */
+/* The trials of a bisect: the pass runs with some of its calls eager, and its outputs are compared with those of the
+ * eager pass. */
 #ifndef BG_DEBUG_BISECT_TRIALS_H
 #define BG_DEBUG_BISECT_TRIALS_H
 
@@ -9,19 +10,20 @@
 typedef struct bg__bisection {
     bg__shadow shadow;
     bg__shadow_pass pass;
-    bg_graph *graph;    /* all captured */
-    const char **calls; /* names of graph's captured calls, in order of the pass */
+    bg_graph *graph;    /* the graph with all calls captured */
+    const char **calls; /* names of the graph's captured calls, in the order of the pass */
     size_t count;
-    char *pattern; /* room for the names of all */
-    bool large;    /* something has differed by more than rounding */
+    char *pattern; /* room for the names of all calls */
+    bool large;    /* an output has differed by more than rounding */
 } bg__bisection;
 
-/* Compares one more eager run with the one that was kept. */
+/* Runs the pass eagerly once more, and compares it with the kept run. */
 bg_status bg__trial_eager(bg__bisection *b, bg_verdict *verdict);
-/* Replays b->shadow.graph. */
+/* Replays b->shadow.graph, and compares the outputs with the kept run. */
 bg_status bg__trial_replay(bg__bisection *b, bool *differs);
-/* Captures the pass with the calls of these names eager, and replays it. A pass may need two calls in one segment: a
- * break between them makes it fail, which is a SKIP. With several ranks a failure ends the bisect on all of them. */
+/* Captures the pass with the calls of these names eager, and replays it. A pass may need two calls in one segment: then
+ * a break between them makes it fail, and the verdict is SKIP. With several ranks a failure ends the bisect on all of
+ * them. */
 bg_status bg__trial_run(bg__bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict);
 /* Adds a trial to the report. */
 bg_status bg__trial_note(bg__bisection *b, const char *const *eager, size_t count, bool all, const char *why,

@@ -1,4 +1,4 @@
-/* The search of a bisect: which calls must be eager for a trial to be good. */
+/* The search of a bisect: finds which calls must be eager for a trial to be good. */
 #include "search.h"
 
 #include <breakgraph/bisect.h>
@@ -20,9 +20,9 @@ typedef struct search {
     size_t count;
     bg_search_trial trial;
     void *user;
-    long *parents;      /* the call around each call; NO_CALL: it is an outermost one */
-    bool *eager;        /* the current set; between steps these are the culprits, which are GOOD */
-    const char **names; /* of a trial's set */
+    long *parents;      /* the call around each call; NO_CALL: it is an outermost call */
+    bool *eager;        /* the current set; between steps it is the set of culprits, which is GOOD */
+    const char **names; /* names of the calls in a trial's set */
     size_t *units;      /* the calls that find_culprits searches; none is inside another */
     known *tried;
 } search;
@@ -41,7 +41,7 @@ static bg_status remember(search *s, bg_verdict verdict)
     return BG_OK;
 }
 
-/* The verdict on the current set; a known set is not tried again. */
+/* Returns the verdict on the current set; a known set is not tried again. */
 static bg_status try_marked_calls(search *s, bg_verdict *verdict)
 {
     size_t names = 0;
@@ -106,7 +106,7 @@ static bg_status judge_prefix(search *s, size_t length, bg_verdict *verdict)
     return status;
 }
 
-/* The prefix nearest to the middle between bad and good that is not SKIP; *at is good if all are SKIP. */
+/* Finds the prefix nearest to the middle between bad and good that is not SKIP; *at is good if all are SKIP. */
 static bg_status judge_middle(search *s, long bad, long good, long *at, bg_verdict *verdict)
 {
     long middle = bad + (good - bad) / 2;
@@ -126,8 +126,9 @@ done:
     return status;
 }
 
-/* Adds culprits to the set, which is GOOD with all of the first count units: the end of the shortest prefix that is
- * GOOD, then that of the prefix before it that is needed beside it, and so on. A SKIP without prefix counts as BAD. */
+/* Adds culprits to the set, which is GOOD with all of the first count units. The first culprit is the end of the
+ * shortest GOOD prefix, the next one the end of the shortest prefix before it that is needed as well, and so on. If all
+ * prefixes are SKIP, they count as BAD. */
 static bg_status find_culprits(search *s, size_t count)
 {
     long good = (long)count, bad, at;
@@ -182,8 +183,8 @@ done:
     return status;
 }
 
-/* Replaces a culprit by calls inside it if they are enough. They come later in the list, so the loop narrows them, too.
- */
+/* Replaces a culprit by calls inside it if they suffice. These come later in the list, so the loop narrows them,
+ * too. */
 static bg_status narrow_to_inner_calls(search *s)
 {
     bg_verdict verdict;
@@ -205,7 +206,7 @@ done:
     return status;
 }
 
-/* All outermost calls eager are GOOD, and none is BAD. */
+/* The set of all outermost calls is GOOD, and the empty set is BAD. */
 static bg_status search_culprits(search *s)
 {
     size_t outermost;

@@ -1,4 +1,4 @@
-/* Names of op calls, as the search of a bisect reads them. */
+/* Relations between names of op calls, for the search of a bisect. */
 #ifndef BG_DEBUG_SEARCH_H
 #define BG_DEBUG_SEARCH_H
 

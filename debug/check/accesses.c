@@ -60,7 +60,8 @@ void bg__accesses_take(bg__accesses *a, size_t index)
     set_end(a, index, 0);
 }
 
-/* Those below node at whose leaves begin with number first. Recursion: as deep as the tree. */
+/* Writes to found the overlapping accesses below node `at`, whose leaves begin with number `first`. The recursion is as
+ * deep as the tree. */
 static size_t find_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t at, size_t first, size_t width,
                          size_t *found)
 {

@@ -11,23 +11,23 @@ typedef struct bg__access {
     uintptr_t begin, end;
 } bg__access;
 
-/* All accesses are listed first; then each is put in or taken out. Starts zeroed. */
+/* All accesses are added before the sort; after it, each can be put in and taken out. Starts zeroed. */
 typedef struct bg__accesses {
     bg__access *list;
     size_t count, capacity;
     size_t *by_begin;  /* indices in list */
-    size_t *leaf;      /* of each access, its place in by_begin */
+    size_t *leaf;      /* the place of each access in by_begin */
     size_t leaves;     /* a power of two */
-    uintptr_t *latest; /* a binary tree over by_begin: the last end of those that are in; 0: none. From 1, the root */
+    uintptr_t *latest; /* binary tree over by_begin, root at 1: the last end of the accesses in it; 0: none */
 } bg__accesses;
 
 bg_status bg__accesses_add(bg__accesses *accesses, const bg__access *access);
-/* After the last add: none is in. */
+/* Called once, after the last add; no access is in yet. */
 bg_status bg__accesses_sort(bg__accesses *accesses);
 void bg__accesses_put(bg__accesses *accesses, size_t index);
 void bg__accesses_take(bg__accesses *accesses, size_t index);
-/* Writes the indices of those that are in and have some of the bytes to found, in order of the list, and returns how
- * many. found has room for count. */
+/* Writes to found, which has room for count, the indices of the accesses that are in and overlap the range, in the
+ * order of the list. Returns their number. */
 size_t bg__accesses_find(const bg__accesses *accesses, uintptr_t begin, uintptr_t end, size_t *found);
 void bg__accesses_clear(bg__accesses *accesses);
 

@@ -1,5 +1,5 @@
-/* Compares the allocations that hold tensors of calls and runners with those at capture. Each allocation is queried
- * once; tensors are checked one by one only in allocations that have changed. */
+/* Compares the allocations that hold tensors with the allocations at capture. Each allocation is queried once; tensors
+ * are checked one by one only in allocations that have changed. */
 #include "addresses.h"
 
 #include "node_pointers.h"
@@ -77,7 +77,7 @@ static bool any_replaced(const bg_graph *graph, const bg__noted *noted)
     return false;
 }
 
-/* The ledger's version tells whether the two inner levels have changed; the driver is queried each time. */
+/* The ledger's version shows whether the two inner levels have changed; the driver is queried each time. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
 {
     bg__noted *noted = bg__graph_noted(graph);
@@ -114,7 +114,7 @@ const char *bg__note_text(const bg__note *note, char *text, size_t bytes)
 typedef struct change {
     const char *kind; /* NULL: none */
     const char *what; /* "was freed after the capture" */
-    bg__owner now;    /* NONE: there is none to name */
+    bg__owner now;    /* NONE: no current owner is known */
 } change;
 
 static void add_address_finding(const bg_graph *graph, bg_report *report, const bg__note *note, const bg__owner *old,
@@ -131,7 +131,7 @@ static void add_address_finding(const bg_graph *graph, bg_report *report, const 
                    bg__owner_text(old, was, sizeof was), is[0] != '\0' ? ", now in " : "", is, replays);
 }
 
-/* There is another owner, or the same one with other bounds. */
+/* The address has another owner, or the same owner with other bounds. */
 static change compare_owners(const bg__note *note, const bg__owner *old, const bg__owner *now)
 {
     bool fits = note->address + note->bytes <= now->base + now->bytes;
@@ -209,7 +209,7 @@ static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_r
         bg__owner_text(owner, in, sizeof in), (unsigned long long)bg__graph_replays(graph));
 }
 
-/* Checks a tensor that was set with bg_graph_args against what is allocated now. */
+/* Checks a tensor that bg_graph_args has set against the current allocations. */
 static bg_status check_present(const bg_graph *graph, bg_report *report, const bg__note *note, const bg_tensor *tensor)
 {
     bg__note fresh = *note;
@@ -260,13 +260,13 @@ static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__
         if (c.kind == NULL)
             continue;
         add_address_finding(graph, report, note, old, &c);
-        break; /* owners on the inner levels have changed with it */
+        break; /* the owners on the inner levels have changed with this one */
     }
 done:
     return status;
 }
 
-/* The driver does not answer any more, once the device has failed: what only it knows counts as unchanged. */
+/* After a device failure the driver answers no query: allocations that only the driver knows count as unchanged. */
 static bg_status go_on(bg_status status, bg_status *failed)
 {
     *failed = status == BG_ERROR_CUDA ? status : *failed;

@@ -8,7 +8,7 @@
 #include <breakgraph/check.h>
 #include <stdio.h>
 
-/* A graph while it is checked. Its nodes are read once, by the first check that needs them. */
+/* A graph while it is checked. The first check that needs the nodes reads them. */
 typedef struct checked {
     bg_graph *graph;
     const void *frame;
@@ -26,7 +26,7 @@ done:
     return status;
 }
 
-/* Gives the node check the allocations that held the calls' tensors at capture. */
+/* Adds to the recorded allocations those that held tensors at capture, then checks the nodes. */
 static bg_status check_nodes(checked *c, bg_report *report)
 {
     const bg__noted *all = bg__graph_noted(c->graph);
@@ -89,8 +89,8 @@ static const struct {
     {BG_CHECK_OVERLAP, check_overlap},     {BG_CHECK_OVERLAP, check_races},      {BG_CHECK_LEAKS, check_absent},
 };
 
-/* After the device has failed every call of CUDA does. What needs none is looked at all the same: the failure may be a
- * symptom of what that finds. */
+/* After a device failure every CUDA call fails. The checks that need no CUDA call still run: they may find the cause of
+ * the failure. */
 static bg_status run_checks(checked *c, unsigned what, bg_report *report)
 {
     bg_status status = BG_OK, failed = BG_OK;
@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-/* Findings that leave a doubt do not keep the graph from its replay. */
+/* Warnings and notes do not prevent the replay. */
 static bool has_fault(const bg_report *report)
 {
     bg_finding first = BG_FINDING_INIT;
@@ -188,7 +188,7 @@ bg_status bg__check_replay(bg_graph *graph)
     failed = bg__check_is_needed(graph, &needed);
     if (failed == BG_OK && !needed)
         return BG_OK;
-    if (failed != BG_OK && failed != BG_ERROR_CUDA) /* else the ledger may answer all the same */
+    if (failed != BG_OK && failed != BG_ERROR_CUDA) /* after a CUDA error the ledger still answers */
         return failed;
     snprintf(text, sizeof text, "%s", bg_last_error());
     BG__TRY(bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, NULL, &report));

@@ -4,10 +4,11 @@
 
 #include "debug/report/report.h"
 
-/* bg_check, for frame, that of the public function which the program has called; NULL: closures are not looked at. */
+/* As bg_check. frame: the stack frame of the public function that the program called; NULL: closures are not
+ * checked. */
 bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
-/* Whether anything that the tensors or nodes of the graph use has been freed or moved since it was captured, or last
- * checked without a finding. Cheap: one query for each allocation. */
+/* Whether memory that tensors or nodes use was freed or moved since the capture, or since the last check without a
+ * finding. Cheap: one query for each allocation. */
 bg_status bg__check_is_needed(bg_graph *graph, bool *needed);
 /* Checks addresses before a replay (bg_capture_options.check). Errors: STALE_ADDRESS. */
 bg_status bg__check_replay(bg_graph *graph);

@@ -1,5 +1,5 @@
-/* Finds closures of eager calls that point into the stack of functions that have returned. Each replay runs such a
- * closure, long after the frame that it was made in may have gone. */
+/* Finds closures of eager calls that point into the stack frames of functions that have returned. Each replay runs such
+ * a closure, when the frame may be gone. */
 #include <string.h>
 
 #include "addresses.h"
@@ -11,7 +11,8 @@ typedef struct words {
     size_t count;
 } words;
 
-/* What a replay of the call gets from the program, word by word; of a user that is not copied, the pointer alone. */
+/* The words that a replay of the call gets from the program. Where the program gave only a pointer, that is the pointer
+ * alone. */
 static words find_words(const bg_graph *graph, const bg__call *call)
 {
     const void *args = call->broke != NULL ? bg__graph_call_args(graph, call) : NULL;
@@ -31,7 +32,7 @@ static uintptr_t word_at(words in, size_t index)
     return word;
 }
 
-/* A word may also be padding, or a value that is not set: a warning. */
+/* The finding is a warning: the word may also be padding, or a value that is not set. */
 static void check_words(const bg__call *call, words in, const bg__maps *maps, bg_report *report)
 {
     for (size_t i = 0; i < in.count; i++) {
@@ -43,7 +44,7 @@ static void check_words(const bg__call *call, words in, const bg__maps *maps, bg
                        "what %s keeps for its replays points to %p, on a thread's stack, in the frame of a function "
                        "that has returned (offset %zu of its closure)",
                        call->name, (const void *)word, i * sizeof word);
-        return; /* the others mostly have the same cause */
+        return; /* the other words mostly have the same cause */
     }
 }
 

@@ -11,7 +11,7 @@ static int compare_placed_calls(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The root has the first place. */
+/* Numbers the calls in the order of the pass; the root is 0. */
 static bg_status place_calls(bg__early_waits *s, const bg_graph *graph)
 {
     size_t count = 0;
@@ -51,7 +51,7 @@ static int compare_waits(const bg__placed_wait *x, const bg__placed_wait *y)
     return order != 0 ? order : compare_numbers(x->waited_after, y->waited_after);
 }
 
-/* Of equal ones, in the order in which they were made. */
+/* Waits that compare equal keep the order in which they were made. */
 static int compare_placed_waits(const void *a, const void *b)
 {
     const bg__placed_wait *x = a, *y = b;
@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* How many of the sorted waits are before that one. */
+/* The number of sorted waits before this one. */
 static size_t count_waits_before(const bg__early_waits *s, const bg__placed_wait *wait)
 {
     size_t low = 0, high = s->wait_count;

@@ -1,4 +1,4 @@
-/* Which wait of a pass came too early to order two calls. */
+/* Finds the wait of a pass that came too early to order two calls. */
 #ifndef BG_DEBUG_EARLY_WAITS_H
 #define BG_DEBUG_EARLY_WAITS_H
 
@@ -18,18 +18,18 @@ typedef struct bg__placed_wait {
 
 /* Starts zeroed. */
 typedef struct bg__early_waits {
-    bg__placed_call *calls; /* all of the graph, by address; NULL: not listed yet */
+    bg__placed_call *calls; /* all calls of the graph, by address; NULL: not listed yet */
     size_t call_count;
-    bg__placed_wait *waits; /* by waiter, the stream that it waits for, and place; NULL: not listed yet */
+    bg__placed_wait *waits; /* by waiting stream, awaited stream and place; NULL: not listed yet */
     size_t wait_count;
 } bg__early_waits;
 
 /* Lists the calls and waits of the graph, once. Errors: OUT_OF_MEMORY. */
 bg_status bg__early_waits_list(bg__early_waits *waits, const bg_graph *graph);
-/* Where the call is in the pass; a run is where its first call is. */
+/* The place of the call in the pass; the place of a run is that of its first call. */
 size_t bg__early_waits_place(const bg__early_waits *waits, const bg__call *call);
-/* Of waits before `later` on its stream, for work on the stream of `earlier`, the last; the work ended before
- * `earlier`, or the calls would have an order. NULL: there is none. */
+/* The last wait before `later` in which its stream waits for the stream of `earlier`. The awaited work ends before
+ * `earlier`, since the calls would have an order otherwise. NULL: there is no such wait. */
 const bg__wait *bg__early_waits_find(const bg__early_waits *waits, const bg__call *earlier, const bg__call *later);
 void bg__early_waits_free(bg__early_waits *waits);
 

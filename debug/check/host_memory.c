@@ -8,13 +8,13 @@
 
 typedef struct scan {
     const bg__nodes *nodes;
-    bg__allocations *notes; /* what was device memory at some time */
+    bg__allocations *notes; /* allocations that were device memory at some time */
     bg__allocations own;
     bg__maps maps;
     bg_report *report;
 } scan;
 
-/* What the copy's kind says about its source or destination. */
+/* The memory that the copy's kind implies for its source or destination. */
 typedef enum said { SAID_NOTHING, SAID_HOST, SAID_DEVICE } said;
 
 static said what_kind_says(enum cudaMemcpyKind kind, bg__end_kind which)
@@ -42,7 +42,7 @@ done:
     return status;
 }
 
-/* *pageable: the end lies in host memory that CUDA does not know. */
+/* *pageable: the range is in host memory that CUDA does not know. */
 static bg_status is_pageable(const scan *s, said said, const bg__end *end, bool *pageable)
 {
     uintptr_t first = (uintptr_t)end->address, last = first + (end->bytes > 0 ? end->bytes - 1 : 0);

@@ -1,8 +1,8 @@
-/* Finds captured calls that left no node in the graph, without running anything. */
+/* Finds captured calls that left no node in the graph. It runs nothing. */
 #include "leaks.h"
 #include "debug/memory/tensors.h"
 
-/* Whether an input of the call is the same memory: then the call may have had nothing to do. */
+/* Whether an input of the call has the same memory: then the call may have had nothing to do. */
 static bool is_in_place(const bg__call *call, const bg_tensor *output)
 {
     bg__field_tensor t = {0};
@@ -12,7 +12,8 @@ static bool is_in_place(const bg__call *call, const bg_tensor *output)
     return false;
 }
 
-/* The first output of the call that is only written; else one that it also reads, which it may have left as it was. */
+/* Finds the first output that the call only writes. Otherwise finds one that it also reads, which it may have left
+ * unchanged. */
 static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool *any)
 {
     bg__field_tensor t = {0};
@@ -65,7 +66,7 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
 {
     const bg__call *root = bg__graph_root(graph);
     bg_status status = BG_OK;
-    const bg__call *parent = NULL; /* the last call that was reported; calls inside it are not */
+    const bg__call *parent = NULL; /* the last reported call; calls inside it are not reported */
     bool reported;
 
     for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call)) {

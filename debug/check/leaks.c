@@ -14,17 +14,17 @@ typedef struct watch {
     const bg__call *call;
     char name[96];
     const bg_tensor *tensor;
-    unsigned char *before; /* what it held before the capture */
+    unsigned char *before; /* its contents before the capture */
     bool changed;
 } watch;
 
 struct bg__leaks {
     bg_graph *graph;
     cudaStream_t stream;
-    bg__spans ignored; /* memory that eager bodies may write, and memory of the capture */
+    bg__spans ignored; /* memory that eager bodies may write, and memory that belongs to the capture */
     bg__spans watched;
     bg__spans gone;     /* watched memory that the capture has freed or reused */
-    bg__snapshot image; /* what the watched outputs held */
+    bg__snapshot image; /* the contents of the watched outputs */
     watch *list;
     size_t count, capacity;
 };
@@ -42,8 +42,8 @@ static bool is_ignored(const search *s, const bg_tensor *tensor)
 
 /* ---- outputs to watch ---- */
 
-/* Whether the body of an eager call runs during a capture without launches: if only it knows the shapes of its outputs,
- * which are then in bridge buffers, or if the op has a capture stub. */
+/* Whether the body of an eager call runs during a capture without launches. It does if the op has a capture stub, or if
+ * only the body knows the shapes of its outputs, which are in bridge buffers. */
 static bool may_run(const bg__call *call)
 {
     bool runs = call->op->attributes_.capture_stub != NULL;
@@ -112,7 +112,8 @@ done:
 
 /* ---- before and after ---- */
 
-/* Writes values that an op would not write. Integers become 0 or 1, since bodies that run may use them as indices. */
+/* Replaces the values by ones that an op does not write. Integers become 0 or 1, since bodies that run may use them as
+ * indices. */
 static void overwrite(unsigned char *held, const bg_tensor *tensor)
 {
     size_t bytes = bg_tensor_bytes(tensor), element = bg_dtype_bytes(tensor->dtype);
@@ -192,7 +193,7 @@ static void report_leak(const watch *w, bg_report *report)
                    w->name, w->call->name);
 }
 
-/* Whether a call inside that of w, which follow it in the list, left no node and has an output that changed. */
+/* Whether an inner call left no node and has an output that changed. Inner calls follow the outer call in the list. */
 static bool has_inner_leak(const search *s, const watch *w)
 {
     for (const watch *inner = w + 1; inner < s->list + s->count; inner++) {
@@ -206,8 +207,8 @@ static bool has_inner_leak(const search *s, const watch *w)
     return false;
 }
 
-/* Several calls may have an output in the same memory. Reported are calls that left no node in the graph, innermost
- * first; if all have nodes, the first one. */
+/* Several calls may have an output in the same memory. Reports the calls that left no node, innermost first; if all
+ * have nodes, the first one. */
 static bg_status report_leaks(search *s, bg_report *report)
 {
     bg__spans told = {0};
@@ -230,7 +231,7 @@ done:
 
 /* ---- begin and end ---- */
 
-/* Finds watched outputs whose memory has been freed or reused since. */
+/* Finds watched outputs whose memory was freed or reused since. */
 static bg_status find_gone(search *s)
 {
     bg_finding finding = BG_FINDING_INIT;

@@ -1,5 +1,5 @@
-/* Checks that addresses in nodes still belong to the allocations of the capture. A word counts as an address if it
- * points into memory that was allocated when the graph was captured. */
+/* Checks that addresses in nodes still belong to the allocations that they belonged to at capture. A word counts as an
+ * address if it points into memory that was allocated at capture. */
 #include "node_pointers.h"
 
 #include <breakgraph/check.h>
@@ -109,11 +109,11 @@ void bg__nodes_forget(bg_graph *graph)
 
 /* ---- the scan ---- */
 
-/* Nodes that hold addresses in memory that is gone. */
+/* The nodes that point into one allocation that was freed. */
 typedef struct loss {
     bg__allocation was;
-    bool reused;    /* the memory belongs to another allocation now */
-    bg__held first; /* and how the first one holds it */
+    bool reused;    /* another allocation has the memory now */
+    bg__held first; /* the first pointer into it */
     bg__about about;
 } loss;
 
@@ -121,14 +121,14 @@ typedef struct scan {
     const bg__nodes *nodes;
     bg__allocations *notes;
     bg__allocations own;
-    bg__allocations now; /* found live in this scan; each is queried once */
-    bg_report *report;   /* NULL: only note the allocations */
-    bool faults;         /* a node points into freed memory for certain, whether or not that is told */
+    bg__allocations now; /* live allocations found in this scan; each is queried once */
+    bg_report *report;   /* NULL: only record the allocations */
+    bool faults;         /* a node certainly points into freed memory, reported or not */
     loss *losses;
     size_t loss_count, loss_capacity;
 } scan;
 
-/* Whether a check has reported this memory for the call. */
+/* Whether the report has a finding on this memory for the call. */
 static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
 {
     bg_finding finding = BG_FINDING_INIT;
@@ -139,7 +139,7 @@ static bool is_told(const bg_report *report, const bg__call *call, const bg__all
     return false;
 }
 
-/* One for each allocation that is gone, and each node that no call has captured. */
+/* Pointers share an entry for each freed allocation; a node that no call has captured has an entry of its own. */
 static loss *find_loss(scan *s, const bg__held *held, const bg__allocation *was)
 {
     for (size_t i = 0; i < s->loss_count && held->node->call != NULL; i++) {
@@ -192,7 +192,7 @@ static void report_loss(const scan *s, const loss *l)
         (void *)was->base, label);
 }
 
-/* The allocation that holds address now, from the driver, queried once in a scan; id 0: none. */
+/* Queries the driver for the allocation that holds address now, once in a scan; id 0: none. */
 static bg_status find_now(scan *s, uintptr_t address, bg__allocation *now)
 {
     const bg__allocation *known = bg__allocations_find(&s->now, address);
@@ -227,7 +227,7 @@ done:
     return status;
 }
 
-/* Both lists are in order of their addresses. */
+/* Counts the freed ones among the used allocations that hold no tensor. Both lists are in order of their addresses. */
 static bg_status count_freed(const bg_graph *graph, const bg__allocations *used, size_t *freed)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -250,7 +250,7 @@ done:
     return status;
 }
 
-/* Remembers what was gone when no node pointed into it for certain. */
+/* Stores the number of freed allocations if no node certainly points into one. */
 static bg_status keep_freed(bg_graph *graph, const scan *s)
 {
     bg__tools *tools = bg__tools_find(graph);

@@ -1,4 +1,4 @@
-/* Finds tensors of one call that overlap where the call writes, and bridge buffers that overlap anything. */
+/* Finds tensors of one call that overlap and that the call writes, and bridge buffers that overlap anything. */
 #include "races.h"
 
 #include "accesses.h"
@@ -39,7 +39,7 @@ static void check_pair(const bg_graph *graph, bg_report *report, const bg__note 
                    (unsigned long long)bg__graph_replays(graph));
 }
 
-/* The notes of a call are adjacent in the list. */
+/* The recorded tensors of a call are adjacent in the list. */
 static void check_calls(const bg_graph *graph, bg_report *report)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -48,7 +48,7 @@ static void check_calls(const bg_graph *graph, bg_report *report)
             const bg__note *a = bg__noted_at(noted, i), *b = bg__noted_at(noted, k);
             if (a->call != b->call)
                 break;
-            if (a->offset != b->offset) /* else they are parts of one tensor */
+            if (a->offset != b->offset) /* otherwise they are parts of one tensor */
                 check_pair(graph, report, a, b);
         }
 }
@@ -58,7 +58,7 @@ static void check_calls(const bg_graph *graph, bg_report *report)
 typedef struct held {
     const bg__call *call;
     const bg__block *block;
-    size_t next_bridge; /* in the list, after this one; the count: there is none */
+    size_t next_bridge; /* the index of the next bridge buffer in the list; count: there is none */
 } held;
 
 static int compare_held_blocks(const void *a, const void *b)
@@ -77,7 +77,7 @@ static bool is_bridge(const held *h)
     return h->block->kind == BG__BRIDGE;
 }
 
-/* Blocks of scratch share their memory with others: only pairs with a bridge buffer are looked at. */
+/* Scratch blocks share their memory with each other: only pairs with a bridge buffer are checked. */
 static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
 /* The tensors of all calls, by address. */
 typedef struct tensors {
     const bg_graph *graph;
-    bg__accesses notes; /* in the order of the graph's notes */
+    bg__accesses notes; /* in the order of the graph's recorded tensors */
     size_t *found;
 } tensors;
 
@@ -130,7 +130,7 @@ static const bg__note *found_note(const tensors *t, size_t number)
     return bg__noted_at(bg__graph_noted(t->graph), (int)t->found[number]);
 }
 
-/* The pool block of the bridge buffer, found by the call's tensor that lies in it. */
+/* The pool block of the bridge buffer, found by the tensor of the call that lies in it. */
 static const bg__owner *block_of(const tensors *t, size_t count, const held *h)
 {
     for (size_t i = 0; i < count; i++)
@@ -139,8 +139,8 @@ static const bg__owner *block_of(const tensors *t, size_t count, const held *h)
     return NULL;
 }
 
-/* Reports tensors of other calls in the memory of a bridge buffer whose block is newer: the pool has given the memory
- * out twice. An older block was released before the bridge buffer got the memory. */
+/* Reports tensors of other calls in the memory of a bridge buffer if their block is newer: then the pool has given out
+ * the memory twice. An older block was released before the bridge buffer got the memory. */
 static void check_tensors(const tensors *t, bg_report *report, const held *bridge)
 {
     uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;

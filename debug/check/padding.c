@@ -1,8 +1,8 @@
-/* BG_CHECK=padding. The padding rows of float inputs get, one after the other, NaN, zeros and large numbers;
- * those of integers that keep what an earlier batch left get the first and the last row of the batch: no index leaves
- * its memory. All other integers stay, and so do floats that ops look for (BG_PAD_SENTINEL). Rows of the batch, and
- * what the pass keeps for later, such as caches, must be the same then. Left out is a slot that padding rows own: one
- * whose number an input has in its padding rows. */
+/* BG_CHECK=padding. Replays with NaN, zeros and large numbers in the padding rows of float inputs. The padding rows of
+ * integer inputs that keep values of an earlier batch get the first and the last row of the batch, so that no index
+ * leaves its memory. Other integers stay unchanged, and so do floats that ops test for (BG_PAD_SENTINEL). The rows of
+ * the batch, and what the pass keeps for later, such as caches, must not differ between these replays. A slot of a
+ * cache is not compared if an input names it in its padding rows. */
 #include "padding.h"
 
 #include <stdlib.h>
@@ -22,15 +22,15 @@ enum { SLOTS = 16 };
 typedef struct padded_pass {
     const bg__padded *buffers;
     size_t count;
-    int64_t rows, live; /* that the pass computes, and those of the batch */
-    bg__spans state;    /* what a call reads before any writes it */
+    int64_t rows, live; /* rows that the pass computes, and rows of the batch */
+    bg__spans state;    /* memory that a call reads before any call writes it */
     struct owned_slot {
-        int64_t slot, most; /* most: the greatest that a row of the batch has */
-    } slots[SLOTS];         /* that padding rows own */
+        int64_t slot, most; /* most: the greatest slot of a row of the batch */
+    } slots[SLOTS];         /* slots that padding rows name */
     int slot_count;
 } padded_pass;
 
-/* What is compared: an output that the pass leaves. */
+/* An output of the pass that is compared. */
 typedef struct left {
     const bg__call *call;
     char name[96];
@@ -48,7 +48,7 @@ static size_t row_bytes(const bg__padded *input)
     return input->tensor.dim[0] > 0 ? bg_tensor_bytes(&input->tensor) / (size_t)input->tensor.dim[0] : 0;
 }
 
-/* ---- what padding rows hold -------------------------------------------------------------------------------------- */
+/* ---- contents of padding rows ----------------------------------------------------------------------------------- */
 
 static bool is_varied_float(const bg__padded *buffer)
 {
@@ -107,7 +107,7 @@ static int64_t read_integer(bg_dtype dtype, const char *bytes)
     return wide;
 }
 
-/* Of an input of one integer a row. */
+/* Reads the slots of an input that has one integer in each row. */
 static bg_status find_slot(padded_pass *pass, const bg__padded *input, cudaStream_t stream)
 {
     const size_t row = row_bytes(input);
@@ -144,8 +144,8 @@ done:
     return status;
 }
 
-/* Slots may be counted in one dimension, or in some that follow each other (blocks of slots): one with room for the
- * slots of the batch. */
+/* Whether the element is in a slot that padding rows own. Slots may be counted in one dimension, or in several that
+ * follow each other (blocks of slots): the dimensions must have room for the slots of the batch. */
 static bool is_owned(const padded_pass *pass, const bg_tensor *state, size_t element)
 {
     size_t below = 1;
@@ -171,14 +171,14 @@ static bool overlaps_rows(const padded_pass *pass, const bg_tensor *tensor)
     return false;
 }
 
-/* What earlier passes left, and later ones will read: no rows of the batch. */
+/* Whether the tensor keeps values from pass to pass, and is not made of rows of the batch. */
 static bool is_state(const padded_pass *pass, const bg_tensor *tensor)
 {
     const uintptr_t begin = (uintptr_t)tensor->data, end = begin + bg_tensor_bytes(tensor);
     return bg__spans_overlap(&pass->state, begin, end) && !overlaps_rows(pass, tensor);
 }
 
-/* The buffer of the runner that the tensor is, with as many rows as the op was given; NULL: it is none. */
+/* The runner's buffer that the tensor is in, with as many rows as the op got; NULL: none. */
 static const bg__padded *find_buffer(const padded_pass *pass, const bg_tensor *tensor)
 {
     const size_t row = tensor->rank > 0 && tensor->dim[0] > 0 ? bg_tensor_bytes(tensor) / (size_t)tensor->dim[0] : 0;
@@ -188,8 +188,8 @@ static const bg__padded *find_buffer(const padded_pass *pass, const bg_tensor *t
     return NULL;
 }
 
-/* Of a tensor whose rows are not its first dimension, nobody knows which elements are padding: so it is judged only if
- * it is too small to have rows. */
+/* If the rows of a tensor are not its first dimension, it is not known which elements are padding. Such a tensor is
+ * compared only if it is too small to have rows. */
 static bool judges(const bg__poison *poison, const bg__call *call, const bg__field_tensor *t, bg_tensor *compared)
 {
     const padded_pass *pass = poison->user;
@@ -210,7 +210,7 @@ static bool judges(const bg__poison *poison, const bg__call *call, const bg__fie
     return true;
 }
 
-/* The elements that differ between patterns, without those of slots that padding rows own. */
+/* Counts the elements that differ between patterns, without slots that padding rows own. */
 static size_t count_differing(const padded_pass *pass, const bg_tensor *compared, const bg__poison_bytes *bytes,
                               size_t *first)
 {
@@ -287,7 +287,7 @@ done:
     return status;
 }
 
-/* Results, and state that calls write. */
+/* Lists the results, and the state that calls write. */
 static bg_status list_left(const bg__poison *poison, leaving *all)
 {
     const bg_graph *graph = poison->graph;
@@ -363,7 +363,7 @@ done:
     return status;
 }
 
-/* What memset and memcpy nodes write is of no call, and may be before all of them. */
+/* Adds what memset and memcpy nodes write: it belongs to no call, and may happen before all calls. */
 static bg_status add_written(const bg_graph *graph, bg__spans *written)
 {
     bg__nodes nodes = {0};
@@ -456,7 +456,7 @@ bg_status bg__check_padding(bg_graph *graph, const bg__padded *buffers, size_t c
     }
     BG__TRY(bg__report_create(&poison.report, "padding", bg__graph_name(graph)));
     BG__TRY(bg__check_addresses(graph, poison.report));
-    if (count > 0 && bg_report_count(poison.report) == 0) /* else a replay would access memory of others */
+    if (count > 0 && bg_report_count(poison.report) == 0) /* otherwise a replay would access memory of others */
         status = check_prepared(&poison, &pass);
 done:
     bg__spans_free(&pass.state);

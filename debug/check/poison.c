@@ -97,7 +97,7 @@ static bool is_dependent(const bg__poison_bytes *bytes)
     return bg__poison_compare(bytes).differing > 0;
 }
 
-/* Replays again. *differs: an output that is the same after each replay with a pattern differs between patterns. */
+/* Replays again. *differs: an output is the same after each replay with one pattern, and differs between patterns. */
 static bg_status repeat_patterns(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
 {
     bg_status status = BG_OK;
@@ -152,7 +152,7 @@ static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, con
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(bg__wait_for_device("bg_check_poison")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__wait_for_device("bg_check_poison")); /* for work that uses the tensors, on any stream */
     BG__TRY(bg__footprint_take(f, poison->graph));
     BG__TRY(bg__spans_add_all(&poison->poisoned, &f->unread));
     for (size_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     BG__TRY(BG__ALLOCATE(bytes, count, "outputs"));
     BG__TRY(bg__check_addresses(graph, poison.report));
-    if (bg_report_count(poison.report) == 0) { /* else a replay would access memory of others */
+    if (bg_report_count(poison.report) == 0) { /* otherwise a replay would access memory of others */
         bool in_tool;
         BG__TRY(prepare_poison(&poison, bytes, outputs, count));
         in_tool = bg__tool_enter();

@@ -1,4 +1,4 @@
-/* Replays with patterns in memory that no op may read before another has written it. */
+/* Replays with patterns in memory that no op may read before another op has written it. */
 #ifndef BG_DEBUG_POISON_H
 #define BG_DEBUG_POISON_H
 
@@ -6,41 +6,43 @@
 #include "debug/memory/snapshot.h"
 #include "debug/report/report.h"
 
-/* Memory from address on, and what it held after the replay with each pattern. */
+/* A range of memory, and its contents after the replay with each pattern. */
 typedef struct bg__poison_bytes {
     uintptr_t address;
-    size_t bytes, element; /* element: of the dtype */
+    size_t bytes, element; /* element: bytes of an element */
     const bg__spans *poisoned;
     unsigned char *held[BG__PATTERNS];
-    bool varies;  /* they were not the same after two replays with one pattern */
-    size_t at;    /* the first byte that was not */
-    char *spread; /* of each element (bg__poison_spread); NULL: all are the same */
+    bool varies;  /* it differs between two replays with one pattern */
+    size_t at;    /* the first byte that differs */
+    char *spread; /* for each element (enum bg__poison_spread); NULL: all are the same */
 } bg__poison_bytes;
-/* By how much an element differs after replays with one pattern: by rounding, as sums in another order; or by more. */
+/* How much an element differs between replays with one pattern: by rounding, as sums in another order do (NEAR), or by
+ * more (FAR). */
 enum bg__poison_spread { BG__SAME, BG__NEAR, BG__FAR };
-enum { BG__POISON_TRIES = 8 }; /* of replays that may be equal by chance */
-/* Copies them from the device after the replay with that pattern; after a later one, compares them. */
+enum { BG__POISON_TRIES = 8 }; /* replays may be equal by chance */
+/* Copies the range from the device after the replay with that pattern; after a later replay with it, compares the
+ * range. */
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream);
 void bg__poison_free(bg__poison_bytes *bytes);
-/* unwritten: elements that still hold each pattern; differing: elements that differ between patterns otherwise. */
+/* unwritten: elements that still have each pattern; differing: other elements that differ between patterns. */
 typedef struct bg__poison_count {
     size_t elements, unwritten, differing;
 } bg__poison_count;
 bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes);
-/* Whether an element depends on the pattern: it differs by more than it does after replays with one. */
+/* Whether an element depends on the pattern: it differs by more than between replays with one pattern. */
 bool bg__poison_differs(const bg__poison_bytes *bytes, size_t element);
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element);
 
 struct bg__poison;
 struct bg__field_tensor;
-/* What another check than bg_check_poison does with these replays (padding.c). */
+/* How another check than bg_check_poison uses these replays (padding.c). */
 typedef struct bg__poison_check {
-    /* Behind bg__poison_prepare. */
+    /* Called at the end of bg__poison_prepare. */
     bg_status (*fill)(const struct bg__poison *poison, bg__pattern pattern);
-    /* Whether an output of a call is compared, and which part of it. */
+    /* Whether an output of a call is compared. *compared: the part of it. */
     bool (*judges)(const struct bg__poison *poison, const bg__call *call, const struct bg__field_tensor *t,
                    bg_tensor *compared);
-    /* Reports an output if it differs between patterns. false: it does not. */
+    /* Reports an output if it differs between patterns. Returns false if it does not. */
     bool (*report)(const struct bg__poison *poison, const bg__call *call, const char *name, const bg_tensor *compared,
                    const bg__poison_bytes *bytes);
 } bg__poison_check;
@@ -51,14 +53,14 @@ typedef struct bg__poison {
     cudaStream_t stream;
     bg_report *report;
     bg__footprint footprint;
-    bg__snapshot image; /* what memory held before the check */
+    bg__snapshot image; /* the contents of memory before the check */
     bg__spans poisoned;
     const bg__poison_check *check; /* NULL: bg_check_poison */
-    void *user;                    /* of check */
+    void *user;                    /* for check */
 } bg__poison;
-/* Ends a check that came to status: restores memory, frees what poison has, and sets *report if all went well. */
+/* Ends a check: restores memory, frees the members of poison, and sets *report if status and the restore are OK. */
 bg_status bg__poison_end(bg__poison *poison, bg_status status, bg_report **report);
-/* Restores memory, and fills what no op may read, or padding rows, with the pattern. */
+/* Restores memory, and fills with the pattern the memory that no op may read, or the padding rows. */
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
                                  const bg__poison_bytes *bytes, const bg__poison_count *count);

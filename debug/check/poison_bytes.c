@@ -1,4 +1,4 @@
-/* Reads what memory holds after a replay with each pattern, and compares it. */
+/* Reads memory after a replay with each pattern, and compares its contents. */
 #include "poison.h"
 
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #include "debug/memory/tensors.h"
 
-/* Of floats of that many bytes: how many steps from one to the next are rounding. */
+/* Whether two floats of that many bytes differ only by rounding, in units in the last place. */
 static bool is_near(const unsigned char *a, const unsigned char *b, size_t bytes)
 {
     uint64_t x = 0, y = 0, steps = bytes == 8 ? 1 << 20 : bytes == 4 ? 1 << 13 : bytes == 2 ? 64 : 0;
-    memcpy(&x, a, bytes); /* a device and its host have the least byte first */
+    memcpy(&x, a, bytes); /* devices and hosts are little-endian */
     memcpy(&y, b, bytes);
     return x > y ? x - y <= steps : y - x <= steps;
 }
@@ -66,7 +66,7 @@ void bg__poison_free(bg__poison_bytes *bytes)
     *bytes = (bg__poison_bytes){0};
 }
 
-/* A short element that was copied may look like the pattern at its own address. */
+/* Checks every byte, since a short element that was copied may look like the pattern at its own address. */
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
 {
     uintptr_t begin = bytes->address + element * bytes->element;

@@ -7,9 +7,9 @@
 #include "debug/step/step.h"
 #include "debug/memory/tensors.h"
 
-enum { TRIES = 3 }; /* walks with each pattern: what differs between two of them varies by itself */
+enum { TRIES = 3 }; /* walks with each pattern: an output that differs between two of them varies by itself */
 
-/* An output of a call, as it was when the call had run. */
+/* An output of a call, read when the call had run. */
 typedef struct record {
     const bg__call *call;
     const void *args;
@@ -23,9 +23,9 @@ typedef struct recording {
     bg__pattern pattern;
     record *list;
     size_t count, capacity;
-    bool begun;   /* the list is known, from the first replay */
-    size_t next;  /* of this replay */
-    bool strayed; /* this replay makes other calls than the first one */
+    bool begun;   /* the first replay has filled the list */
+    size_t next;  /* the next output of this replay */
+    bool strayed; /* this replay makes other calls than the first */
 } recording;
 
 static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
@@ -73,7 +73,7 @@ static bg_status record_call(void *user, const bg__call *call, const void *args,
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
-    (void)late; /* the same in each replay */
+    (void)late; /* late is the same in each replay */
     while (bg__field_tensor_next(call->op, args, &t))
         if (t.output)
             BG__TRY(record_output(r, call, args, &t));
@@ -104,7 +104,7 @@ done:
     return status;
 }
 
-/* The latest output before the call that was not written whole, where the call reads it. */
+/* The latest output before the call that is not fully written where the call reads it. */
 static const record *find_unwritten_input(const recording *r, size_t before)
 {
     const bg__call *call = r->list[before].call;
@@ -171,7 +171,7 @@ static bool report_first(const recording *r)
         const record *at = &r->list[i], *cause;
         bg__poison_count count;
         if (at->bytes.held[BG__PATTERNS - 1] == NULL)
-            return false; /* the replays differ from here on: not every pattern has a record */
+            return false; /* the replays differ from here on: some patterns have no record */
         if (r->poison->check != NULL) {
             if (r->poison->check->report(r->poison, at->call, at->name, &at->compared, &at->bytes))
                 return true;

@@ -1,7 +1,5 @@
-/* Finds two calls of a segment that access the same bytes, one of them writing, without an order between them: a join
- * or a wait is missing. It uses the calls' tensors and the graph's edges, not the order in which a replay happened to
- * run.
- */
+/* Finds two calls of a segment that access the same bytes without an order between them, one of them writing: a join or
+ * a wait is missing. It uses the tensors of calls and the edges of the graph, not the order in which a replay ran. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,15 +11,15 @@
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
-/* A call, and its nodes that access memory: of each lane the first one and the last one. */
+/* A call, and its first and last node in each lane that access memory. */
 typedef struct racing_call {
     const bg__call *call;
     size_t *firsts, *lasts;
     size_t lanes;
-    size_t rank; /* of the first of all: a call that comes before another has the lower rank */
+    size_t rank; /* the lowest rank of its nodes: a call that comes before another has the lower rank */
 } racing_call;
 
-/* A call that is looked at; place: among these. */
+/* A call that is searched; place: its index among these. */
 typedef struct listed_call {
     const bg__call *call;
     int segment;
@@ -39,18 +37,18 @@ typedef struct search {
     bg__owners owners;
     void (*each)(void *user, const bg__race *race);
     void *user;
-    listed_call *list; /* calls that are looked at, segment by segment */
+    listed_call *list; /* calls that are searched, segment by segment */
     size_t count;
     bg__early_waits waits;
 
-    /* Of one segment. */
+    /* For one segment. */
     bg__layout layout;
     bg__lanes lanes;
-    bool *works;         /* of each node: it accesses memory */
+    bool *works;         /* for each node: it accesses memory */
     owned_node *owned;   /* by call */
     racing_call *calls;  /* by rank */
-    size_t *ends, *seen; /* what calls have in firsts and lasts; of each lane, its place in those of the call that was
-                            seen there last */
+    size_t *ends, *seen; /* ends: the arrays firsts and lasts of all calls; seen: for each lane, its index in firsts of
+                          * the last call with a node there */
     bg__accesses accesses;
     size_t *found;
 } search;
@@ -84,9 +82,9 @@ static bool is_chain(const bg__layout *l)
     return true;
 }
 
-/* Captures make only edges from earlier to later nodes. Where the program has added others, it is not certain which
- * call made a node (src/capture/capture_marks.c), and a race could be put down to an innocent one. Of a segment that
- * rules have rewritten it is certain. */
+/* A capture makes only edges from earlier to later nodes. If the program has added others, it is not certain which call
+ * made a node (src/capture/capture_marks.c), and the wrong call could be reported. In a segment that rules have
+ * rewritten it is certain. */
 static bool is_in_order(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -109,7 +107,7 @@ static bool touches_memory(enum cudaGraphNodeType type)
     }
 }
 
-/* *forks: calls of the segment may run at the same time. */
+/* *forks: some calls of the segment may run at the same time. */
 static bg_status read_segment(search *s, int segment, bool *forks)
 {
     bg__layout *l = &s->layout;
@@ -152,12 +150,12 @@ done:
     return status;
 }
 
-/* The nodes of a call; *count: how many. */
+/* The nodes of a call; *count: their number. */
 static const owned_node *nodes_of(const search *s, const bg__call *call, size_t *count)
 {
     size_t from = 0, end = s->layout.count;
 
-    while (from < end) { /* the number of nodes of calls before it */
+    while (from < end) { /* binary search for the first node of the call */
         size_t middle = from + (end - from) / 2;
         if ((uintptr_t)s->owned[middle].call < (uintptr_t)call)
             from = middle + 1;
@@ -170,8 +168,8 @@ static const owned_node *nodes_of(const search *s, const bg__call *call, size_t 
     return s->owned + from;
 }
 
-/* A lane is in order: of the nodes of a call in one lane, the first and the last stand for all. ends: room for two of
- * each node of the call. Returns how many it took. */
+/* The nodes of a lane run in order, so the first and the last node of the call in a lane stand for all. ends has room
+ * for two entries for each node of the call. Returns the number of entries used. */
 static size_t find_ends(search *s, racing_call *c, size_t *ends)
 {
     size_t count;
@@ -207,7 +205,7 @@ static size_t first_rank(const search *s, const racing_call *c)
     return first;
 }
 
-/* Whether all work of a comes before all of b. */
+/* Whether all work of a comes before all work of b. */
 static bool is_before(search *s, const racing_call *a, const racing_call *b)
 {
     for (size_t to = 0; to < b->lanes; to++)
@@ -246,7 +244,7 @@ static bg_status tell_race(search *s, const bg__access *one, const bg__access *o
     bg_status status;
 
     BG__TRY(bg__early_waits_list(&s->waits, s->graph));
-    /* Edges that the program has added may have turned them. */
+    /* The ranks may be reversed by edges that the program has added. */
     if (bg__early_waits_place(&s->waits, race.earlier.call) > bg__early_waits_place(&s->waits, race.later.call))
         swap_accesses(&race);
     race.wait = bg__early_waits_find(&s->waits, race.earlier.call, race.later.call);
@@ -255,14 +253,14 @@ done:
     return status;
 }
 
-/* Whether later calls need not be compared with the earlier access: a call that is ordered after this one is ordered
- * after the earlier one, too. */
+/* Whether later calls need not be compared with the earlier access: a call that comes after this one also comes after
+ * the earlier one. */
 static bool replaces(const bg__access *one, const bg__access *earlier)
 {
     return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
 }
 
-/* Those that are in are the ones that later calls must be compared with. */
+/* The accesses that are in the tree are those that later calls must be compared with. */
 static bg_status compare_with_others(search *s, size_t index)
 {
     const bg__access *one = &s->accesses.list[index];
@@ -350,7 +348,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves out calls without work: each of these would count as before all others and after all others. */
+/* Leaves out calls without work, each of which would count as before and after all others. */
 static bg_status take_calls(search *s, const listed_call *list, const listed_call *end)
 {
     size_t count = 0, ends = 0;

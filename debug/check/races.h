@@ -1,4 +1,4 @@
-/* Calls of a segment that access the same bytes, one of them writing, without an order between them. */
+/* Calls of a segment that access the same bytes without an order between them, one of them writing. */
 #ifndef BG_DEBUG_RACES_H
 #define BG_DEBUG_RACES_H
 
@@ -10,21 +10,20 @@ typedef struct bg__race_access {
     bool write;
 } bg__race_access;
 
-/* earlier: was captured before later. */
+/* earlier was captured before later. */
 typedef struct bg__race {
     bg__race_access earlier, later;
     uintptr_t begin; /* the bytes that both access */
     size_t bytes;
-    const bg__wait
-        *wait; /* the last that the later call's stream did for the earlier one's, too early; NULL: none known */
+    const bg__wait *wait; /* wait of the later call's stream for the earlier's, which came too early; NULL: not known */
 } bg__race;
 
-/* BG_CHECK_OVERLAP: tensors of a call that overlap (overlap.c), and calls without an order (races.c). */
+/* BG_CHECK_OVERLAP: tensors of one call that overlap (overlap.c), and calls without an order (races.c). */
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
 bg_status bg__check_races(bg_graph *graph, bg_report *report);
-/* Calls each for every race of the graph; runs nothing. */
+/* Calls each for every race of the graph. It runs nothing. */
 bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user);
-/* Adds the finding, at the later call. */
+/* Adds the finding, on the later call. */
 void bg__report_race(bg_report *report, bg_severity severity, const bg__race *race);
 
 #endif

@@ -1,5 +1,5 @@
-/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and lists what
- * each capture has. */
+/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and lists the
+ * calls, nodes and blocks of each capture. */
 #include "recapture.h"
 
 #include "leaks.h"
@@ -13,7 +13,7 @@
 
 /* ---- capture ---- */
 
-/* Padding of structs keeps what the stack held before. Clearing the stack makes it equal in both passes. */
+/* Padding of structs keeps what the stack had before. Clearing the stack makes the padding equal in both passes. */
 __attribute__((noinline)) static void clear_stack(void)
 {
     volatile char room[1 << 15];
@@ -44,7 +44,7 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__reca
 
     options.name = name;
     options.launch_segments = false;
-    options.debug = BG_DEBUG_OFF; /* what runs eagerly has no nodes to compare */
+    options.debug = BG_DEBUG_OFF; /* eager calls have no nodes to compare */
     options.check = BG_REPLAY_CHECK_OFF;
     if (pass->around != NULL)
         BG__TRY(pass->around->open(pass->around->user));
@@ -67,7 +67,7 @@ done:
 
 /* ---- one side ---- */
 
-/* A call comes right after the call around it, or after the calls in the body of one before it there. */
+/* A call follows its parent in the list, or the calls inside an earlier sibling. */
 static size_t find_parent(const bg__side *side, const bg__call *call)
 {
     size_t at = side->call_count - 1;
@@ -83,7 +83,7 @@ static int compare_call_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a rule has put in place of a run of calls, beside them in the same body. */
+/* Adds the runs that rules have put in place of calls, beside these calls in the same body. */
 static void list_runs(bg__side *side)
 {
     size_t tree = side->call_count;
@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-/* 0: it is none of the side's. */
+/* Returns 0 if the call is not in the list. */
 static size_t find_side_call(const bg__side *side, const bg__call *call)
 {
     const struct bg__call_place wanted = {call, 0};
@@ -220,7 +220,7 @@ static void free_side(bg__side *side)
 
 /* ---- findings ---- */
 
-/* Whether the call at index i is in the body of the one at index outer. */
+/* Whether call i is in the body of call outer. */
 static bool is_inside(const bg__side *side, size_t i, size_t outer)
 {
     while (i > outer)
@@ -228,8 +228,8 @@ static bool is_inside(const bg__side *side, size_t i, size_t outer)
     return i == outer;
 }
 
-/* Reports calls in the body of the one at index outer (0: all) that have no pair, but not the calls inside them, which
- * have no pair either. */
+/* Reports the calls without a pair in the body of call outer (0: all). Calls inside a reported call have no pair
+ * either, and are not reported. */
 static void report_lone(bg__recapture *recapture, int which, size_t outer)
 {
     const bg__side *side = &recapture->side[which];

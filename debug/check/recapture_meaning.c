@@ -1,4 +1,4 @@
-/* Tells what a word in a node or an argument is: a number or an address, and of which memory. */
+/* Classifies a word in a node or an argument: a number, or an address and its memory. */
 #include "recapture.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int compare_block_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Scratch and released blocks are given out again: most blocks share their memory with others. */
+/* Scratch and released blocks are given out again, so most blocks share memory with others. */
 bg_status bg__side_place_blocks(bg__side *side)
 {
     bg__spans placed = {0}, rest = {0};

@@ -1,14 +1,14 @@
-/* Pairs the calls of two captures: those of the same op at the same place in the program, in the same order. */
+/* Pairs the calls of two captures that have the same op and the same place in the program, in order. */
 #include <string.h>
 
 #include "debug/memory/allocate.h"
 #include "recapture.h"
 
-/* What two calls have in common that are the same. A call whose parent has no pair is the same as no other. */
+/* Two calls with equal identities are the same call. A call whose parent has no pair equals no other call. */
 typedef struct identity {
     const bg_op *op;
     const bg_site *site;
-    long parent; /* of the second capture: the index of the call around it; of the first one: the pair of that */
+    long parent; /* index of the parent in the second capture; for a call of the first, the pair of its parent */
 } identity;
 
 typedef struct candidate {
@@ -18,7 +18,7 @@ typedef struct candidate {
 
 typedef struct pairing {
     bg__side *first, *second;
-    candidate *candidates; /* the calls of the second capture, by what they are; NULL: not needed yet */
+    candidate *candidates; /* the calls of the second capture, by identity; NULL: not needed yet */
 } pairing;
 
 static identity identity_of_first(const pairing *p, size_t at)
@@ -84,7 +84,7 @@ done:
     return status;
 }
 
-/* The first call of the second capture, from j on, that is the same as call i of the first one; else call_count. */
+/* The first call of the second capture, from j on, that equals call i of the first one; call_count: none. */
 static size_t find_same_call(const pairing *p, size_t i, size_t j)
 {
     const candidate wanted = {identity_of_first(p, i), j};
@@ -101,8 +101,8 @@ static size_t find_same_call(const pairing *p, size_t i, size_t j)
                                                                                       : p->second->call_count;
 }
 
-/* Moves *i and *j to the nearest calls that are the same, of several to those later in the first capture; to the ends
- * if there are none. */
+/* Moves *i and *j to the nearest equal calls; of several pairs as near, to the one later in the first capture. Moves
+ * both to the ends if there are none. */
 static void find_meeting(const pairing *p, size_t *i, size_t *j)
 {
     size_t left = p->first->call_count - *i, right = p->second->call_count - *j;

@@ -1,4 +1,4 @@
-/* Compares the nodes and arguments that one call has in two captures. */
+/* Compares the nodes and arguments of one call in two captures. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,11 +14,11 @@ const char *const bg__pointer_advice = "use the same memory in each pass: alloca
 typedef struct difference {
     bg__recapture *recapture;
     const bg__side_call *calls[2];
-    const bg__node *nodes[2]; /* NULL: in the arguments */
-    const bg_field *field;    /* of the arguments; NULL: in a node */
+    const bg__node *nodes[2]; /* NULL: the difference is in the arguments */
+    const bg_field *field;    /* the argument; NULL: the difference is in a node */
     const char *what;         /* "kernel parameter 2", "the node's source" */
-    bool pointer, sure;       /* sure: the bytes cannot be padding */
-    size_t bytes;             /* of the values */
+    bool pointer, sure;       /* sure: the bytes are not padding */
+    size_t bytes;             /* size of each value */
     const void *values[2];
 } difference;
 
@@ -70,7 +70,7 @@ static bool holds_value(const difference *d, const bg_field *field)
     return true;
 }
 
-/* The field that differs and holds the value (*exact), or else the first field that differs; NULL: none differs. */
+/* The differing field that has the value (*exact), or else the first field that differs; NULL: none differs. */
 static const bg_field *find_field(const difference *d, bool *exact)
 {
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
@@ -105,7 +105,7 @@ const char *bg__recapture_fault(bg__recapture *recapture)
     return effect != NULL ? effect : "";
 }
 
-/* Not sure of a host address: what is there may be the same. */
+/* Ends the message of a finding in doubt. A host address may differ while the contents are the same. */
 static const char *doubt(const bg_field *field, bg_severity severity)
 {
     return severity == BG_FAULT          ? ""
@@ -131,7 +131,7 @@ static void report_field(const difference *d, const char *kind, bg_severity seve
                    words->both, values[0], words->side[0], values[1], words->side[1], doubt(field, severity), effect);
 }
 
-/* Whether the field has another value in the second capture, and not only other padding. */
+/* Whether the field certainly has another value in the second capture: the difference is not only padding. */
 static bool field_differs_surely(const difference *d, const bg_field *field)
 {
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
@@ -157,7 +157,7 @@ static void report_word(const difference *d, const char *kind, bg_severity sever
                    severity == BG_FAULT ? "" : BG__MAYBE_PADDING, effect);
 }
 
-/* exact: the value is the field's, and so the field's type decides, but an address is no padding. */
+/* If exact, the value is the field's, and the field's type decides; an address is never padding. */
 static bool is_sure(const difference *d, const bg_field *field, bool exact)
 {
     if (exact)
@@ -198,7 +198,7 @@ static void compare_bytes(const difference *d, const void *a, const void *b, siz
         report_values(d, a, b, bytes, false);
 }
 
-/* Compares words that may be pointers; address: they are known to be pointers. */
+/* Compares words that may be pointers. address: they are known to be pointers. */
 static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
     bg__meaning first = bg__mean(&d->recapture->side[0], word_of(a, sizeof(uint64_t)));
@@ -210,8 +210,8 @@ static void compare_word(const difference *d, const void *a, const void *b, bool
 
 /* ---- nodes ---- */
 
-/* An empty struct is a parameter of one byte that is never set. So a byte that is neither 0 nor 1 counts only if a
- * field of the call differs, too. */
+/* An empty struct is a parameter of one byte that is never set. A byte that is neither 0 nor 1 counts only if a field
+ * of the call differs, too. */
 static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg__parameter *b)
 {
     const bg_field *field;
@@ -246,7 +246,7 @@ static void compare_parameter(const difference *of, const bg__parameter *a, cons
     }
 }
 
-/* NCCL gives each captured collective its own memory and numbers, which differ in every capture. */
+/* NCCL gives each captured collective memory and numbers of its own, which differ in every capture. */
 static bool is_collective(const bg__node *node)
 {
     const char *symbol = node->kernel != NULL ? node->kernel->symbol : NULL;
@@ -358,7 +358,7 @@ static void report_flow(const difference *d, const bg__node *a, const bg__node *
                    bg__recapture_fault(d->recapture));
 }
 
-/* false: the calls made different nodes, which is reported; their parameters cannot be compared. */
+/* Returns false if the calls made different nodes, and reports it; their parameters cannot be compared. */
 static bool make_same_nodes(const difference *d)
 {
     const bg__side *sides = d->recapture->side;
@@ -421,7 +421,7 @@ void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second
     const bg__call *call = d.calls[0]->call;
 
     if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL &&
-        !bg__call_is_exposed(recapture->side[0].graph, call)) /* else the program may have changed them */
+        !bg__call_is_exposed(recapture->side[0].graph, call)) /* otherwise the program may have changed them */
         for (uint32_t i = 0; i < call->op->field_count; i++)
             compare_field(&d, &call->op->fields[i]);
     if (!make_same_nodes(&d))

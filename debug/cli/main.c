@@ -1,6 +1,6 @@
-/* The command breakgraph. Its rooms, each of which uses only those before it: output, process, arguments, ranks,
- * observe, bisect and doctor, commands. It uses the public headers, the table of environment variables, and helpers
- * of report/ (files.h, links.h, json.h) and base/ (file.h, grow.h, text.h). */
+/* The command breakgraph. Each of its rooms uses only those before it: output, process, arguments, ranks, observe,
+ * recapture, bisect and doctor, commands. They use the public headers, the table of environment variables, debug/files,
+ * debug/step/dump_index.h and base/. */
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static int print_version(const cli_arguments *arguments)
     return CLI_OK;
 }
 
-/* main calls print_help for it, which needs the list of all commands. */
+/* It has no run: main calls print_help, which needs the list of all commands. */
 static const cli_command help = {
     .name = "help",
     .arguments = "[COMMAND]",
@@ -77,7 +77,7 @@ static int print_help(int argc, char **argv)
     return CLI_OK;
 }
 
-/* What was printed may not have come through: a disk that is full. */
+/* Reports output that was lost, as on a full disk. */
 static int flush(int status)
 {
     if (fflush(stdout) == 0 && ferror(stdout) == 0)
@@ -86,8 +86,9 @@ static int flush(int status)
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
-/* Where a standard stream is closed, the next descriptor would take its number, and get what is printed. What stands
- * there instead fails as a closed one does, and is closed in programs that are started. false with errno. */
+/* If a standard stream is closed, the next file that is opened would get its number, and what is printed. /dev/null
+ * takes the number instead: reads and writes fail as on a closed stream, and started programs do not inherit it. false
+ * with errno. */
 static bool hold_streams(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)

@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/* The shortest decimal that is not below the value, so that it is a tolerance that the value is within. */
+/* The shortest decimal that is not below the value: the value is within it as a tolerance. */
 static const char *round_up_to_digits(double value, char *text, size_t bytes)
 {
     enum { DIGITS_EXACT = 17 };
@@ -77,7 +77,7 @@ static const char *round_up_to_digits(double value, char *text, size_t bytes)
     return text;
 }
 
-/* Rounded up: the smallest tolerances of each kind that the difference is within. */
+/* Writes the smallest tolerance of each kind that the difference is within, rounded up. */
 static void write_largest_errors(const bgk_difference *d, char *text, size_t bytes)
 {
     char absolute[40], relative[40];
@@ -151,7 +151,8 @@ bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *
     cJSON *list = bg__report_part(report, "comparisons"), *item = cJSON_CreateObject(), *note = NULL;
     char *text = NULL;
 
-    /* Its text takes a tenth of the memory that its items take: there is one for each output of a pass. */
+    /* Keeps the text, which needs a tenth of the memory of its items: there is a comparison for each output of a
+     * pass. */
     if (item != NULL && fill_note(item, call, field, shape, against, d))
         text = cJSON_PrintUnformatted(item);
     cJSON_Delete(item);

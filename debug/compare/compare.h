@@ -7,24 +7,24 @@
 
 #include "debug/report/report.h"
 
-/* Compares got with expected, both of the dtype and shape of `shape`. room: a bgk_difference in device memory. Waits
- * for stream. */
+/* Compares got with expected, which both have the dtype and shape of `shape`. room: a bgk_difference in device memory.
+ * Waits for stream. */
 bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
                       bgk_difference *room, cudaStream_t stream, bgk_difference *found);
 
-/* Several comparisons with one wait. begin: sets `count` places of room, at most BG__COMPARED_TOGETHER; queue: a
- * comparison as above, at one of them; read: waits for stream, and gets what was found at all of them. */
+/* Several comparisons with one wait. begin sets `count` places of room, at most BG__COMPARED_TOGETHER. queue queues a
+ * comparison as above at one of these places. read waits for stream, and gets the results at all places. */
 enum { BG__COMPARED_TOGETHER = 64 };
 bg_status bg__compare_begin(bgk_difference *room, size_t count, cudaStream_t stream);
 bg_status bg__compare_queue(const bg_tensor *shape, const void *expected, const void *got,
                             const bg_tolerance *tolerance, bgk_difference *place, cudaStream_t stream);
 bg_status bg__compare_read(const bgk_difference *room, size_t count, cudaStream_t stream, bgk_difference *found);
 
-/* "3 of 64 elements (f32) differ ...", with the largest errors. Counts of NaN, ULP and digests are in the report's
- * comparisons alone. Returns text. */
+/* "3 of 64 elements (f32) differ ...", with the largest errors. Counts of NaN, ULP and digests are only in the
+ * comparisons of the report. Returns text. */
 const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, char *text, size_t bytes);
 
-/* Adds it to the report's comparisons. */
+/* Adds the difference to the report's comparisons. against: "eager" or "reference". */
 bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
                            const char *against, const bgk_difference *difference);
 

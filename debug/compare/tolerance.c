@@ -32,7 +32,7 @@ static bool read_count(const char *text, uint64_t *count)
     return *end == '\0' && errno == 0;
 }
 
-/* Reads "rel=1e-3". false: it is not a tolerance. */
+/* Reads "rel=1e-3". Returns false if the text is not a tolerance. */
 static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
 {
     char copy[64], *value;
@@ -74,7 +74,7 @@ static int find_dtype(const char *name)
     return -1;
 }
 
-/* Reads what stands before the colon: "attention", or "f16". */
+/* Reads the name before the colon: "attention", or "f16". */
 static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name, size_t length, const char *from)
 {
     bg_status status;

@@ -7,8 +7,8 @@
 #include "graph/inspect.h"
 
 typedef struct bg__tolerance_item {
-    char *name; /* of a call, or a pattern; NULL: of a dtype, or for all */
-    int dtype;  /* -1: of any */
+    char *name; /* name of a call, or a pattern; NULL: the item is for a dtype, or for all */
+    int dtype;  /* -1: any dtype */
     bg_tolerance tolerance;
 } bg__tolerance_item;
 
@@ -19,12 +19,13 @@ typedef struct bg__tolerances {
     size_t count, capacity;
 } bg__tolerances;
 
-/* Adds the tolerances in text (NULL: none). from: the variable or option that text comes from, for messages. Errors:
+/* Adds the tolerances in text (NULL: none). from: the variable or option of the text, for messages. Errors:
  * INVALID_ARGUMENT, OUT_OF_MEMORY. */
 bg_status bg__tolerances_add(bg__tolerances *tolerances, const char *text, const char *from);
-/* The same for one call: a text without names. */
+/* Adds tolerances for one call. text has no names. */
 bg_status bg__tolerances_add_call(bg__tolerances *tolerances, const bg__call *call, const char *text);
-/* The tolerance of a call's tensor of that dtype: the last item that matches, else the base. call may be NULL. */
+/* Returns the tolerance for a call's tensor of that dtype: the last item that matches, else the base. call may be
+ * NULL. */
 const bg_tolerance *bg__tolerances_find(const bg__tolerances *tolerances, const bg__call *call, bg_dtype dtype);
 void bg__tolerances_free(bg__tolerances *tolerances);
 

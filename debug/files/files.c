@@ -27,8 +27,8 @@ static bg_status refuse_foreign(const char *path)
 
 /* ---- a new file ---- */
 
-/* As mkstemp, but with the access rights of mode and the process's umask. O_EXCL refuses a name that exists, so that no
- * other user can create it first. */
+/* As mkstemp, but with the access rights of mode and the umask of the process. O_EXCL refuses a name that exists:
+ * another user cannot have created it first. */
 static int create_unfinished(char *name, mode_t mode)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -85,7 +85,7 @@ int bg__file_create(const char *path)
     return descriptor;
 }
 
-/* Gives the finished file its name, in one call. fresh: fails if the name exists. */
+/* Renames the finished file in one step. fresh: fails if the name exists. */
 static bg_status put_in_place(const char *unfinished, const char *target, const char *path, bool fresh)
 {
     if (!fresh)
@@ -108,7 +108,7 @@ static bg_status write_and_close(FILE *file, const char *path, bg__file_writer w
     return status;
 }
 
-/* A device or a pipe, like /dev/null, which must not be replaced by a file. */
+/* Whether path is a device or a pipe, like /dev/null, which must not be replaced by a file. */
 static bool is_special(const char *path)
 {
     struct stat about;
@@ -122,7 +122,7 @@ static bg_status write_special(const char *path, bg__file_writer write, void *us
 
     if (bg__link_is_foreign(path))
         return refuse_foreign(path);
-    descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC); /* of a pipe: waits for a reader */
+    descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC); /* for a pipe, this waits for a reader */
     file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (file != NULL)
         return write_and_close(file, path, write, user);

@@ -1,4 +1,4 @@
-/* cJSON writes any bytes, but JSON must be UTF-8: names of files and ops may hold other bytes. */
+/* cJSON writes any bytes, but JSON must be UTF-8: names of files and ops may have other bytes. */
 #include "json.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Writes the first character of text to `to`, as JSON needs it, and returns its bytes. *taken: bytes read from text. */
+/* Writes the first character of text to `to`, escaped for JSON. Returns the number of bytes written. *taken: bytes read
+ * from text. */
 static size_t escape_character(const char *text, size_t *taken, char to[8])
 {
     const unsigned char *byte = (const unsigned char *)text;

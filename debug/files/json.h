@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A new object at the end of a list; NULL: out of host memory, and the list is as it was. */
+/* Appends a new object to a list. Returns NULL, and leaves the list unchanged, if out of host memory. */
 static inline cJSON *bg__json_add_object(cJSON *list)
 {
     cJSON *item = cJSON_CreateObject();
@@ -17,11 +17,11 @@ static inline cJSON *bg__json_add_object(cJSON *list)
 }
 
 /* As cJSON_Print, but always valid UTF-8: U+FFFD replaces each byte that is not part of a character, and control
- * characters, also U+0080 to U+009F, are written as \u and their number. To be freed by cJSON_free; NULL: out of host
- * memory. */
+ * characters, including U+0080 to U+009F, are written as \u and their number. The caller frees the text with
+ * cJSON_free. NULL: out of host memory. */
 char *bg__json_text(const cJSON *root, bool indented);
 
-/* A member that is a number, or text; 0 and "" where there is none. */
+/* Read a number or a text; 0 or "" if the object has no such member. */
 double bg__json_number(const cJSON *object, const char *name);
 const char *bg__json_string(const cJSON *object, const char *name);
 

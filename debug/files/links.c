@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40 }; /* that Linux follows */
+enum { MOST_LINKS = 40 }; /* as many as Linux follows */
 
 /* The target of the link at path, relative to the same directory as path; NULL with errno. */
 static char *follow_link(const char *path)
@@ -27,7 +27,7 @@ static char *follow_link(const char *path)
     return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
 }
 
-/* Cuts path, which ends without a slash, to its directory. */
+/* Shortens path, which does not end in a slash, to its directory. */
 static const char *cut_to_parent(char *path)
 {
     char *slash = strrchr(path, '/');

@@ -2,7 +2,7 @@
 
 #include "debug/memory/allocate.h"
 
-/* Rows are few where streams fork and join; where each node waits for nodes of hundreds of lanes they are not. */
+/* Few rows are needed where streams fork and join; many, where each node waits for nodes of hundreds of lanes. */
 enum { ENTRIES_MAX = 1 << 23 /* 64 MiB */ };
 
 void bg__lanes_free(bg__lanes *s)
@@ -40,7 +40,7 @@ static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
     BG__TRY(BG__ALLOCATE(s->met, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->met_at, l->count, "nodes"));
     BG__TRY(BG__GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
-    s->rows[s->row_count++] = (bg__lane_row){0, 0}; /* of nodes that wait for no other lane */
+    s->rows[s->row_count++] = (bg__lane_row){0, 0}; /* the row of nodes that wait for no other lane */
 done:
     return status;
 }
@@ -73,7 +73,7 @@ static void meet(bg__lanes *s, int lane, unsigned position)
 
 static void meet_all(bg__lanes *s, size_t node)
 {
-    size_t last = 0; /* the row that was met last: nodes after one fork share theirs */
+    size_t last = 0; /* the row that was added last: nodes after one fork share a row */
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++) {
         size_t before = s->after[a];
         const bg__lane_row *row = &s->rows[s->row[before]];
@@ -97,7 +97,7 @@ static int compare_entries(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The position in the row of that lane; 0: the row has none. */
+/* The position of that lane in the row; 0: the row does not have it. */
 static unsigned find_position(const bg__lanes *s, size_t index, int lane)
 {
     const bg__lane_row *row = &s->rows[index];
@@ -107,7 +107,7 @@ static unsigned find_position(const bg__lanes *s, size_t index, int lane)
     return found != NULL ? found->position : 0;
 }
 
-/* Whether the row has all that was met, other than of the lane itself. */
+/* Whether the row has all lanes in met, except the lane itself. */
 static bool has_met(const bg__lanes *s, size_t index, int lane)
 {
     for (size_t i = 0; i < s->met_count; i++)
@@ -116,7 +116,7 @@ static bool has_met(const bg__lanes *s, size_t index, int lane)
     return true;
 }
 
-/* Makes a row of what was met. */
+/* Makes a row from met. */
 static bg_status add_row(bg__lanes *s, size_t *index)
 {
     size_t need = s->entry_count + s->met_count;
@@ -154,7 +154,7 @@ static int find_continued(const bg__lanes *s, size_t node)
     return found;
 }
 
-/* The lane of a chain that has been joined by a node that was met; -1: none. */
+/* A lane whose last node comes before this node and has no further successor; -1: none. */
 static int find_ended(const bg__lanes *s)
 {
     int found = -1;
@@ -167,7 +167,8 @@ static int find_ended(const bg__lanes *s)
     return found;
 }
 
-/* The node waits for what the one before it in its lane waits for, for one other node, or for several. */
+/* Finds the row of a node: that of the previous node in its lane, a row shared by all nodes that wait for one node
+ * only, or a new one. */
 static bg_status find_row(bg__lanes *s, size_t node, bool continues)
 {
     size_t count = s->first_after[node + 1] - s->first_after[node], *joined = NULL;
@@ -191,7 +192,7 @@ done:
     return status;
 }
 
-/* A node that only continues a lane waits for what the one before it waits for: there is nothing to meet. */
+/* A node that only continues a lane has the row of the previous node in that lane. */
 static bool is_alone(const bg__lanes *s, size_t node)
 {
     return s->first_after[node + 1] - s->first_after[node] == 1;
@@ -243,7 +244,7 @@ done:
 
 /* ---- which node is before which ---- */
 
-/* Marks all nodes before node, with a number that no other node uses. */
+/* Marks all nodes that come before node, with a number that no other node uses. */
 static void mark_before(bg__lanes *s, size_t node)
 {
     size_t depth = 0;

@@ -27,7 +27,7 @@ static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
     struct bg__layout_handle wanted = {node, 0};
     const struct bg__layout_handle *found =
         bsearch(&wanted, l->handles, l->count, sizeof wanted, compare_layout_handles);
-    return found != NULL ? found->place : 0; /* an edge's ends are nodes of the graph */
+    return found != NULL ? found->place : 0; /* both nodes of an edge are in the graph */
 }
 
 static bg_status grow_layout(bg__layout *l)

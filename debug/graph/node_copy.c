@@ -5,7 +5,7 @@
 static bg_status copy_kernel(const bg__node *from, cudaGraph_t graph, const cudaGraphNode_t *after,
                              cudaGraphNode_t *made)
 {
-    PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know the kernels of libraries */
+    PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know kernels of libraries */
     bg_status status;
 
     BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));

@@ -1,4 +1,4 @@
-/* Parameters of nodes, in one form for all forms that CUDA has. */
+/* Reads parameters of nodes in one form, whichever form CUDA has. */
 #include "nodes.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ bool bg__node_parameter(const bg__node *node, int index, bg__parameter *paramete
 
 /* ---- copies and fills ---- */
 
-/* Bytes from the first to the last byte of depth slices of height rows of width bytes. */
+/* Bytes from the first to the last byte of a pitched range: `depth` slices of `height` rows of `width` bytes. */
 static size_t span_of(size_t width, size_t height, size_t depth, size_t pitch, size_t rows)
 {
     if (width == 0 || height == 0 || depth == 0)

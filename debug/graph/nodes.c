@@ -7,7 +7,7 @@
 
 #include "debug/memory/allocate.h"
 
-/* The driver's functions: the runtime refuses kernels of libraries. */
+/* Functions of the driver, since the runtime refuses kernels of libraries. */
 typedef struct driver {
     PFN_cuGraphKernelNodeGetParams_v12000 get_params;
     PFN_cuFuncGetName_v12030 function_name;
@@ -47,7 +47,7 @@ static bool is_refusal(cudaError_t error)
            error == cudaErrorSymbolNotFound;
 }
 
-/* BG_OK if the driver answers (*told) or refuses. */
+/* Returns BG_OK if the driver answers (*told) or refuses. */
 static bg_status check_driver_result(CUresult result, const char *call, bool *told)
 {
     *told = result == CUDA_SUCCESS;
@@ -132,7 +132,7 @@ void bg__kernel_free(bg__kernel *kernel)
     free(kernel->demangled);
 }
 
-/* Kernels are kept in a list: a graph launches few kernels many times. */
+/* The list has each kernel once: a graph launches few kernels many times. */
 static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
 {
     bg__kernel *kernel = w->nodes->kernels;
@@ -177,7 +177,7 @@ static cudaError_t ask_free(bg__node *node)
     return error;
 }
 
-/* call: the name of what was called. */
+/* *call: the name of the function that was called. */
 static cudaError_t read_node_params(const walk *w, bg__node *node, const char **call)
 {
 #define ASK(function, ...) (*call = #function, function(node->handle, __VA_ARGS__))
@@ -198,7 +198,7 @@ static cudaError_t read_node_params(const walk *w, bg__node *node, const char **
 #undef ASK
 }
 
-/* A node whose parameters CUDA does not report stays unknown; this is no failure. */
+/* If CUDA does not report the parameters of a node, they stay unknown; this is no failure. */
 static bg_status read_params(walk *w, bg__node *node)
 {
     const char *call;
@@ -239,7 +239,7 @@ static void find_writeback(const bg_graph *graph, bg__node *node)
         node->call = found.call;
 }
 
-/* Recursion: as deep as the program nests child graphs. */
+/* The recursion is as deep as child graphs are nested. */
 static bg_status visit(walk *w, cudaGraph_t graph, long parent)
 {
     size_t count = 0, index = 0;

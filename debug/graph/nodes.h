@@ -1,4 +1,4 @@
-/* The nodes of a graph: kind, kernel, parameters, and the op call that made each. */
+/* The nodes of a graph: kind, kernel, parameters, and the op call that made each node. */
 #ifndef BG_DEBUG_NODES_H
 #define BG_DEBUG_NODES_H
 
@@ -6,16 +6,16 @@
 
 #include "graph/inspect.h"
 
-enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a message: those of templates are very long */
+enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a message: names of templates are very long */
 
 /* A kernel that a node launches. */
 typedef struct bg__kernel {
-    CUfunction function; /* NULL where the driver gives only kernel, as for kernels of libraries */
+    CUfunction function; /* NULL if the driver gives only kernel, as for kernels of libraries */
     CUkernel kernel;
-    const char *symbol; /* mangled in C++; NULL: the driver has none */
-    const char *name;   /* symbol as the source writes it: "scale(float*, int)" */
+    const char *symbol; /* mangled in C++; NULL: the driver has no name */
+    const char *name;   /* symbol as in the source: "scale(float*, int)" */
     char *demangled;    /* owns name; NULL: name is symbol */
-    bool has_layout;    /* its parameters' places are known */
+    bool has_layout;    /* the places of its parameters are known */
     int parameter_count;
     struct bg__place {
         size_t offset, bytes;
@@ -23,8 +23,8 @@ typedef struct bg__kernel {
     struct bg__kernel *next;
 } bg__kernel;
 
-/* The kernel that a launch names by handle, a function or a kernel of a library: name and parameters. kernel starts
- * zeroed; free it, also where this failed. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+/* Reads the name and parameters of the kernel that a launch names by handle: a function, or a kernel of a library.
+ * kernel starts zeroed; free it also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__kernel_read(bg__kernel *kernel, void *handle);
 void bg__kernel_free(bg__kernel *kernel);
 
@@ -33,22 +33,23 @@ typedef struct bg__node {
     cudaGraphNode_t handle;
     enum cudaGraphNodeType type;
     int segment;
-    size_t place;         /* in the list of its own graph, from cudaGraphGetNodes */
-    long parent;          /* index of the node whose child graph contains it; -1: the segment contains it */
-    const bg__call *call; /* the innermost op call that captured it; NULL: none did */
-    bool writeback;       /* copies an eager call's outputs; replays change it, these are its parameters at capture */
-    bool known;           /* its parameters could be read */
-    const bg__kernel *kernel; /* of a kernel node */
+    size_t place;             /* its place in its own graph, as in cudaGraphGetNodes */
+    long parent;              /* index of the node whose child graph contains it; -1: it is in the segment itself */
+    const bg__call *call;     /* the innermost op call that captured it; NULL: none did */
+    bool writeback;           /* copies outputs of an eager call; replays change it, and known values are those at
+                               * capture */
+    bool known;               /* its parameters could be read */
+    const bg__kernel *kernel; /* for a kernel node */
     union {
-        CUDA_KERNEL_NODE_PARAMS launch; /* kernel: in either form, see bg__node_parameter */
-        struct cudaMemcpy3DParms copy;  /* 1D and 2D ones, too */
+        CUDA_KERNEL_NODE_PARAMS launch; /* kernel, in either form: see bg__node_parameter */
+        struct cudaMemcpy3DParms copy;  /* also for 1D and 2D copies */
         struct cudaMemsetParams fill;
         struct cudaHostNodeParams host;
         cudaGraph_t child;
         cudaEvent_t event; /* record, wait */
         struct {
             const void *ptr;
-            size_t bytes; /* 0 where the node frees */
+            size_t bytes; /* 0 if the node frees */
         } memory;
     } of;
 } bg__node;
@@ -63,41 +64,41 @@ typedef struct bg__nodes {
     } * by_handle;
 } bg__nodes;
 
-/* All nodes of all segments, in the order of cudaGraphGetNodes; those of a child graph follow their node. Starts
- * zeroed; free it, also where this failed. The graph must outlive it. Errors: OUT_OF_MEMORY, UNSUPPORTED (a driver
+/* Reads all nodes of all segments, in the order of cudaGraphGetNodes; the nodes of a child graph follow its node. nodes
+ * starts zeroed; free it also after a failure. The graph must outlive it. Errors: OUT_OF_MEMORY, UNSUPPORTED (a driver
  * without cuFuncGetParamInfo), CUDA. */
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
-/* The node with that handle; NULL: none. */
+/* Finds the node with that handle; NULL: none. */
 const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle);
 
 /* "kernel", "memcpy", "memset", ... */
 const char *bg__node_kind(const bg__node *node);
-/* "segment 2, node 17, kernel NAME"; of a child graph "segment 2, node 17, child node 3, memcpy". Gives text back. */
+/* "segment 2, node 17, kernel NAME"; in a child graph "segment 2, node 17, child node 3, memcpy". Returns text. */
 const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes);
 
-/* A kernel's parameter: its place among all, and its bytes in the node. */
+/* A kernel's parameter: its offset among all parameters, and its value in the node. */
 typedef struct bg__parameter {
     int index;
     size_t offset, bytes;
     const void *value;
 } bg__parameter;
 
-/* The index-th parameter of a kernel node, whether the node holds them one by one (kernelParams) or in one buffer
- * (extra). A buffer counts as one parameter if the driver does not know its layout. false: there is no such parameter,
- * or it is unknown. */
+/* Reads the index-th parameter of a kernel node, whether the node has them one by one (kernelParams) or in one buffer
+ * (extra). A buffer counts as one parameter if the driver does not know its layout. Returns false if there is no such
+ * parameter, or if it is unknown. */
 bool bg__node_parameter(const bg__node *node, int index, bg__parameter *parameter);
 
-/* One end of a memcpy node: the first byte that is read (source) or written, and how many bytes there are up to the
- * last one, rows' gaps included. false: the end is a CUDA array, or the node's parameters are unknown. */
+/* The source or destination of a memcpy node: its first byte, and the number of bytes up to the last one, including
+ * gaps between rows. Returns false for a CUDA array, or if the parameters of the node are unknown. */
 typedef enum bg__end_kind { BG__SOURCE, BG__DESTINATION } bg__end_kind;
 typedef struct bg__end {
     const void *address;
     size_t bytes;
 } bg__end;
 bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end);
-/* The same of what a memset node writes. */
+/* The same for the destination of a memset node. */
 bool bg__fill_end(const bg__node *node, bg__end *end);
 
 #endif

@@ -28,14 +28,14 @@ done:
     return status;
 }
 
-/* A child graph: the steps before and behind it. NOWHERE both: the graph itself. */
+/* The steps before and behind a child graph; both NOWHERE: the graph is not a child graph. */
 typedef struct around {
     long begin, end;
 } around;
 
 static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, around outer);
 
-/* *last: the step behind the node; of a child graph its end. */
+/* *last: the last step of the node; for a child graph, its end. */
 static bg_status add_node(bg__order *o, cudaGraphNode_t handle, const bg__nodes *nodes, size_t *last)
 {
     const bg__node *node = bg__nodes_find(nodes, handle);
@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-/* Recursion: as deep as child graphs are nested. */
+/* The recursion is as deep as child graphs are nested. */
 static bg_status add_graph(bg__order *o, cudaGraph_t graph, const bg__nodes *nodes, around outer)
 {
     size_t *firsts = NULL, *lasts = NULL;
@@ -216,7 +216,7 @@ done:
 
 /* ---- lanes ---- */
 
-/* What bg__lanes_find looks at. */
+/* Fills the members that bg__lanes_find reads. */
 static bg_status lay_out(const bg__order *o, bg__layout *l)
 {
     bg_status status;

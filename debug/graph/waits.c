@@ -8,7 +8,8 @@
 #define SAME "the same kernel of the other ranks"
 #define NCCL "NCCL's kernels of the other ranks"
 
-/* Parts of names, in either case of letters. More special ones stand first; others NULL: that waits for none. */
+/* Parts of kernel names, in upper or lower case; more specific ones come first. others NULL: the kernel waits for no
+ * other. */
 static const struct {
     const char *part, *others;
 } known[] = {
@@ -17,7 +18,7 @@ static const struct {
     {"ncclKernel", NCCL},
     {"ncclSymkDevKernel", NCCL},
     {"ncclSymDevKernel", NCCL},
-    {"hostcuda_nccl", NCCL}, /* the host device's */
+    {"hostcuda_nccl", NCCL}, /* of the host device */
     {"nvshmem", "NVSHMEM's other processing elements"},
     {"cross_device_reduce", SAME}, /* vLLM, SGLang, AITER */
     {"allreduce_prototype", SAME}, /* quick reduce */

@@ -6,13 +6,13 @@
 
 #include "nodes.h"
 
-/* What a kernel waits for that other ranks, devices or streams run at the same time, by its name, as bg__kernel has it:
- * "NCCL's kernels of the other ranks". Such a kernel never ends alone: it must not be run before, or after, those that
- * it waits for, but beside them. NULL: no such kernel is known by that name. */
+/* Returns the kernels on other ranks, devices or streams that the kernel of that name waits for and that must run at
+ * the same time: "NCCL's kernels of the other ranks". Such a kernel never ends if it runs alone: it must not run before
+ * or after these kernels. name: as in bg__kernel. NULL: no such kernel is known. */
 const char *bg__kernel_waits_for_others(const char *name);
 
-/* How many blocks a kernel node launches, and how many of these the current device runs at once; fit 0: CUDA does not
- * tell. */
+/* blocks: the blocks that a kernel node launches; fit: how many of them run at once on the current device; 0: CUDA does
+ * not report it. */
 typedef struct bg__grid {
     unsigned long long blocks, fit;
 } bg__grid;

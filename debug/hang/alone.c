@@ -1,18 +1,18 @@
-/* Nodes that run alone (step). */
+/* Reports nodes that hang while a walk runs them (step). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "hang.h"
 #include "watched_graphs.h"
 
-/* A thread's; they stay in the list. */
+/* The node that a thread runs; entries are never removed. */
 typedef struct alone {
     struct alone *next;
     bool runs;
     char graph[64];
     bg__marked_node node;
     double began; /* in ms */
-    int place;    /* in running.h, from 1 on; 0: none */
+    int place;    /* entry in running.h, from 1; 0: none */
 } alone;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,7 +30,7 @@ static alone *get_own(void)
     return own;
 }
 
-/* Out of host memory, it is not named. */
+/* Out of host memory, a hang of this node is not reported. */
 void bg__hang_node_begin(const bg_graph *graph, const bg__node *node, const bg__call *call)
 {
     alone *a = bg__hangs_wanted() ? get_own() : NULL;

@@ -10,8 +10,8 @@
 
 enum { TICK_MS = 100 };
 
-static atomic_bool over; /* the process ends by itself */
-static pid_t process;    /* that the thread is of; not of a child */
+static atomic_bool over; /* the process is exiting normally */
+static pid_t process;    /* that started the thread; not a forked child */
 
 /* ---- the thread ------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static bool has_moved(bg__watched *w, double now)
     return moved;
 }
 
-/* A launch that waits for one that hangs is not told of. */
+/* Reports launches without progress. If one launch hangs, launches that wait for it are not reported. */
 static void look(double now, bool writes)
 {
     bool any = false;
@@ -56,7 +56,7 @@ static void look(double now, bool writes)
     pthread_mutex_unlock(&bg__watched_lock);
 }
 
-/* Ends with the process. */
+/* The thread ends with the process. */
 static void *run_hangs(void *user)
 {
     const struct timespec tick = {0, TICK_MS * 1000000L};
@@ -77,7 +77,7 @@ static void start_thread(void)
 
     process = getpid();
     (void)sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are not this thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* this thread must not handle the program's signals */
     error = pthread_create(&thread, NULL, run_hangs, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error == 0)
@@ -108,7 +108,7 @@ static const struct timespec *deadline(void)
     return &at;
 }
 
-/* What took long when the program ended did not hang it. */
+/* A launch that takes long while the program exits is no hang. */
 __attribute__((destructor)) static void end_hangs(void)
 {
     if (process != getpid() || pthread_mutex_timedlock(&bg__watched_lock, deadline()) != 0)

@@ -1,4 +1,4 @@
-/* Whether hangs are wanted, and rows in the file of running.h. */
+/* Reads BG_HANG, and manages rows in the file of running.h. */
 #include <stdlib.h>
 
 #include "debug/report/running.h"
@@ -24,7 +24,7 @@ void bg__hang_forget_row(int *place)
     *place = 0;
 }
 
-/* The new one is there before the old one goes. */
+/* Adds the new row before it removes the old one, so that there is always one. */
 void bg__hang_write_row(int *place, char *row, unsigned long count)
 {
     const int fresh = row != NULL ? bg__running_enter(row, count) + 1 : 0;

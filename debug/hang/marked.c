@@ -23,7 +23,7 @@ void bg__marked_node_free(bg__marked_node *node)
     node->name = NULL;
 }
 
-/* Those of child graphs belong to the node that has the graph. */
+/* Nodes of child graphs count as part of the child graph's node. */
 static bg_status describe_nodes(bg__marked *marked, const bg_graph *graph, int segment)
 {
     bg__nodes nodes = {.node = NULL};
@@ -96,8 +96,8 @@ static struct cudaMemsetParams mark_of(const bg__marked *marked, size_t word, un
                                      .height = 1};
 }
 
-/* A kernel that takes all of the device would keep the mark of a node before it from being written: so each node waits
- * for the marks of those that it depends on. */
+/* A kernel that fills the device would delay the mark of a node before it. So each node waits for the marks of the
+ * nodes that it depends on. */
 static bg_status add_marks(bg__marked *marked, cudaGraphNode_t *nodes, cudaGraphNode_t *marks)
 {
     struct cudaMemsetParams params = mark_of(marked, BG__MARK_NODES, 0, marked->count);
@@ -126,7 +126,8 @@ done:
 
 /* ---- the copy --------------------------------------------------------------------------------------------------- */
 
-/* The caller does what they do: each replay sets it anew in the program's executable graph. */
+/* The caller runs the write-backs: each replay sets their parameters in the program's executable graph, not in the
+ * copy. */
 static bg_status disable_writebacks(bg__marked *marked, const cudaGraphNode_t *nodes)
 {
     bg_status status = BG_OK;

@@ -1,5 +1,5 @@
-/* A copy of a graph in which each node is followed by a mark: a word of host memory that the device writes when the
- * node has ended, before any node that depends on it begins. */
+/* A copy of a graph in which a mark follows each node: a word of host memory that the device writes when the node has
+ * ended, before any dependent node begins. */
 #ifndef BG_DEBUG_MARKED_H
 #define BG_DEBUG_MARKED_H
 
@@ -15,17 +15,18 @@ typedef struct bg__marked_node {
     bool writeback;
 } bg__marked_node;
 
-/* call: that names it; NULL: none. Call bg__marked_node_free also after a failure. Errors: OUT_OF_MEMORY. */
+/* call: the op call that names the node; NULL: none. Call bg__marked_node_free also after a failure. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__marked_node_describe(bg__marked_node *to, const bg__node *node, const bg__call *call);
 void bg__marked_node_free(bg__marked_node *node);
 
-/* Words of its marks. */
+/* Indices of the words of its marks. */
 enum { BG__MARK_BEGUN, BG__MARK_ENDED, BG__MARK_NODES };
 
 /* Starts zeroed. */
 typedef struct bg__marked {
     cudaGraph_t graph;
-    cudaGraphExec_t exec; /* NULL: there is no copy, and node has no nodes */
+    cudaGraphExec_t exec; /* NULL: there is no copy, and no nodes */
     bg__marks marks;      /* BEGUN, ENDED: numbers of launches; then 1 for each node that has ended */
     bg__marked_node *node;
     size_t count;
@@ -35,13 +36,13 @@ typedef struct bg__marked {
     size_t edges;
 } bg__marked;
 
-enum { BG__MARKED_MAX = 1 << 16 }; /* nodes of a graph */
+enum { BG__MARKED_MAX = 1 << 16 }; /* most nodes of a graph */
 
-/* graph has the calls that name the nodes of source, which is its segment. Errors: OUT_OF_MEMORY, UNSUPPORTED (more
- * than BG__MARKED_MAX), CUDA: source cannot be copied. Then marked has the marks of launches alone; without these,
- * marked.marks.words is NULL. Call bg__marked_free also after a failure. */
+/* Makes the copy. source is a segment of graph, which has the calls that name its nodes. On failure, marked has the
+ * marks of launches alone, or marked.marks.words is NULL if these failed, too. Call bg__marked_free also after a
+ * failure. Errors: OUT_OF_MEMORY, UNSUPPORTED (more than BG__MARKED_MAX nodes), CUDA (source cannot be copied). */
 bg_status bg__marked_make(bg__marked *marked, const bg_graph *graph, int segment, cudaGraph_t source);
-/* No launch of it runs. */
+/* No launch of the copy may be running. */
 void bg__marked_free(bg__marked *marked);
 
 #endif

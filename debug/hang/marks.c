@@ -6,14 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* That nobody uses. To unregister them would wait for the device. */
+/* Marks that nobody uses. They stay registered, since cudaHostUnregister would wait for the device. */
 static struct {
     pthread_mutex_t lock;
     bg__marks *list;
     size_t count, capacity;
 } spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Not where the context is gone that they were registered in. */
+/* Whether the context in which the marks were registered still exists. */
 static bool is_valid(const bg__marks *marks)
 {
     void *device = NULL;
@@ -37,7 +37,7 @@ static bool take_spare(size_t count, bg__marks *marks)
     return found;
 }
 
-/* Memory of CUDA's own would be gone with its context, while a thread reads it. */
+/* Uses mmap, since CUDA frees memory of its own with the context, while the thread may still read it. */
 static bg_status make_marks(size_t count, bg__marks *marks)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (count * sizeof(uint32_t) + page - 1) / page * page;
@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-/* Without memory for the list they are lost. */
+/* If the list cannot grow, the marks leak. */
 void bg__marks_give(bg__marks *marks)
 {
     if (marks->words == NULL)

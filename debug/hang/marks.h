@@ -1,4 +1,4 @@
-/* Words of host memory that the device writes, and any thread reads without a call of CUDA. */
+/* Words of host memory that the device writes, and that any thread reads without a call of CUDA. */
 #ifndef BG_DEBUG_MARKS_H
 #define BG_DEBUG_MARKS_H
 
@@ -9,14 +9,14 @@
 
 typedef struct bg__marks {
     volatile uint32_t *words; /* NULL: none */
-    void *device;             /* the same, as the device knows them */
+    void *device;             /* their address on the device */
     size_t capacity;
 } bg__marks;
 
-/* count words, all 0. They are readable until the process ends, also when the context is gone that the device wrote
- * them in. Errors: OUT_OF_MEMORY, CUDA. */
+/* Gets count words, all 0. They are readable until the process ends, even after the context that wrote them is
+ * destroyed. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__marks_take(size_t count, bg__marks *marks);
-/* The device writes them no more. */
+/* The device must not write the words any more. words NULL does nothing. */
 void bg__marks_give(bg__marks *marks);
 
 #endif

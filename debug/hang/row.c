@@ -1,4 +1,4 @@
-/* What is said of a launch that hangs. */
+/* The text of the finding about a launch that hangs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 enum { OTHERS = 4, NAME_SHOWN = 64, FILE_SHOWN = 300 };
 
-/* Which node: one that has not ended, though all that it waits for have. */
+/* A node that has not ended, though all nodes that it waits for have. */
 typedef struct stuck {
     const bg__marked_node *node; /* NULL: none */
-    /* More such nodes. A kernel that takes all of the device keeps them from running, too. */
+    /* More such nodes: a kernel that fills the device keeps others from running. */
     const bg__marked_node *other[OTHERS];
     size_t others;
     size_t ended;
@@ -48,7 +48,7 @@ static size_t count_behind(const bg__marked *m, size_t first, bool *behind)
     return count;
 }
 
-/* How likely a node waits: of those that could run, most do not. */
+/* Ranks nodes by how likely they hang: most of the nodes that could run do not. */
 static int rank_of(const bg__marked_node *node)
 {
     if (node->others != NULL)
@@ -195,14 +195,14 @@ static bool add_others(cJSON *row, const stuck *s)
     return added;
 }
 
-/* A row has little room: of a long path the end. */
+/* A row has little room, so a long path loses its beginning. */
 static const char *shown_file(bg_site site)
 {
     const size_t bytes = site.file != NULL ? strlen(site.file) : 0;
     return site.file == NULL ? "" : bytes > FILE_SHOWN ? site.file + bytes - FILE_SHOWN : site.file;
 }
 
-/* Without the last brace, as bg__running_enter wants it. NULL: out of host memory. */
+/* Returns the row without its last brace, as bg__running_enter takes it. NULL: out of host memory. */
 static char *print_row(const char *graph, const char *message, const char *waits, const char *advice, const stuck *s,
                        double since_ms)
 {

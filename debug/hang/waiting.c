@@ -1,4 +1,4 @@
-/* Which threads wait for the device. */
+/* Records which threads wait for the device. */
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ static struct {
         bg_site site;
     } list[WAITING];
 } waits = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Thread_local int waiting; /* its index, from 1 on */
+static _Thread_local int waiting; /* index in waits.list, from 1; 0: none */
 
 void bg__hang_wait_begin(const char *function, bg_site site)
 {

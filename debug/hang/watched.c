@@ -24,7 +24,7 @@ static void free_watched(bg__watched *w)
     free(w);
 }
 
-/* Of those that are gone, what no launch writes any more. */
+/* Frees released copies whose launches have ended. */
 static void sweep(void)
 {
     bg__watched *over = NULL;
@@ -150,7 +150,7 @@ cudaError_t bg__watched_run(bg__watched *w, cudaStream_t stream)
     }
     if (error != cudaSuccess)
         error = cudaGraphLaunch(w->key, stream);
-    bg__ignore(error); /* the caller has it */
+    bg__ignore(error); /* the caller returns it */
     return error;
 }
 

@@ -51,7 +51,7 @@ done:
 
 static void warn_unchecked(const char *check, const char *name)
 {
-    char why[1024]; /* what follows has failures of its own */
+    char why[1024]; /* the calls below may set other errors */
 
     snprintf(why, sizeof why, "%s", bg_last_error());
     bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, why);
@@ -121,8 +121,8 @@ void bg__env_check_padding(bg_graph *graph, const bg__padded *buffers, size_t co
 
 /* ---- BG_CHECK=graph ---- */
 
-/* The report of the graph takes what it lacks of fresh; false: it lacks nothing. Messages count replays, which tell
- * nothing new. */
+/* Adds to the report of the graph the findings of fresh that it lacks. Returns false if there are none. Messages are
+ * not compared, since they count replays. */
 static bool take_new(bg_report *all, const bg_report *fresh)
 {
     bool any = false;
@@ -140,7 +140,7 @@ static bool take_new(bg_report *all, const bg_report *fresh)
     return any;
 }
 
-/* At what can change; closures: at these alone. */
+/* Checks what can change after the capture. closures: checks closures alone. */
 static bg_status take_look(bg_graph *graph, bool closures, const void *frame, bg_report **fresh)
 {
     bg_status status;
@@ -152,7 +152,7 @@ done:
     return status;
 }
 
-/* Once more. A warning says that it cannot, once for each graph. */
+/* Checks the graph again. Warns once for each graph if it cannot be checked. */
 static void look_again(bg_graph *graph, bool closures, const void *frame)
 {
     char hidden = bg__fail_hide();
@@ -176,10 +176,10 @@ done:
     bg__fail_unhide(hidden);
 }
 
-/* What the capture used may be freed, or return, soon after it. */
+/* Early replays are always checked: what the capture used may be freed, or its functions may return, soon after it. */
 static bool is_early(const bg_graph *graph)
 {
-    enum { FIRST = 3 }; /* replays */
+    enum { FIRST = 3 }; /* replays that are always checked */
     const bg__tools *tools = bg__tools_find(graph);
     return tools == NULL || tools->looks < FIRST;
 }
@@ -193,7 +193,7 @@ static void look_before_replay(bg_graph *graph, const void *frame)
     look_again(graph, false, frame);
 }
 
-/* A failed capture leaves no graph to count, and its own failure is what the program is told. */
+/* A failed capture leaves no graph to count, and the program gets the error of the capture. */
 void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame)
 {
     char text[1024];
@@ -231,7 +231,7 @@ bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *fra
     bg_status status = BG_OK;
 
     if ((checks & BG__CHECK_REPLAY) != 0) {
-        if (!in_tool && frame != NULL) /* else a runner looks, before it comes to the replay itself */
+        if (!in_tool && frame != NULL) /* otherwise a runner checks before it makes the replay itself */
             bg__process_report_compared();
         BG__TRY(bg__check_replay(graph));
         if (!in_tool && frame != NULL && is_early(graph))

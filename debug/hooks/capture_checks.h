@@ -1,13 +1,13 @@
-/* The checks of BG_CHECK: of a new graph, and before its replays. */
+/* The checks of BG_CHECK, on a new graph and before its replays. */
 #ifndef BG_DEBUG_CAPTURE_CHECKS_H
 #define BG_DEBUG_CAPTURE_CHECKS_H
 
 #include "graph/inspect.h"
 #include "graph/tools.h"
 
-/* Print findings to standard error. A check that fails prints a warning and leaves the graph unchanged. */
+/* Print findings to standard error. If a check fails, it prints a warning and leaves the graph unchanged. */
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
-/* recapture for a bucket of a runner; around NULL: for none. */
+/* The check "recapture" for a bucket of a runner. around NULL: not for a bucket. */
 void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
                           const bg__around *around);
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);

@@ -18,7 +18,7 @@ bg_status bg__compile_check_tolerance(const char *text, const char *from)
     return status;
 }
 
-/* The items of BG_TOLERANCE that name ops: others are for tools that compare with another computation. */
+/* Adds the items of BG_TOLERANCE that name ops: the others are for tools that compare with another computation. */
 static bg_status add_named(bg__tolerances *tolerances, const char *text)
 {
     size_t kept = tolerances->count;
@@ -58,7 +58,7 @@ void bg__compile_describe(const bg_tensor *tensor, const bgk_difference *differe
 
 /* ---- what the referee has found ---- */
 
-/* Rules and reasons are the same at many places: the first of them is told. */
+/* The same rule and reason may occur at many places: only the first one is reported. */
 static bool is_told(const bg_graph *graph, int index, const bg_fusion *fusion)
 {
     bg_fusion earlier = BG_FUSION_INIT;
@@ -85,7 +85,7 @@ static void add_fits(bg_report *report, const bg__call *run, int count)
                    count == 1 ? "" : "s");
 }
 
-/* No one's fault: the calls are used, as they are. */
+/* This is no fault: the graph uses the calls themselves. */
 static void add_unproven(bg_report *report, const bg__call *run, const char *why)
 {
     bg__report_add(report, "fusion-unproven", BG_NOTE, run, NULL,
@@ -128,8 +128,8 @@ done:
     free(name);
 }
 
-/* What is slower, refused, or has no data as the program chose, harms nothing: reports list it. At level 1 that is what
- * the user has asked for. */
+/* Whether the finding is printed, or only listed in reports: a rule that is slower or refused, or that the program left
+ * unproven, does no harm. At level 1 the user has asked for all of them. */
 static bool is_printed(const bg_fusion *fusion, const bg_compile_info *info)
 {
     return info->level == BG_LEVEL_AS_IS || fusion->state == BG_FUSION_DIFFERS ||
@@ -145,7 +145,7 @@ void bg__compile_tell(const bg_graph *graph)
     bg_status status;
     char hidden;
 
-    if (bg__thread_self()->in_tool) /* its own graph, which launches nothing: a rule may be unproven there alone */
+    if (bg__thread_self()->in_tool) /* the graph of a tool launches nothing: a rule may be unproven there alone */
         return;
     hidden = bg__fail_hide();
     BG__TRY(bg_graph_get_compile_info(graph, &info));

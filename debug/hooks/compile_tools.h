@@ -1,11 +1,11 @@
-/* What compilation (src/compile) asks of the tools: comparisons, and reports of what the referee has found. */
+/* The tools that compilation (src/compile) calls: comparisons, and reports on rules. */
 #ifndef BG_DEBUG_COMPILE_TOOLS_H
 #define BG_DEBUG_COMPILE_TOOLS_H
 
 #include "graph/inspect.h"
 #include "kernels/library/compare.h"
 
-/* As in the table (graph/tools.h). */
+/* Entries of the table of hooks (graph/tools.h). */
 bg_status bg__compile_check_tolerance(const char *text, const char *from);
 bg_status bg__compile_compare(const bg_tensor *tensor, const void *expected, const bg__call *call, const char *text,
                               bgk_difference *difference, cudaStream_t stream);

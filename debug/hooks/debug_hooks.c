@@ -1,4 +1,4 @@
-/* Fills the table by which captures and replays call the debugging tools. */
+/* The table of functions by which captures and replays call the debugging tools. */
 #include "graph/tools.h"
 #include "capture_checks.h"
 #include "compile_tools.h"

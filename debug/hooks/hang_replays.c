@@ -8,9 +8,9 @@
 #include "debug/hang/hang.h"
 
 struct bg__hanging {
-    bg__watched **steps; /* NULL: it is not followed */
+    bg__watched **steps; /* NULL: the step is not followed */
     int count;
-    bg__nodes nodes; /* of all segments */
+    bg__nodes nodes; /* nodes of all segments */
 };
 
 /* ---- which steps ------------------------------------------------------------------------------------------------ */
@@ -68,7 +68,7 @@ done:
 
 /* ---- replays ---------------------------------------------------------------------------------------------------- */
 
-/* What the nodes of the segment that write back outputs would do. */
+/* Writes back outputs as the write-back nodes of the segment would. */
 static bg_status write_back(const struct bg__hanging *h, const bg_graph *graph, int segment, cudaStream_t stream)
 {
     bg_status status = BG_OK;

@@ -1,4 +1,4 @@
-/* BG_HANG: replays whose steps are followed, so that the one that hangs can be named. */
+/* BG_HANG: replays whose steps are followed, so that a report can name the step that hangs. */
 #ifndef BG_DEBUG_HANG_REPLAYS_H
 #define BG_DEBUG_HANG_REPLAYS_H
 
@@ -6,9 +6,9 @@
 
 struct bg__hanging;
 
-/* In place of bg__replay_steps. What cannot be followed runs as it is. */
+/* Runs in place of bg__replay_steps. Steps that cannot be followed run unchanged. */
 bg_status bg__hanging_replay(bg_graph *graph, cudaStream_t stream);
-/* NULL does nothing. */
+/* hanging may be NULL. */
 void bg__hanging_end(struct bg__hanging *hanging);
 
 #endif

@@ -12,7 +12,7 @@
 #include "debug/trace/trace.h"
 #include "debug/graph/tools.h"
 
-/* The file of BG_TRACE, once: for the first replay of the first graph of this process. */
+/* Returns the file of BG_TRACE once: for the first replay of the first graph of this process. */
 static const char *take_trace(void)
 {
     static atomic_flag taken = ATOMIC_FLAG_INIT;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* A replay whose file cannot be written has succeeded all the same. */
+/* If the trace file cannot be written, the replay has still succeeded. */
 static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
 {
     char hidden = bg__fail_hide();
@@ -98,7 +98,7 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
     const char *trace;
 
-    if (tools == NULL || bg__thread_self()->in_tool) /* only the ranks' watchdog is told of the replay */
+    if (tools == NULL || bg__thread_self()->in_tool) /* only the watchdog of ranks is notified of the replay */
         tools = &none;
     trace = tools->trace;
     tools->trace = NULL;

@@ -15,23 +15,23 @@
 struct bg__stepping {
     char *stop, *directory;   /* NULL: none */
     char *from;               /* NULL: none */
-    bool chosen;              /* by BG_STEP_GRAPHS */
-    uint64_t first, last;     /* of the replays that are stepped */
-    uint64_t next;            /* replay */
+    bool chosen;              /* BG_STEP_GRAPHS selects the graph */
+    uint64_t first, last;     /* numbers of the replays that are stepped */
+    uint64_t next;            /* number of the next replay */
     bg__node_watcher watcher; /* zeros: none */
-    bg_report *report;        /* of all replays so far */
-    bool ran;                 /* a replay that failed has run something */
-    cudaError_t error;        /* of the node that failed */
+    bg_report *report;        /* findings of all replays */
+    bool ran;                 /* the replay that failed has run nodes */
+    cudaError_t error;        /* error of the node that failed */
 };
 
-/* The directory that the first replay that steps has dumped to; NULL: none has. */
+/* The directory that the first stepped replay dumped to; NULL: none yet. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *dumped;
 
-/* BG_STEP_FROM and BG_STEP_DUMP are for the first replay that is stepped. */
+/* BG_STEP_FROM and BG_STEP_DUMP apply to the first replay that is stepped. */
 static atomic_bool began;
 
-/* Whether this process has dumped there. take: from now on it has. */
+/* Whether this process has dumped there. take: marks the directory as dumped to. */
 static bool is_dumped(const char *directory, bool take)
 {
     bool is;
@@ -56,7 +56,7 @@ static bg_status read_variable(const char *variable, char **value)
 
 /* ---- which replays --------------------------------------------------------------------------------------------- */
 
-/* The last pattern that matches decides. */
+/* The last matching pattern decides. */
 static bool is_chosen(const char *list, const char *name)
 {
     bg__globs at = {.list = list};
@@ -69,8 +69,8 @@ static bool is_chosen(const char *list, const char *name)
 }
 
 static struct {
-    atomic_bool limited, stepped; /* variables leave something out; something was stepped all the same */
-    pid_t process;                /* that they are of, not a child */
+    atomic_bool limited, stepped; /* limited: variables leave out replays; stepped: a replay was stepped */
+    pid_t process;                /* the process of these flags; a forked child does not warn */
 } choice;
 
 static bg_status read_choice(struct bg__stepping *stepping, const char *name)
@@ -103,11 +103,11 @@ static bool take_next(struct bg__stepping *stepping)
 }
 
 static struct {
-    atomic_bool missed, met; /* by a replay of a program that does not use breakgraph */
-    pid_t process;           /* that it is of; not of a child */
+    atomic_bool missed, met; /* the stop of BG_STEP_STOP, in programs that do not use breakgraph */
+    pid_t process;           /* the process of these flags; a forked child does not warn */
 } stops;
 
-/* "0 findings" would be read as a good end. */
+/* Without this warning, "0 findings" would look like success. */
 __attribute__((destructor)) static void warn_of_nothing(void)
 {
     if (atomic_load(&stops.missed) && !atomic_load(&stops.met) && stops.process == getpid())
@@ -168,7 +168,7 @@ void bg__stepping_watch(bg_graph *graph, const bg__node_watcher *watcher)
     bg__tools_find(graph)->stepping->watcher = *watcher;
 }
 
-/* A program that does not use breakgraph cannot be told what the tool failed to do: its graph runs all the same. */
+/* A program that does not use breakgraph cannot be told of a failure of the tool: its graph runs anyway. */
 static bool is_watched(const struct bg__stepping *stepping)
 {
     return stepping->watcher.before != NULL;
@@ -194,7 +194,7 @@ static bg_status forgive_dump(const struct bg__stepping *stepping, bg_status sta
     return BG_OK;
 }
 
-/* Nothing has failed: a call may be in one of the program's graphs alone. */
+/* A call that is not found is no failure: it may be in another graph of the program. */
 static void note_stop(bg__walk_end *end)
 {
     if (end->what == BG_ERROR_STOPPED)
@@ -206,15 +206,15 @@ static void note_stop(bg__walk_end *end)
     end->what = BG_OK;
 }
 
-/* "#12" at the end of a name. */
+/* Whether the text is "#12", at the end of a name. */
 static bool is_number_part(const char *text)
 {
     size_t digits = strspn(text + 1, "0123456789");
     return text[0] == '#' && digits > 0 && text[1 + digits] == '\0' && (text[1] != '0' || digits == 1);
 }
 
-/* The pattern for a name, which may match others, too: it has '*' for what BG_STEP_GRAPHS does not take, and for what
- * is behind the room. */
+/* Writes a pattern for a name. The pattern may match other names, too: it has '*' for characters that BG_STEP_GRAPHS
+ * does not take, and for what does not fit. */
 static void write_pattern(const char *name, char *pattern, size_t bytes)
 {
     static const char taken[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -231,7 +231,7 @@ static void write_pattern(const char *name, char *pattern, size_t bytes)
     snprintf(pattern + used, bytes - used, "%s", *at != '\0' || used == 0 ? "*" : "");
 }
 
-/* The flags that choose this replay; none for the first one that is stepped where no variables choose. */
+/* Writes the flags that choose this replay; none for the first stepped replay if no variables choose replays. */
 static void choose_replay(const bg_graph *graph, bool first, char *flags, size_t bytes)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
@@ -260,7 +260,7 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
     choose_replay(graph, first, flags, sizeof flags);
     if (stepping->report == NULL)
         BG__TRY(bg__report_create(&stepping->report, "step", bg__graph_name(graph)));
-    else if (is_watched(stepping)) /* the program may have named it */
+    else if (is_watched(stepping)) /* the program may have renamed the graph */
         BG__TRY(bg__report_set_graph(stepping->report, bg__graph_name(graph)));
     BG__TRY(forgive_dump(stepping, begin_dump(graph, &options.dump)));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
@@ -288,9 +288,9 @@ static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
 
     if (end.ran)
         tell_looked(&end.looked);
-    if (status != BG_OK) /* the report hides bg_last_error() */
+    if (status != BG_OK) /* writing the report changes bg_last_error() */
         snprintf(end.text, sizeof end.text, "%s", bg_last_error());
-    if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding says so, and the program may not */
+    if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding reports it, and the program may not */
         bg__process_report_not_checked("step", bg__graph_name(graph), end.text);
     if (bg__report_print_new(stepping->report, stderr))
         bg__process_report_add(stepping->report);
@@ -314,7 +314,7 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
     hidden = bg__fail_hide();
     hold = bg__stop_signals_hold();
     status = step_replay(graph, stream);
-    bg__stop_signals_release(hold); /* a signal may end the program now */
+    bg__stop_signals_release(hold); /* a signal may end the program here */
     bg__fail_unhide(hidden);
     return status;
 }

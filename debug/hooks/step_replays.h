@@ -1,4 +1,4 @@
-/* BG_DEBUG=step: every replay of a graph runs node by node. */
+/* BG_DEBUG=step: runs every replay of a graph node by node. */
 #ifndef BG_DEBUG_STEP_REPLAYS_H
 #define BG_DEBUG_STEP_REPLAYS_H
 
@@ -6,13 +6,13 @@
 
 /* Reads BG_STEP_STOP, BG_STEP_DUMP, BG_STEP_GRAPHS and BG_STEP_REPLAYS. */
 bg_status bg__stepping_begin(bg_graph *graph);
-/* Replays node by node, or as it is where these variables leave it out. A fault, or the stop of BG_STEP_STOP, is the
- * replay's failure. Findings go to standard error, each once for a graph. */
+/* Replays node by node, or normally if these variables leave the replay out. Returns a fault, or the stop of
+ * BG_STEP_STOP, as the failure of the replay. Prints findings to standard error, each once for a graph. */
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
-/* Whether the replay that has just failed had run a part of the graph. *error: of the node that failed; cudaSuccess: it
- * was no node. Call it once. */
+/* Whether the replay that has just failed had run a part of the graph. *error: the error of the node that failed;
+ * cudaSuccess: no node failed. Resets the result: call it once. */
 bool bg__stepping_take_ran(const bg_graph *graph, cudaError_t *error);
-/* Where the graph is stepped, watcher is called for its nodes from now on, and freed with the graph. */
+/* If the graph is stepped, calls watcher for its nodes from now on, and frees it with the graph. */
 struct bg__node_watcher;
 bool bg__stepping_is_on(const bg_graph *graph);
 void bg__stepping_watch(bg_graph *graph, const struct bg__node_watcher *watcher);

@@ -14,7 +14,8 @@ done:
     return status;
 }
 
-/* As much as there is already, so that few requests do not take much more than they need. */
+/* The next chunk is as large as all earlier ones together, so that few requests do not take much more memory than they
+ * need. */
 static size_t next_chunk_bytes(const bg__chunks *chunks)
 {
     enum { LEAST = 1 << 14, MOST = 1 << 24 };
@@ -25,7 +26,7 @@ static size_t next_chunk_bytes(const bg__chunks *chunks)
 
 bg_status bg__chunks_take(bg__chunks *chunks, size_t bytes, void **memory)
 {
-    enum { ALIGNMENT = 16, LARGE = 8 }; /* from this part of a chunk on, what is left of the last one is not given up */
+    enum { ALIGNMENT = 16, LARGE = 8 }; /* larger requests than 1/LARGE of a chunk get their own allocation */
     size_t needed = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, next = next_chunk_bytes(chunks);
     bool opens = chunks->open == NULL || chunks->left < needed;
     bg_status status = BG_OK;

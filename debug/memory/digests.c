@@ -48,7 +48,7 @@ done:
     return status;
 }
 
-/* Adds the pages of one span as few long ranges. at: the index of its first page. */
+/* Adds the differing pages of one span as few long ranges. at: the index of its first page. */
 static bg_status compare_span(const bg__digests *a, const bg__digests *b, const bg__span *span, size_t at,
                               bg__spans *differing)
 {

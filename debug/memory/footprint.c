@@ -2,7 +2,7 @@
 
 #include "tensors.h"
 
-/* outputs and owned: candidates for `unread`; state is complete only after all calls have been read. */
+/* outputs and owned are candidates for `unread`; state is complete only after all calls have been read. */
 typedef struct reading {
     bg__footprint *footprint;
     const bg_graph *graph;
@@ -57,8 +57,8 @@ static bg_status add_unowned(void *user, void *ptr, size_t bytes)
     return bg__spans_add(&r->owned, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
 }
 
-/* Adds a runner's static buffers. Tensors of calls may cover more of them than the rows of this graph, and what the
- * other rows hold is not the graph's. */
+/* Adds the static buffers of a runner. Tensors of calls may cover more of them than the rows of this graph, and the
+ * other rows do not belong to the graph. */
 static bg_status add_buffers(reading *r)
 {
     const bg__noted *noted = bg__graph_noted(r->graph);
@@ -89,7 +89,7 @@ bg_status bg__footprint_take(bg__footprint *f, const bg_graph *graph)
     BG__TRY(add_buffers(&r));
     for (size_t i = 0; i < r.outputs.count; i++)
         BG__TRY(bg__spans_add_rest(&f->unread, r.outputs.list[i].begin, r.outputs.list[i].end, &f->state));
-    BG__TRY(bg__spans_add_all(&f->unread, &r.owned)); /* also parts that a call reads before another one writes them */
+    BG__TRY(bg__spans_add_all(&f->unread, &r.owned)); /* also parts that a call reads first */
     BG__TRY(bg__spans_add_all(&f->all, &f->unread));
 done:
     bg__spans_free(&r.outputs);

@@ -10,7 +10,7 @@ typedef struct bg__footprint {
     bg__spans all;     /* tensors of the calls, and memory of the graph itself */
     bg__spans state;   /* read by a call before any call writes it */
     bg__spans written; /* written by a call */
-    bg__spans unread;  /* memory that no call may read before another has written it */
+    bg__spans unread;  /* memory that no call may read before another call has written it */
 } bg__footprint;
 bg_status bg__footprint_take(bg__footprint *footprint, const bg_graph *graph);
 void bg__footprint_free(bg__footprint *footprint);

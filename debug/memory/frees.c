@@ -11,7 +11,7 @@ static struct {
         size_t bytes;
         bg_site site;
     } list[KEPT];
-    size_t count; /* so far; a new one takes the place of the oldest */
+    size_t count; /* number of frees recorded; a new one replaces the oldest */
 } frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void bg__frees_note(uintptr_t base, size_t bytes, bg_site site)

@@ -1,4 +1,4 @@
-/* Where memory was freed, as far as somebody saw it: for findings about what is gone. */
+/* Sites where memory was freed, as far as a hook saw it, for findings on freed memory. */
 #ifndef BG_DEBUG_FREES_H
 #define BG_DEBUG_FREES_H
 
@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes from base on have just been freed at site, whose text lives as long as the process. The last ones are kept.
- */
+/* Records that the bytes from base on were freed at site, whose text must live as long as the process. The last frees
+ * are kept. */
 void bg__frees_note(uintptr_t base, size_t bytes, bg_site site);
-/* Of the last free that contains address. file NULL: nobody saw one. */
+/* The site of the last free of an allocation that contained address. file NULL: none was recorded. */
 bg_site bg__frees_find(uintptr_t address);
 
 #endif

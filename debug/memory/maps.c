@@ -58,7 +58,7 @@ bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 
 /* ---- stacks ---- */
 
-/* NULL: address is in no stack. */
+/* Marks an anonymous mapping that contains address as a stack. Returns NULL if address is in no stack. */
 static bg__mapping *mark(const bg__maps *maps, uintptr_t address)
 {
     bg__mapping *mapping = bg__maps_find(maps, address);
@@ -83,7 +83,7 @@ static void find_own_stack(bg__maps *maps)
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* The last but one of the numbers in a thread's syscall file is its stack pointer, if the thread waits (proc(5)). */
+/* The second to last number in the syscall file of a waiting thread is its stack pointer (proc(5)). */
 static void mark_thread(const bg__maps *maps, const char *thread)
 {
     char path[64], line[512], *stack;
@@ -124,7 +124,7 @@ static void mark_threads(const bg__maps *maps)
     (void)closedir(tasks);
 }
 
-/* pthread_create puts a guard page without access below each stack. Both stay mapped after the thread has ended, when
+/* pthread_create puts an inaccessible guard page below each stack. Both stay mapped after the thread has ended, when
  * /proc no longer lists it. */
 static void mark_guarded(const bg__maps *maps)
 {
@@ -136,7 +136,7 @@ static void mark_guarded(const bg__maps *maps)
             guard->name[0] == '\0' && mapping->writable && mapping->name[0] == '\0')
             mapping->stack = true;
         else if (mapping->name[0] == '\0')
-            mapping->top = 0; /* what is below could be other memory that the kernel shows together with the stack */
+            mapping->top = 0; /* the kernel may show the stack and other memory as one mapping */
     }
 }
 
@@ -168,7 +168,7 @@ bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)
     enum { RED_ZONE = 128 }; /* bytes below the stack pointer that a function may use */
     const bg__mapping *mapping;
 
-    if (is_in_own_stack(maps, address)) /* on another stack, as a fiber or a signal handler is: not known */
+    if (is_in_own_stack(maps, address)) /* not known on another stack, as of a fiber or a signal handler */
         return is_in_own_stack(maps, maps->frame) && address < maps->frame;
     mapping = bg__maps_find(maps, address);
     return mapping != NULL && mapping->stack && mapping->top != 0 && address < mapping->top - RED_ZONE;

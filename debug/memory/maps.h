@@ -8,7 +8,7 @@ typedef struct bg__mapping {
     uintptr_t low, high;
     bool readable, writable;
     bool stack;     /* it is a thread's stack */
-    uintptr_t top;  /* of another thread's stack: its stack pointer; 0: the thread runs, or it is not known */
+    uintptr_t top;  /* stack pointer of another thread's stack; 0: the thread runs, or it is not known */
     char name[256]; /* "[heap]", a file's path; "" for anonymous memory */
 } bg__mapping;
 
@@ -16,17 +16,16 @@ typedef struct bg__maps {
     bg__mapping *list; /* in order of addresses */
     size_t count, capacity;
     uintptr_t frame;
-    uintptr_t own_stack, own_stack_end; /* the calling thread's */
+    uintptr_t own_stack, own_stack_end; /* stack of the calling thread */
 } bg__maps;
 
-/* frame: an address in the stack that runs; if that is the calling thread's own stack, functions whose frames lie
- * below it have returned. Call
- * bg__maps_free also after a failure. Errors: IO, OUT_OF_MEMORY. */
+/* Reads the mappings. frame: an address in the current stack. If that is the own stack of the calling thread, the
+ * functions with frames below it have returned. Call bg__maps_free also after a failure. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__maps_take(bg__maps *maps, const void *frame);
 void bg__maps_free(bg__maps *maps);
 /* The mapping that holds address; NULL: none. */
 bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address);
-/* Whether address lies in a thread's stack, in the frame of a function that has returned. */
+/* Whether address is in the stack of a thread, in the frame of a function that has returned. */
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address);
 
 #endif

@@ -15,7 +15,7 @@ void bg__allocations_free(bg__allocations *set)
     *set = (bg__allocations){NULL, 0, 0, NULL};
 }
 
-/* How many allocations begin at or below address. */
+/* The number of allocations that begin at or below address. */
 static size_t count_up_to(const bg__allocations *set, uintptr_t address)
 {
     size_t low = 0, high = set->count;
@@ -58,7 +58,7 @@ done:
     return status;
 }
 
-/* The intersection if both hold address; else the one that holds it. */
+/* The intersection of range and mapping if both contain address; otherwise the one that contains it. */
 static bg__allocation narrow_allocation(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
 {
     bg__allocation both = *range;

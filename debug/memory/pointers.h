@@ -1,4 +1,4 @@
-/* Finds the allocation that holds an address, by asking the driver. */
+/* Finds the allocation that holds an address, by a query to the driver. */
 #ifndef BG_DEBUG_POINTERS_H
 #define BG_DEBUG_POINTERS_H
 
@@ -31,17 +31,17 @@ bg_status bg__allocations_init(bg__allocations *set);
 void bg__allocations_free(bg__allocations *set);
 /* The allocation of the set that holds address; NULL: none. */
 const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t address);
-/* Whether one of the set has some of the bytes from base on. */
+/* Whether an allocation of the set overlaps the bytes from base on. */
 bool bg__allocations_meet(const bg__allocations *set, uintptr_t base, size_t bytes);
-/* Does nothing if the allocation overlaps one of the set. Errors: OUT_OF_MEMORY. */
+/* Adds an allocation, unless it overlaps one of the set. Errors: OUT_OF_MEMORY. */
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation);
 
-/* Asks the driver which allocation holds address now; id 0: none that CUDA knows. */
+/* Queries the driver for the allocation that holds address now; id 0: CUDA knows none. */
 bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation);
-/* Whether word may be an address; if not, the driver need not be asked. */
+/* Whether word may be an address. If not, the driver need not be queried. */
 static inline bool bg__pointer_may_be(uint64_t word)
 {
-    return word >= (1u << 16) && word < (1ull << 57); /* five levels of pages, the most that x86-64 has */
+    return word >= (1u << 16) && word < (1ull << 57); /* the limit of five-level paging on x86-64 */
 }
 
 #endif

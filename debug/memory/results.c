@@ -6,7 +6,7 @@
 #include "memory/ledger.h"
 #include "spans.h"
 
-/* A call, and the place of the one around it in the list; that of a call of the root is its own. */
+/* A call, and the index of its parent in the list; a call of the root has its own index. */
 typedef struct listed_call {
     const bg__call *call;
     size_t parent;
@@ -17,13 +17,13 @@ typedef struct search {
     bg__results *results;
     listed_call *calls; /* in order of the pass */
     size_t count;
-    bg__spans after; /* memory that the calls after the one that is looked at use */
+    bg__spans after; /* memory that the calls after the current one use */
 } search;
 
 static bg_status list_calls(search *s)
 {
     const bg__call *root = bg__graph_root(s->graph);
-    size_t count = 0, open = 0; /* open: the place of the call around the next one */
+    size_t count = 0, open = 0; /* open: the index of the call around the next one */
     bg_status status;
 
     for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
@@ -48,8 +48,8 @@ static bool is_memory_of(const bg__call *call, const void *ptr)
     return false;
 }
 
-/* *found: the output lies in a block that the pass allocated from a pool itself. Such a block may be released and
- * reused after the call. Memory that the library gave to the call, or to a call around it, does not count. */
+/* *found: the output is in a block that the pass itself allocated from a pool. Such a block may be released and reused
+ * after the call. Memory that the library gave to the call, or to a call around it, does not count. */
 static bg_status find_block_of_pass(const bg__call *call, const bg_tensor *tensor, bool *found)
 {
     bg__owner owner;
@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-/* Adds the outputs of the call that no call after it and the calls inside it uses. */
+/* Adds the outputs of the call that are not used by any call after the call and its inner calls. */
 static bg_status add_unused(search *s, size_t place)
 {
     const bg__call *call = s->calls[place].call;
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-/* From the last call to the first one. A call around others ends with the last one of them. */
+/* Visits the calls from the last to the first. An outer call ends with the last of its inner calls. */
 static bg_status search_backwards(search *s)
 {
     bg_status status = BG_OK;

@@ -8,7 +8,7 @@
 typedef struct bg__result {
     const bg__call *call;
     bg__field_tensor field;
-    size_t place; /* of the call in the pass */
+    size_t place; /* index of the call in the pass */
 } bg__result;
 
 /* Starts zeroed. */
@@ -16,7 +16,7 @@ typedef struct bg__results {
     bg__result *list;
     size_t count, capacity;
 } bg__results;
-/* Finds the results of all calls that lie in memory that the device can access. Call bg__results_free also after a
+/* Finds the results of a pass that are in memory that the device can access. Call bg__results_free also after a
  * failure. */
 bg_status bg__results_take(bg__results *results, const bg_graph *graph);
 void bg__results_free(bg__results *results);

@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-/* Drops pieces whose memory has been freed. *dropped: there were some. */
+/* Drops the pieces whose memory was freed. *dropped: there were some. */
 static bg_status drop_freed(bg__snapshot *s, bool *dropped)
 {
     size_t kept = 0;
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-/* Gives back the memory of pieces that were dropped. What the copies held is lost. */
+/* Frees the copies of dropped pieces by allocating all copies anew. The contents of the copies are lost. */
 static bg_status move_copies(bg__snapshot *s)
 {
     bg_status status = BG_OK;
@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-/* A failure is reported, but the copy is tried once more: the snapshot is the only copy of what memory held. */
+/* Reports a failure, but tries the copy once more: the snapshot is the only copy of the contents. */
 static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;
@@ -159,7 +159,7 @@ static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t str
 
 bg_status bg__snapshot_restore(const bg__snapshot *s, const bg__spans *except, cudaStream_t stream)
 {
-    bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
+    bg__relaxed relaxed = bg__relax_to_release(); /* after a failure, the other pieces must still be restored */
     bg_status first = BG_OK, waited;
     char text[1024] = "";
 

@@ -1,4 +1,4 @@
-/* Copies of memory ranges, kept in device memory, from which the ranges can be restored. */
+/* Copies of memory ranges in device memory, from which the ranges can be restored. */
 #ifndef BG_DEBUG_SNAPSHOT_H
 #define BG_DEBUG_SNAPSHOT_H
 
@@ -8,7 +8,7 @@
 typedef struct bg__snapshot_piece {
     uintptr_t begin, end;
     void *copy;
-    uint64_t generation; /* of the allocation that holds begin; 0: the driver knows none */
+    uint64_t generation; /* generation of the allocation that holds begin; 0: the driver knows none */
 } bg__snapshot_piece;
 
 /* Disjoint pieces, in order of their addresses. Starts zeroed. */
@@ -19,16 +19,16 @@ typedef struct bg__snapshot {
     bg__chunks copies;
 } bg__snapshot;
 
-/* Queues on stream copies of the parts of [begin, end) that the snapshot does not have yet. */
+/* Queues copies of the parts of [begin, end) that the snapshot lacks on stream. */
 bg_status bg__snapshot_add(bg__snapshot *snapshot, uintptr_t begin, uintptr_t end, cudaStream_t stream);
 bg_status bg__snapshot_add_all(bg__snapshot *snapshot, const bg__spans *spans, cudaStream_t stream);
 bool bg__snapshot_has(const bg__snapshot *snapshot, uintptr_t begin, uintptr_t end);
-/* Queues copies of what all pieces hold now, and drops pieces whose memory has been freed. */
+/* Queues copies of the current contents of all pieces, and drops pieces whose memory was freed. */
 bg_status bg__snapshot_refresh(bg__snapshot *snapshot, cudaStream_t stream);
-/* Restores all pieces and waits, except pieces that overlap `except` (NULL: none) and those whose memory has been freed
- * or replaced. Continues after a failure, and returns the first one. */
+/* Restores all pieces and waits. Skips pieces that overlap `except` (NULL: none), and pieces whose memory was freed or
+ * replaced. Continues after a failure, and returns the first one. */
 bg_status bg__snapshot_restore(const bg__snapshot *snapshot, const bg__spans *except, cudaStream_t stream);
-/* The copy of [begin, end); NULL unless the range lies in one piece. */
+/* Returns the copy of [begin, end), or NULL if the range is not in one piece. */
 const void *bg__snapshot_find(const bg__snapshot *snapshot, uintptr_t begin, uintptr_t end);
 void bg__snapshot_free(bg__snapshot *snapshot);
 

@@ -26,7 +26,7 @@ static size_t find_span_after(const bg__spans *spans, uintptr_t address)
     return low;
 }
 
-/* Moves all to the middle of a larger room. */
+/* Moves all spans to the middle of a larger room. */
 static bg_status enlarge(bg__spans *spans)
 {
     size_t capacity = 2 * spans->count + 8, before = (capacity - spans->count) / 2;
@@ -42,8 +42,8 @@ done:
     return status;
 }
 
-/* Makes room for one more at index `at` by moving those on the shorter side of it: passes use memory in order of its
- * addresses, upwards or downwards. */
+/* Makes room for one span at index `at` by moving the spans on its shorter side: passes mostly use memory in the order
+ * of addresses, upwards or downwards. */
 static bg_status open_gap(bg__spans *spans, size_t at)
 {
     bool downwards = at < spans->count - at;
@@ -161,7 +161,7 @@ size_t bg__spans_bytes(const bg__spans *spans)
 
 /* ---- patterns ---- */
 
-/* The sign and the mantissa depend on the address; the squares are finite. */
+/* The sign and the mantissa depend on the address; the square of the value is finite. */
 static uint32_t placed_word(uintptr_t address)
 {
     return 0x5b000000U | ((uint32_t)(bgk_mix(address / 4) >> 32) & 0x807fffffU);

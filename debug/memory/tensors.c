@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Most tools look at the tensors of every call, and few at their names: snprintf would be most of their time. */
+/* Most tools visit the tensors of every call, and few use their names: snprintf would take most of their time. */
 static void name_tensor(bg__field_tensor *t)
 {
     size_t length = strlen(t->field->name);
@@ -54,7 +54,8 @@ int bg__field_tensor_count(const bg_op *op, const void *args)
     return count;
 }
 
-/* *covered: ranges that CUDA knows cover the whole tensor. Memory that was mapped in pieces has several ranges. */
+/* *covered: allocations that CUDA knows cover the whole tensor. Memory that was mapped in pieces has several
+ * allocations. */
 static bg_status covers(const bg_tensor *tensor, bool *covered)
 {
     PFN_cuMemGetAddressRange_v3020 get_range = NULL;
@@ -66,7 +67,7 @@ static bg_status covers(const bg_tensor *tensor, bool *covered)
     BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&get_range));
     while (at < end) {
         CUresult result = get_range(&base, &bytes, at);
-        if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) /* no memory that CUDA knows */
+        if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) /* CUDA knows no memory there */
             goto done;
         BG__TRY_DRIVER("cuMemGetAddressRange", result);
         if (base + bytes <= at)
@@ -133,7 +134,7 @@ static bool writes_into(const bg__call *call, const bg_tensor *tensor)
     return false;
 }
 
-/* The place of a call in its run. */
+/* The index of a call in its run. */
 static int place_in_run(const bg__call *call)
 {
     int place = 0;

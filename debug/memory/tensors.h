@@ -18,37 +18,39 @@ typedef struct bg__field_tensor {
 bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t);
 int bg__field_tensor_count(const bg_op *op, const void *args);
 
-/* *reached: the device can access all bytes of the tensor, and there is at least one. A kernel that accesses other
+/* *reached: the device can access all bytes of the tensor, and there is at least one byte. A kernel that accesses other
  * memory would make the device unusable. */
 bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 
-/* In a padded run of a runner, of a tensor by tokens: the rows of the batch. Nobody reads what a call leaves in the
- * others, so tools do not judge it. Else the tensor. call: one of the graph, or its root. */
+/* Returns the rows of the batch of a tensor by tokens, if the runner runs a padded batch; otherwise the tensor. Nothing
+ * reads the other rows of an output, so tools do not judge them. call: a call of the graph, or its root. */
 bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor);
-/* The same of a field of the call, for who must not overlook anything: a tensor of several times as many rows may be a
- * cache, a matrix of weights or sums of columns, and is left whole, but for one of rows that the call writes alone. */
+/* The same for a field of the call, for tools that must miss nothing. A tensor with a multiple of the rows may be a
+ * cache, a weight matrix or column sums, and is returned whole, unless the call only writes it and it has more than one
+ * dimension. */
 bg_tensor bg__field_of_batch(const bg__call *call, const bg__field_tensor *t);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
-/* Of a call that a rule has fused with its neighbours (bg__call.run): whether one of them before it, or behind it,
- * writes into the tensor. Of any other call: false. */
+/* For a call that a rule has fused with its neighbours (bg__call.run): whether an earlier call of the run (makes), or a
+ * later one (overwrites), writes into the tensor. For other calls: false. */
 bool bg__run_makes(const bg__call *call, const bg_tensor *tensor);
 bool bg__run_overwrites(const bg__call *call, const bg_tensor *tensor);
-/* Whether the call is captured and made no node, and so are and did all calls inside it. */
+/* Whether the call and all calls inside it are captured and made no node. */
 bool bg__call_is_idle(const bg__call *call);
 
-/* Waits for all streams. function: the public function, for the message. Errors: BUSY while another thread has a
- * capture of this library open, which cudaDeviceSynchronize would invalidate. */
+/* Waits for all streams. function: the public function, for the message. Errors: BUSY while another thread has an open
+ * capture of this library, which cudaDeviceSynchronize would invalidate. */
 bg_status bg__wait_for_device(const char *function);
-/* cudaStreamSynchronize, also while this thread has a capture open on another stream. */
+/* As cudaStreamSynchronize; also allowed while this thread has an open capture on another stream. */
 bg_status bg__wait_for_stream(cudaStream_t stream);
-/* cudaMemcpyAsync in either direction, and waits for stream. */
+/* Copies as cudaMemcpyAsync, in either direction, and waits for stream. */
 bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream_t stream);
-/* Copies what the spans hold, one behind the other, to bg__spans_bytes(spans) bytes at to, and waits for stream. */
+/* Copies the contents of the spans, one after the other, to bg__spans_bytes(spans) bytes at `to`, and waits for
+ * stream. */
 bg_status bg__spans_read(const bg__spans *spans, void *to, cudaStream_t stream);
 
-/* Counts the NaN and the infinities in a float tensor that the device can access. room: a bgk_specials in device
- * memory. Waits for stream. */
+/* Counts NaN and infinities in a float tensor that the device can access. room: a bgk_specials in device memory. Waits
+ * for stream. */
 bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts);
 
 #endif

@@ -47,7 +47,7 @@ static const struct {
     {"_Bool", BOOLEAN},
 };
 
-/* "const int", "std::size_t": by what follows. */
+/* Finds the type without "const " and "std::" before it. */
 static bool find_type(const char *name, number *found)
 {
     if (strncmp(name, "const ", strlen("const ")) == 0)
@@ -86,8 +86,8 @@ static bool is_string(const bg_field *field)
     return false;
 }
 
-/* Reads up to `bytes` bytes, not beyond the page. The program may have freed them: the kernel says so, and a plain read
- * would crash. Returns how many were read. */
+/* Reads up to `bytes` bytes, but not beyond the page. The program may have freed them: process_vm_readv fails then, and
+ * a plain read would crash. Returns the number of bytes read. */
 static size_t read_page(const char *from, char *to, size_t bytes)
 {
     enum { PAGE = 4096 };
@@ -97,7 +97,7 @@ static size_t read_page(const char *from, char *to, size_t bytes)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* false also where one cannot be read, or is very long. */
+/* Returns false also if a string cannot be read, or is very long. */
 static bool are_equal_strings(const char *a, const char *b)
 {
     enum { LONGEST = 4096 };
@@ -129,7 +129,7 @@ bool bg__field_values_equal(const bg_field *field, const void *a, const void *b)
     return first != NULL && second != NULL && are_equal_strings(first, second);
 }
 
-/* The size of a struct that holds pointers is a multiple of theirs. */
+/* A struct that contains pointers has a size that is a multiple of theirs. */
 static bool may_be_pointer(const bg_field *field, const char *value, size_t at)
 {
     uint64_t word;
@@ -139,9 +139,9 @@ static bool may_be_pointer(const bg_field *field, const char *value, size_t at)
     return bg__pointer_may_be(word);
 }
 
-/* The first byte that differs and cannot be padding; field->size: none. Padding ends where the next member, or the next
- * struct of an array, begins, so a byte at a multiple of the struct's alignment is none. The alignment is at most the
- * largest power of two that divides the size. */
+/* The first differing byte that cannot be padding; field->size: none. Padding ends where the next member, or the next
+ * struct of an array, begins, so a byte at a multiple of the alignment of the struct is not padding. That alignment is
+ * at most the largest power of two that divides the size. */
 static size_t find_sure_difference(const bg_field *field, const char *a, const char *b)
 {
     size_t size = field->size, alignment = size & (~size + 1);

@@ -6,7 +6,7 @@
 
 #include "debug/files/json.h"
 
-/* Objects with more members than that are written as they are. */
+/* Objects with more different members are not written as columns. */
 enum { MOST_COLUMNS = 64 };
 
 /* ---- texts ---- */
@@ -18,8 +18,8 @@ typedef struct known_text {
 
 typedef struct writer {
     FILE *out;
-    void *known;        /* known_text, as a tree (tsearch) */
-    const char **texts; /* in the order of their places */
+    void *known;        /* a tree of known_text (tsearch) */
+    const char **texts; /* by their places */
     size_t count, capacity;
 } writer;
 
@@ -57,7 +57,7 @@ done:
 
 /* ---- values ---- */
 
-/* In a script element '<' could end the element or begin a comment, and some parsers take U+2028 and U+2029 for
+/* In a script element '<' could end the element or begin a comment, and some parsers read U+2028 and U+2029 as
  * newlines. */
 static void put_escaped(const char *json, FILE *out)
 {
@@ -99,7 +99,7 @@ static bg_status write_text(const char *text, FILE *out)
 
 static bg_status write_value(writer *w, const cJSON *value);
 
-/* The elements of a list or the members of an object, without brackets. */
+/* Writes the elements of a list or the members of an object, without brackets. */
 static bg_status write_inside(writer *w, const cJSON *value)
 {
     bg_status status = BG_OK;
@@ -123,7 +123,7 @@ done:
 
 typedef struct column {
     const char *name;
-    const cJSON **cells; /* of each row; NULL: the row has none */
+    const cJSON **cells; /* a cell for each row; NULL: the row has none */
     bool is_text;
 } column;
 
@@ -132,7 +132,7 @@ typedef struct table {
     size_t count, rows;
 } table;
 
-/* Rows have their members in the same order, as a rule: near is where the search begins. */
+/* Rows mostly have their members in the same order: near is the index where the search begins. */
 static column *find_column(table *t, const char *name, size_t near)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -168,7 +168,7 @@ static bg_status add_row(table *t, const cJSON *object, size_t row, bool *fits)
         if (c == NULL)
             BG__TRY(add_column(t, item->string, &c));
         near = (size_t)(c - t->columns) + 1;
-        if (c->cells[row] == NULL) { /* of two members of a name the first counts */
+        if (c->cells[row] == NULL) { /* if two members have the same name, the first one counts */
             c->cells[row] = item;
             c->is_text = c->is_text && cJSON_IsString(item);
         }
@@ -177,7 +177,7 @@ done:
     return status;
 }
 
-/* *fits: all elements are objects, with a member at least and not too many in all. */
+/* *fits: all elements are objects, with at least one member and not too many different ones. */
 static bg_status fill_table(table *t, const cJSON *list, bool *fits)
 {
     bg_status status = BG_OK;

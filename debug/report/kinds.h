@@ -2,8 +2,8 @@
 #ifndef BG_DEBUG_KINDS_H
 #define BG_DEBUG_KINDS_H
 
-/* What a finding of the kind says: what is wrong; where the harm of it begins; what came of that; something about the
- * search itself. A page shows them in this order. */
+/* The rank of a kind: a cause; the place where its harm begins; a symptom; or a remark on the search itself. A page
+ * shows findings in this order. */
 enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
 
 #define BG__FINDING_KINDS(X)                                                                                           \

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Reads a variable that is a number from 0 on; false: it is not. */
+/* Reads a variable that must be a number, not negative. Returns false if it is not. */
 static bool read_number(const char *variable, long *number)
 {
     const char *text = getenv(variable);

@@ -1,10 +1,10 @@
-/* Which rank a launcher has made this process. */
+/* The rank that a launcher gave to this process. */
 #ifndef BG_DEBUG_LAUNCHER_H
 #define BG_DEBUG_LAUNCHER_H
 
 #include <stdbool.h>
 
-/* Reads the variables that launchers of ranks set. false: there are none. */
+/* Reads the variables of launchers (torchrun, Open MPI, Slurm). Returns false if none are set. */
 bool bg__launcher_rank(long *rank, long *ranks);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-/* Rows of "not_checked" that are kept: a program may capture very many graphs. */
+/* The maximum number of rows in "not_checked": a program may capture very many graphs. */
 enum { ROWS = 100 };
 
 static cJSON *checks, *not_checked;

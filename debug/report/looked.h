@@ -1,25 +1,24 @@
-/* What the checks of BG_CHECK have looked at in this process, and what not, for its report. */
+/* The coverage of BG_CHECK in this process, for its report: what was checked, and what was not. */
 #ifndef BG_DEBUG_LOOKED_H
 #define BG_DEBUG_LOOKED_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* The check has looked at one graph with so many op calls and nodes. The caller keeps other threads away, also in the
- * next three. Out of host memory it is not counted. */
+/* Counts a graph that the check has checked, with its op calls and nodes. The caller must hold a lock, as for the next
+ * three functions. If out of host memory, it is not counted. */
 void bg__looked_add(const char *check, size_t calls, size_t nodes);
-/* A replay was stepped: so many nodes, calls, elements of type float, segments that ran as a whole, nodes that were
- * skipped. */
+/* Counts a stepped replay: nodes, calls, float elements, segments that ran as a whole, and nodes that were skipped. */
 enum { BG__STEP_COUNTS = 5 };
 void bg__looked_add_step(const double counts[BG__STEP_COUNTS]);
-/* The check does not look at the graph. why: "its capture launches nothing". */
+/* Adds a graph that the check does not check. why: "its capture launches nothing". */
 void bg__looked_not(const char *check, const char *graph, const char *why);
-/* Prints the members "checks" and "not_checked" of a process's report, each with a comma before it; nothing where there
+/* Prints the members "checks" and "not_checked" of the report of a process, each after a comma. Prints nothing if there
  * was no check. */
 void bg__looked_print(FILE *out);
-/* Forgets all that was counted: in a child that was forked, whose other threads are gone. */
+/* Resets all counts in a forked child, which has no other threads. */
 void bg__looked_forget(void);
-/* A replay was compared with its capture. Any thread may call this. */
+/* Counts a replay whose graph was compared with its capture. Thread-safe. */
 void bg__looked_count_replay(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* One report of two. What is of another graph than the report's own has a member "graph", that graph's name. */
+/* Merges two reports into one. Rows and findings of another graph than the report's own get a member "graph" with its
+ * name. */
 #include "report.h"
 #include "report_data.h"
 
@@ -9,7 +10,7 @@
 
 #include "debug/files/json.h"
 
-/* The names of the graphs of one report, and those in the report that it goes into. */
+/* The names of the graphs of one report, and their names in the report that it is merged into. */
 typedef struct renamed {
     char *from, *to;
 } renamed;
@@ -57,7 +58,7 @@ static const char *new_name(const names *n, const char *from)
 
 /* ---- outlines ---- */
 
-/* Whether they are of the same pass: the times of its capture may differ. */
+/* Whether two outlines are of the same pass: the times of its captures may differ. */
 static bool outlines_agree(const cJSON *one, const cJSON *other)
 {
     static const char *const members[] = {"steps", "calls", "segments", "nodes"};
@@ -76,7 +77,7 @@ static bool set_name(cJSON *outline, const char *name)
     return cJSON_AddStringToObject(outline, "name", name) != NULL;
 }
 
-/* Takes ownership of outline. */
+/* Adds an outline, and takes ownership of it. */
 static bg_status add_outline(bg_report *report, cJSON *outline, const char *name)
 {
     cJSON *list;
@@ -90,7 +91,7 @@ static bg_status add_outline(bg_report *report, cJSON *outline, const char *name
     return merge_out_of_memory();
 }
 
-/* The length of a graph's name without the number that a merge gave it; *number: that number, 1: none. */
+/* The length of the name of a graph without the number that a merge added; *number: that number, or 1. */
 static size_t base_length(const char *name, int *number)
 {
     const char *open = strrchr(name, '(');
@@ -106,11 +107,11 @@ static size_t base_length(const char *name, int *number)
     return (size_t)(open - 1 - name);
 }
 
-/* What the report has of the graphs of one name, numbered or not. */
+/* The graphs of one name, numbered or not, that are in the report. */
 typedef struct namesakes {
-    const char *agreeing; /* the name of one with the same outline, the same name before others */
-    bool taken;           /* the name itself is another graph's */
-    int largest;          /* number */
+    const char *agreeing; /* the name of a graph with the same outline; the same name is preferred */
+    bool taken;           /* another graph has the name itself */
+    int largest;          /* the largest number */
 } namesakes;
 
 static void look_at_outline(namesakes *same, const char *name, const cJSON *own, const char *graph,
@@ -129,7 +130,7 @@ static void look_at_outline(namesakes *same, const char *name, const cJSON *own,
         same->agreeing = name;
 }
 
-/* The name that the graph gets in the report; NULL: out of host memory. The caller frees it. */
+/* Chooses the name of the graph in the report. Returns NULL if out of host memory. The caller frees it. */
 static char *choose_name(const bg_report *report, const char *graph, const cJSON *outline, bool *is_new)
 {
     const cJSON *other;
@@ -148,7 +149,7 @@ static char *choose_name(const bg_report *report, const char *graph, const cJSON
     return asprintf(&name, "%.*s (%d)", (int)base_length(graph, &number), graph, same.largest + 1) < 0 ? NULL : name;
 }
 
-/* Takes ownership of outline, that of graph, and notes the name that the graph gets. */
+/* Merges the outline of graph, which it takes ownership of, and records the name that the graph gets. */
 static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, names *n)
 {
     bool is_new;
@@ -188,7 +189,7 @@ done:
 
 /* ---- rows and findings ---- */
 
-/* A row of a graph's: no member means the report's own graph. */
+/* Renames the graph of a row. A row without a member "graph" is about the own graph of its report. */
 static bool name_row(const bg_report *report, const bg_report *from, cJSON *row, const names *n)
 {
     cJSON *named = cJSON_DetachItemFromObjectCaseSensitive(row, "graph");

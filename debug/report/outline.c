@@ -65,7 +65,7 @@ static bool add_fusion(cJSON *list, const bg_fusion *fusion)
                                       cJSON_AddNumberToObject(item, "op_us", fusion->op_us)));
 }
 
-/* What rules have done; of a graph at level 0 nothing is said. */
+/* Adds what rules have done, unless the graph has level 0. */
 static bool add_compilation(cJSON *outline, const bg_graph *graph)
 {
     bg_compile_info info = BG_COMPILE_INFO_INIT;
@@ -136,7 +136,8 @@ static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lay
            (!layout->early[node->place] || cJSON_AddTrueToObject(item, "early"));
 }
 
-/* The nodes are in the order of segments: *next is the first that is left, and then that of the next segment. */
+/* Adds the nodes of a segment. Nodes are sorted by segment: *next is the first node left, and becomes the first node of
+ * the next segment. */
 static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment, const bg__layout *layout,
                         const bg__lanes *lanes)
 {

@@ -1,4 +1,4 @@
-/* The page of BG_HTML: page.html, with the report's JSON and text in it. */
+/* The page of BG_HTML: page.html with the JSON and the text of the report. */
 #include "report.h"
 #include "report_data.h"
 
@@ -27,7 +27,7 @@ static void put_text(const char *text, FILE *out)
     }
 }
 
-/* What is shown where no script runs. */
+/* Makes the text that is shown if no script runs. */
 static bg_status make_text(const bg_report *report, char **text)
 {
     size_t size;
@@ -41,7 +41,7 @@ static bg_status make_text(const bg_report *report, char **text)
     return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the page's text");
 }
 
-/* "kinds": the rank of each kind of finding, by which the page puts causes first. */
+/* Adds "kinds", the rank of each kind of finding, by which the page puts causes first. */
 static bg_status add_ranks(cJSON *root)
 {
 #define RANK(kind, rank) {kind, BG__##rank},

@@ -15,16 +15,16 @@
 
 static struct {
     pthread_mutex_t lock;
-    pid_t process;         /* that has a file; 0 in a child, until it has a graph of its own */
+    pid_t process;         /* the process that has a file; 0 in a child, until it has a graph */
     const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
     unsigned long graphs;
-    uint64_t replays;       /* of destroyed graphs */
-    const bg_graph **alive; /* recorded graphs */
+    uint64_t replays;       /* replays of destroyed graphs */
+    const bg_graph **alive; /* recorded graphs that are not destroyed */
     size_t count, capacity;
     bool replayed, ended;
-    bool runner; /* a graph that was replayed has a runner's buffers */
+    bool runner; /* a replayed graph has buffers of a runner */
     atomic_ulong reports;
-    /* BG_SHADOW: graphs; those without a forward function; replays that were compared; those that could not be. */
+    /* BG_SHADOW: graphs; graphs without a forward function; replays that were compared; replays that could not be. */
     atomic_ulong shadowed, without_pass, compared, uncompared;
 } record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -35,7 +35,8 @@ void bg__process_report_warn(void)
         bg__warn("BG_REPORT: %s", bg_last_error());
 }
 
-/* "DIR/graph-PID-N.json"; number 0: without "-N". The caller frees it. NULL: out of host memory, after a warning. */
+/* "DIR/graph-PID-N.json"; number 0: without "-N". The caller frees it. Returns NULL if out of host memory, after a
+ * warning. */
 static char *path_of(const char *kind, unsigned long number)
 {
     char *path = NULL;
@@ -68,7 +69,7 @@ static uint64_t count_replays(void)
     uint64_t replays = record.replays;
     for (size_t i = 0; i < record.count; i++)
         replays += bg__graph_replays(record.alive[i]);
-    /* During the first replay its graph has not counted it yet. */
+    /* during the first replay, the graph has not counted it yet */
     return record.replayed && replays == 0 ? 1 : replays;
 }
 
@@ -103,8 +104,8 @@ static void write_process(void)
     free(path);
 }
 
-/* Of what it has from its parent a child tells nothing: it is in the parent's file. Another thread of the parent may
- * have held the lock. */
+/* A forked child does not report what it has from its parent, whose file has it. Another thread of the parent may have
+ * held the lock. */
 static void begin_child(void)
 {
     record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -122,14 +123,14 @@ __attribute__((constructor)) static void begin_process(void)
     record.directory = bg__env("BG_REPORT");
     if (record.directory == NULL)
         return;
-    (void)pthread_atfork(NULL, NULL, begin_child); /* no memory for it: a child's file says that it did not end */
+    (void)pthread_atfork(NULL, NULL, begin_child); /* if this fails, the file of a child says that it did not end */
     write_process();
 }
 
 __attribute__((destructor)) static void end_process(void)
 {
     if (record.directory == NULL || record.process != getpid())
-        return; /* a child that made no graph has no file */
+        return; /* a child without a graph has no file */
     pthread_mutex_lock(&record.lock);
     record.ended = true;
     write_process();
@@ -198,7 +199,7 @@ void bg__process_report_end_graph(const bg_graph *graph)
     pthread_mutex_unlock(&record.lock);
 }
 
-/* A runner notes its buffers after the capture. */
+/* A runner records its buffers after the capture. */
 static bool has_runner(const bg_graph *graph)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -248,14 +249,14 @@ static void tell_checked(const char *check, const char *graph, const char *why, 
 
     if (record.directory == NULL)
         return;
-    snprintf(text, sizeof text, "%s", why != NULL ? why : ""); /* it may be bg_last_error(), which is hidden now */
+    snprintf(text, sizeof text, "%s", why != NULL ? why : ""); /* why may be bg_last_error(), which is cleared next */
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
     if (why != NULL)
         bg__looked_not(check, graph, text);
     else
         bg__looked_add(check, calls, nodes);
-    write_process(); /* also at the end, when it is known what was never looked at */
+    write_process(); /* also at the end of the process, which records graphs that were never checked */
     pthread_mutex_unlock(&record.lock);
     bg__fail_unhide(hidden);
 }

@@ -50,7 +50,7 @@ void bg_report_destroy(bg_report *report)
 
 /* ---- findings ---- */
 
-/* Compares kind and call first: a finding without a message matches any finding of that kind and call. */
+/* Compares kind and call first: a finding without a message equals any finding of that kind and call. */
 static int compare_findings(const void *one, const void *other)
 {
     const bg_finding *a = one, *b = other;
@@ -104,7 +104,7 @@ static bg_finding *copy_finding(const bg_finding *f)
     return copy;
 }
 
-/* Also with a greater severity, since what has done harm once need not do so in each replay. */
+/* Also finds the finding with a greater severity: what did harm once need not do so in each replay. */
 static bool is_known(const bg_report *report, bg_finding finding)
 {
     for (; finding.severity <= BG_FAULT; finding.severity++)
@@ -140,7 +140,8 @@ void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
     edit_message = edit;
 }
 
-/* A call that a rule has fused with its neighbours keeps its name, and the message says what computes it. */
+/* Appends the run that computes a call which a rule has fused with its neighbours: the finding keeps the name of the
+ * call. */
 static void name_run(const bg__call *call, char *message, size_t bytes)
 {
     size_t length = strlen(message);
@@ -148,7 +149,7 @@ static void name_run(const bg__call *call, char *message, size_t bytes)
         snprintf(message + length, bytes - length, "; a rule has put %.300s in its place", call->run->name);
 }
 
-/* The rest of the finding is given. */
+/* Formats the message and adds the finding, whose other members are set. */
 static void add_message(bg_report *report, bg_finding finding, const bg__call *call, const char *format,
                         va_list arguments)
 {
@@ -197,7 +198,7 @@ void bg__about_free(bg__about *about)
     *about = (bg__about){.calls = NULL};
 }
 
-/* All but the first. The caller frees them. NULL: out of host memory. */
+/* Joins the names of all calls but the first. The caller frees the text. Returns NULL if out of host memory. */
 static char *name_others(const bg__about *about)
 {
     char *names = NULL;

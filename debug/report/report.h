@@ -1,4 +1,4 @@
-/* How tools make reports. */
+/* Functions by which tools make reports. */
 #ifndef BG_DEBUG_REPORT_H
 #define BG_DEBUG_REPORT_H
 
@@ -8,24 +8,24 @@
 
 #include "graph/inspect.h"
 
-enum { BG__REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
+enum { BG__REPORT_VERSION = 2 }; /* version of the JSON; a reader refuses other versions */
 
-/* An empty report of that tool ("check") on that graph; both names are copied. */
+/* Creates an empty report of that tool ("check") on that graph; both names are copied. */
 bg_status bg__report_create(bg_report **report, const char *tool, const char *graph);
 
-/* The same report, on the graph of another name. Errors: OUT_OF_MEMORY. */
+/* Changes the name of the graph. Errors: OUT_OF_MEMORY. */
 bg_status bg__report_set_graph(bg_report *report, const char *graph);
 
-/* From now on edit may change the message of each finding, in room for that many bytes, before it is added. */
+/* Sets a function that may change the message of each finding before it is added, in room for that many bytes. */
 void bg__report_set_editor(void (*edit)(char *message, size_t bytes));
 
-/* Adds a finding. call may be NULL. kind and advice are copied; the message is printed from format. The same finding
- * (kind, call, address, message) is added once. Findings that are lost, out of host memory, are counted. */
+/* Adds a finding. call may be NULL. kind and advice are copied, and the message is printed from format. The same
+ * finding (kind, call, address, message) is added once. Findings that are lost when out of host memory are counted. */
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
-/* Calls with the same finding, each once. Starts zeroed. */
+/* Calls that share a finding, each once. Starts zeroed. */
 typedef struct bg__about {
     const bg__call **calls;
     size_t count, capacity;
@@ -33,27 +33,27 @@ typedef struct bg__about {
 /* Adds call unless about has it. Errors: OUT_OF_MEMORY. */
 bg_status bg__about_add(bg__about *about, const bg__call *call);
 void bg__about_free(bg__about *about);
-/* Adds a finding on the first call of about, which names the others. */
+/* Adds a finding on the first call of about; the finding names the other calls. */
 void bg__report_add_about(bg_report *report, const char *kind, bg_severity severity, const bg__about *about,
                           const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
-/* Whether the finding is about that call, alone or among others. call "": false. */
+/* Whether the finding is on that call, alone or among others. Returns false if call is "". */
 bool bg__finding_is_about(const bg_finding *finding, const char *call);
 
-/* Whether there is a finding of that kind on that call. */
+/* Whether the report has a finding of that kind on that call. */
 bool bg__report_has(const bg_report *report, const char *kind, const char *call);
 
 /* Parts of a report besides its findings, as in its JSON (docs/report-format.md). part returns the list of that name
- * ("comparisons", "trials"), which it creates if needed; NULL: out of host memory. set_outline takes ownership of
+ * ("comparisons", "trials"), and creates it if needed; NULL: out of host memory. set_outline takes ownership of
  * outline, and fails if it is NULL. */
 cJSON *bg__report_part(bg_report *report, const char *name);
 bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 
-/* Prints all findings, wrapped at the terminal's width, or at 120 columns if out is not a terminal. */
+/* Prints all findings, wrapped at the width of the terminal, or at 120 columns if out is not a terminal. */
 void bg__report_print(const bg_report *report, FILE *out);
-/* The first `most` findings, and how many more there are. */
+/* Prints the first `most` findings, and the number of the others. */
 void bg__report_print_first(const bg_report *report, int most, FILE *out);
-/* Those that were added since the last call, if any. false: there are none. */
+/* Prints the findings that were added since the last call. Returns false if there are none. */
 bool bg__report_print_new(bg_report *report, FILE *out);
 
 #endif

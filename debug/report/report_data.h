@@ -8,43 +8,43 @@
 
 #include "debug/files/files.h"
 
-/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Their
- * graph is NULL where it is the report's own. */
+/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Its
+ * graph is NULL if it is the graph of the report. */
 typedef struct bg__report_findings {
     bg_finding **list;
     size_t count, capacity;
-    size_t printed; /* by bg__report_print_new */
+    size_t printed; /* number that bg__report_print_new has printed */
 } bg__report_findings;
 
 struct bg_report {
     char *tool, *graph;
     bg__report_findings of[BG_FAULT + 1];
-    void *known; /* all findings, as a tree (tsearch): a report may have very many */
+    void *known; /* a tree of all findings (tsearch), since a report may have very many */
     int count;
-    int lost;             /* findings that were not added, out of host memory */
-    cJSON *parts;         /* of the JSON, besides the findings; NULL: none */
-    unsigned long number; /* of its file in BG_REPORT, from 1; 0: it has none yet */
+    int lost;             /* findings that were lost when out of host memory */
+    cJSON *parts;         /* parts of the JSON besides the findings; NULL: none */
+    unsigned long number; /* number of its file in BG_REPORT, from 1; 0: none yet */
 };
 
-/* NOTE, WARNING, FAULT; NULL ends them. */
+/* The names of NOTE, WARNING and FAULT; NULL ends them. */
 extern const char *const bg__severity_names[];
 
-/* The finding of that index, faults first; NULL: there is none. */
+/* Returns the finding of that index, faults first; NULL: there is none. */
 const bg_finding *bg__report_find(const bg_report *report, int index);
 
-/* Adds a copy of finding, of which no string but graph is NULL, unless the report has it. */
+/* Adds a copy of finding unless the report has it. No string of it but graph may be NULL. */
 void bg__report_put(bg_report *report, const bg_finding *finding);
 
-/* The JSON text, indented or not, to be freed by cJSON_free. */
+/* Makes the JSON text, indented or not. The caller frees it with cJSON_free. */
 bg_status bg__report_json(const bg_report *report, bool indented, char **text);
-/* The report as JSON, to be deleted before the report, whose parts it refers to. Errors, with *root NULL:
- * OUT_OF_MEMORY. */
+/* Makes the report as a cJSON object, which refers to the parts of the report: delete it before the report. Errors,
+ * with *root NULL: OUT_OF_MEMORY. */
 bg_status bg__report_root(const bg_report *report, cJSON **root);
 
-/* As bg_report_write, with the origin of the file's name. */
+/* As bg_report_write. name: the origin of the name of the file. */
 bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name);
 
-/* The page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */
+/* Writes the page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__report_page(const bg_report *report, FILE *out);
 
 #endif

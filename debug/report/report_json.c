@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member that only findings about several calls have. */
+/* Adds "others", which only findings on several calls have. */
 static bool add_others(cJSON *item, const bg_finding *f)
 {
     const char *at = f->others;
@@ -43,7 +43,7 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            (f->graph == NULL || cJSON_AddStringToObject(item, "graph", f->graph)) && add_others(item, f);
 }
 
-/* Adds references: the report still owns the parts. */
+/* Adds references to the parts, which the report still owns. */
 static bool add_parts(const bg_report *report, cJSON *root)
 {
     cJSON *part;

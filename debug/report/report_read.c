@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_BYTES = 256 << 20 }; /* no report is as large as LARGEST_BYTES */
+enum { LARGEST_BYTES = 256 << 20 }; /* a larger file is no report */
 
 /* ---- the file ---- */
 
@@ -33,13 +33,13 @@ static bg_status parse_report(const char *path, const char *text, size_t size, c
 
 /* ---- members ---- */
 
-/* Fails with the place of a member: "findings[3].line", or "lost" if place is "". */
+/* Fails with the path of a member: "findings[3].line", or "lost" if place is "". */
 static bg_status refuse_member(const char *place, const char *name, const char *why)
 {
     return bg__fail(BG_ERROR_IO, "%s%s%s %s", place, place[0] != '\0' ? "." : "", name, why);
 }
 
-/* A missing member leaves *text unchanged; it is an error if *text is NULL. */
+/* Reads a string. If the member is missing, *text is unchanged; this is an error if *text is NULL. */
 static bg_status read_string(const cJSON *object, const char *place, const char *name, const char **text)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* The caller frees them; NULL: there are none. */
+/* Reads the names of the other calls. The caller frees them; NULL: there are none. */
 static bg_status read_others(const cJSON *item, const char *place, char **others)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "others"), *one;
@@ -202,7 +202,7 @@ static bool is_part(const cJSON *root, const cJSON *item)
 }
 
 /* The report takes ownership of root, without the members that are not parts. The contents of the parts are not
- * checked: the page accepts any. */
+ * checked, since the page accepts any. */
 static bg_status take_parts(bg_report *report, cJSON *root)
 {
     bg_status status = BG_OK;
@@ -258,7 +258,7 @@ bg_status bg_report_read(bg_report **report, const char *path)
         bg__fail_where("%s holds no report", path);
     if (status != BG_OK)
         goto done;
-    root = NULL; /* made's */
+    root = NULL; /* made owns it */
     *report = made;
     made = NULL;
 done:

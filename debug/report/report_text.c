@@ -20,7 +20,7 @@ static void print_head(const bg_report *report, int count, FILE *out)
     fprintf(out, ": %d %sfinding%s\n", count, count < report->count ? "more " : "", count == 1 ? "" : "s");
 }
 
-/* The width of a terminal; 120 for other files. */
+/* The width of the terminal, or 120 if out is not a terminal. */
 static int text_width(FILE *out)
 {
     enum { WIDTH = 120, NARROWEST = 40 };
@@ -36,11 +36,11 @@ static int count_columns(const char *text, size_t bytes)
 {
     int columns = 0;
     for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80; /* all but the first byte of a UTF-8 character */
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80; /* continuation bytes of UTF-8 have no column */
     return columns;
 }
 
-/* Breaks lines at spaces, and indents continued lines. A word that is wider than a line is not broken. */
+/* Breaks lines at spaces, and indents continued lines. Does not break a word that is wider than a line. */
 static void print_wrapped(const char *text, int width, FILE *out)
 {
     enum { INDENT = 8 };
@@ -65,7 +65,7 @@ static void print_wrapped(const char *text, int width, FILE *out)
     }
 }
 
-/* The first ones, and how many more there are: the JSON has all. */
+/* Prints the first names and the number of the others; the JSON has all. */
 static void print_others(const char *others, FILE *out)
 {
     enum { OTHERS_SHOWN = 3 };
@@ -95,7 +95,7 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
     if (f->file[0] != '\0') {
         fputs(" at ", out);
         bg__print_text(out, f->file);
-        if (f->line > 0) /* of a stack of C, only the function is known */
+        if (f->line > 0) /* for a frame of C, only the function is known */
             fprintf(out, ":%d", f->line);
     }
     if (f->graph != NULL && f->graph[0] != '\0') {
@@ -111,7 +111,7 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
     fputs("\n", out);
 }
 
-/* Wraps the finding's text; without memory for that, prints it unwrapped. */
+/* Prints the finding wrapped, or unwrapped if out of host memory. */
 static void print_finding(const bg_finding *f, int width, FILE *out)
 {
     size_t bytes;
@@ -130,7 +130,7 @@ static void print_finding(const bg_finding *f, int width, FILE *out)
     free(text);
 }
 
-/* Rows come from files, too, and may lack anything. */
+/* Rows may come from files, and lack any member. */
 static void print_row(const cJSON *row, FILE *out)
 {
     enum { OPS_SHOWN = 4 };
@@ -189,7 +189,7 @@ bool bg__report_print_new(bg_report *report, FILE *out)
         fresh -= report->of[severity].printed;
     if (fresh == 0)
         return false;
-    flockfile(out); /* threads may report at the same time */
+    flockfile(out); /* other threads may print reports at the same time */
     print_head(report, (int)fresh, out);
     for (int severity = BG_FAULT; severity >= BG_NOTE; severity--) {
         bg__report_findings *of = &report->of[severity];

@@ -11,13 +11,13 @@
 
 static struct {
     pthread_mutex_t lock;
-    pid_t process;           /* whose runners these are: a forked child has none of its parent's */
-    const bg_runner **alive; /* by number; NULL: destroyed */
+    pid_t process;           /* the process of these runners: a forked child does not write those of its parent */
+    const bg_runner **alive; /* by number; NULL: the runner was destroyed */
     size_t count, capacity;
     bool ended;
 } runners = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Adds a runner's row to a report. */
+/* Adds the row of a runner to a report. */
 static bg_status add_row(bg_report *report, const bg_runner *runner, const char *name, bool ended)
 {
     cJSON *list = bg__report_part(report, "runners"), *row = list != NULL ? bg__runner_json(runner) : NULL;
@@ -77,7 +77,7 @@ static bool add_runner(const bg_runner *runner)
     return true;
 }
 
-/* ends: one that could not be created has no number. */
+/* Writes the file of a runner. ends: the runner is being destroyed; one that could not be created has no number. */
 static void report_runner(const bg_runner *runner, bool ends)
 {
     char hidden;
@@ -106,7 +106,7 @@ void bg__runner_report_end(const bg_runner *runner)
     report_runner(runner, true);
 }
 
-/* A runner that another thread still uses is left as its file has it: its buckets may change at any time. */
+/* If another thread still uses a runner, its file stays as it is: its buckets may change at any time. */
 __attribute__((destructor)) static void end_runners(void)
 {
     if (runners.process != getpid())

@@ -7,7 +7,7 @@
 
 struct bg_runner;
 
-/* Both do nothing without BG_REPORT. The first call for a runner gives it its name, "runner#0". */
+/* Both functions do nothing without BG_REPORT. The first call for a runner gives it its name, "runner#0". */
 void bg__runner_report_write(const struct bg_runner *runner);
 void bg__runner_report_end(const struct bg_runner *runner);
 

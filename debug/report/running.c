@@ -16,7 +16,7 @@
 static atomic_bool taken[BG__RUNNING_PLACES];
 static char *places; /* NULL: there is no file */
 
-/* All of it is there before it is written to: a disk that is full then would end the program. */
+/* Allocates the whole file before it is written to: on a full disk a write to the mapping would end the program. */
 static bool map_file(const char *path)
 {
     const size_t bytes = (size_t)BG__RUNNING_PLACES * BG__RUNNING_BYTES;
@@ -42,7 +42,7 @@ static void make_file(void)
         return;
     if (asprintf(&path, "%s/running-%ld", directory, (long)getpid()) < 0)
         return;
-    if (!map_file(path) && errno != EEXIST) /* another copy of the tools in this process has it */
+    if (!map_file(path) && errno != EEXIST) /* another copy of the tools in this process has made it */
         bg__warn("--attach: %s cannot be made: it is not told which host function a program ends in: %s", path,
                  strerror(errno));
     free(path);
@@ -62,7 +62,7 @@ static int take_place(void)
     return -1;
 }
 
-/* The first byte comes last, and goes first: a place is whole, or empty. */
+/* Writes the first byte last, and bg__running_leave clears it first: a place is either complete or empty. */
 int bg__running_enter(const char *row, unsigned long count)
 {
     int place = places != NULL ? take_place() : -1;

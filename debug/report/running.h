@@ -1,17 +1,16 @@
-/* Which host functions of graphs run, which captures are open, and what hangs, in a file that the command reads when
- * the process has ended in one. */
+/* The running host functions of graphs, the open captures, and what hangs, in a file. The command reads it if the
+ * process has ended in one of these. */
 #ifndef BG_DEBUG_RUNNING_H
 #define BG_DEBUG_RUNNING_H
 
-/* The file is DIR/running-PID of BG_REPORT: places of BG__RUNNING_BYTES, each empty, or with an object of JSON and a 0
- * behind it. */
+/* The file is DIR/running-PID of BG_REPORT. It has places of BG__RUNNING_BYTES, each empty, or with a JSON object that
+ * ends with a 0 byte. */
 enum { BG__RUNNING_PLACES = 64, BG__RUNNING_BYTES = 2048 };
 
-/* Makes the file. Without it, as where BG_REPORT is not set, nothing is noted. */
+/* Creates the file. If there is no file, as when BG_REPORT is not set, nothing is recorded. */
 void bg__running_begin(void);
-/* It begins: row is an object of JSON without its last brace; count is how often a function ran before, or how much
- * has been captured so far.
- * Returns its place; -1: none is free. Takes no lock. */
+/* Records what begins. row: a JSON object without its last brace. count: how often the function ran before, or how much
+ * was captured. Returns its place, or -1 if none is free. Takes no lock. */
 int bg__running_enter(const char *row, unsigned long count);
 void bg__running_leave(int place);
 

@@ -1,4 +1,4 @@
-/* Schedules for the runners of a report, from the batches that they have run. */
+/* Proposes schedules for the runners of a report, from the batches that they have run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,23 +7,23 @@
 #include "report_data.h"
 #include "debug/report/runners/runner_mix.h"
 
-/* PERCENT: the recommended schedule computes at most so many percent more rows than the best one. LENGTHS: sizes of
- * the longest schedule that is looked for, unless the one in use is longer, up to LENGTHS_MOST. */
+/* PERCENT: the recommended schedule computes at most that many percent more rows than the best one. LENGTHS: the
+ * maximum number of sizes that is tried, unless the schedule in use is longer, up to LENGTHS_MOST. */
 enum { PERCENT = 5, LENGTHS = 64, LENGTHS_MOST = 512 };
 
-/* All that the schedules of one runner are chosen by. */
+/* The data from which the schedules of one runner are chosen. */
 typedef struct proposal {
     const bg__runner_group *group;
-    const cJSON *row; /* the group's first */
+    const cJSON *row; /* the first row of the group */
     bg__size_mix mix;
     bg__size_choices choices;
-    int *now; /* the sizes in use */
+    int *now; /* sizes of the schedule in use */
     size_t now_count;
     bg__size_cost now_cost;
-    uint64_t wanted;    /* batches that the recommended one runs by a graph, at least */
-    int *sizes;         /* room for the longest */
-    size_t recommended; /* length; 0: the schedule in use */
-    bool none_is_good;  /* then none is recommended */
+    uint64_t wanted;    /* the minimum number of batches that the recommended schedule runs by a graph */
+    int *sizes;         /* room for the longest schedule */
+    size_t recommended; /* length of the recommended schedule; 0: the schedule in use */
+    bool none_is_good;  /* no schedule is recommended */
     cJSON *list;
 } proposal;
 
@@ -68,7 +68,7 @@ static uint64_t count_batches(const bg__size_mix *mix)
     return batches;
 }
 
-/* As many as now, unless that is more than are to be covered. */
+/* As many batches as now, but not more than `cover` percent of all. */
 static uint64_t batches_wanted(const proposal *p, double cover)
 {
     uint64_t asked = (uint64_t)((double)count_batches(&p->mix) * cover / 100);
@@ -82,9 +82,10 @@ static bool is_good(const proposal *p, const bg__size_cost *cost, const bg__size
            (cost->padding_rows <= p->now_cost.padding_rows || p->now_cost.batches < cost->batches);
 }
 
-/* The shortest within PERCENT of the longest, that runs as many batches as now, and without more padding than now where
- * that holds as many. A schedule in use may be longer than the longest, or be better chosen for max_padding. With
- * max_padding a shorter one may run fewer batches by a graph: it pads less, and is no better. */
+/* Recommends the shortest schedule within PERCENT of the longest one that runs as many batches as now, without more
+ * padding than now if the schedule in use runs as many. The schedule in use may be longer than the longest one tried,
+ * or suit max_padding better. With max_padding a shorter schedule may run fewer batches by a graph: it pads less, but
+ * is not better. */
 static void recommend(proposal *p)
 {
     const bg__size_cost best = judge_length(p, p->choices.most);
@@ -119,7 +120,7 @@ static bool add_schedule(proposal *p, const int *sizes, size_t count, bool now, 
            cJSON_AddNumberToObject(item, "capture_ms", need.capture_ms);
 }
 
-/* Which lengths the list shows: powers of two, that of the schedule in use, the recommended one, the longest. */
+/* Whether the list shows this length: powers of two, the schedule in use, the recommended one, and the longest. */
 static bool is_shown(const proposal *p, size_t length)
 {
     return (length & (length - 1)) == 0 || length == p->now_count || length == p->recommended ||
@@ -182,7 +183,7 @@ static bg_status write_proposal(proposal *p, double cover, cJSON *object)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules");
 }
 
-/* What is wrong with one row is said there, and keeps nothing from the others. */
+/* Writes an error of one row into that row, and continues with the others. */
 static bg_status propose(cJSON *row, const bg__runner_group *group, double cover)
 {
     proposal p = {.group = group, .row = row};

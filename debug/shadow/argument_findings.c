@@ -1,5 +1,5 @@
-/* Tells why a call of the graph is at fault. First its arguments are compared with those in the eager pass; where they
- * do not explain it, the pass is captured once more and its nodes are compared. */
+/* Reports why a call of the graph is at fault. Its arguments are compared with those in the eager pass first. If they
+ * do not explain the fault, the pass is captured once more and the nodes are compared. */
 #include "argument_findings.h"
 
 #include <stdio.h>
@@ -31,8 +31,8 @@ static bool is_told(const bg__shadow *s, const bg__call *call)
     return false;
 }
 
-/* The arguments that the call had in the eager pass. Those of the graph are as they were at the end of a captured
- * body, and at the beginning of an eager one. NULL: it was not called. */
+/* The arguments that the call had in the eager pass. The graph has the arguments of a captured call from the end of its
+ * body, and those of an eager call from its beginning. NULL: the eager pass did not call it. */
 static const void *find_eager_args(bg__shadow *s, const bg__call *call)
 {
     const bg__call_inputs *began = call->eager ? bg__inputs_find(&s->inputs, call->name) : NULL;
@@ -61,8 +61,8 @@ static const bg_field *next_value(bg__shadow *s, const bg__call *call, uint32_t 
     return NULL;
 }
 
-/* Whether values that differ explain outputs that differ. A struct may have padding that holds anything, and a pointer
- * may be to memory of the pass. But what the program may have changed by bg_graph_args is as the program wants it. */
+/* Whether a differing value explains differing outputs. Padding of a struct may have any value, and a pointer may point
+ * to memory of the pass. A value that the program may have changed by bg_graph_args always counts. */
 static bool explains(bg__shadow *s, const bg__call *call, const bg_field *field, const char *graph, const char *eager)
 {
     return bg__call_is_exposed(s->graph, call) || bg__field_values_differ_surely(field, graph, eager);
@@ -76,7 +76,7 @@ static void value_text(const bg_field *field, const char *graph, const char *eag
     snprintf(text, bytes, "%s is %s in the graph, %s in the eager pass", where, values[0], values[1]);
 }
 
-/* Iterates over the inputs that differ: at another address, of another shape, or (same) in what they hold. */
+/* Iterates over the inputs that differ: in address or shape, or (same) in their contents. */
 static const bg_tensor *next_input(bg__shadow *s, const bg__call *call, bool same, bg__field_tensor *t, int *number,
                                    const bg_tensor **eager)
 {
@@ -93,7 +93,7 @@ static const bg_tensor *next_input(bg__shadow *s, const bg__call *call, bool sam
         *eager = bg__input_find(inputs, t->name);
         if (*eager == NULL)
             continue;
-        if (inputs->state == BG__INPUTS_UNKNOWN) /* memory that a call of the pass writes may be its own in each run */
+        if (inputs->state == BG__INPUTS_UNKNOWN) /* memory that a call of the pass writes may differ from run to run */
             differs = !bg__tensor_is_same(t->tensor, *eager) && !bg__input_is_written(s, inputs, *eager);
         if (differs && bg__tensor_is_same(t->tensor, *eager) == same)
             return t->tensor;
@@ -101,7 +101,7 @@ static const bg_tensor *next_input(bg__shadow *s, const bg__call *call, bool sam
     return NULL;
 }
 
-/* The first input that differs though the call gets it at the same address: what came before made the difference. */
+/* Finds the first input that differs although its address is the same: an earlier call made the difference. */
 static bool find_earlier_difference(bg__shadow *s, const bg__call *call, bg__field_tensor *found)
 {
     const bg_tensor *eager;
@@ -125,7 +125,7 @@ static bool has_other_arguments(bg__shadow *s, const bg__call *call)
     return next_input(s, call, false, &t, &number, &eager) != NULL;
 }
 
-/* The outermost of the call and those around it with other arguments, which it may have handed on; NULL: none. */
+/* The outermost call with other arguments, among the call and its parents: it may have passed them on. NULL: none. */
 static const bg__call *find_cause(bg__shadow *s, const bg__call *call)
 {
     const bg__call *found = NULL;
@@ -196,8 +196,8 @@ static bool tell_values(bg__shadow *s, const bg__call *at, const char *effect)
     return text[0] != '\0';
 }
 
-/* Those that may differ without being the cause. Returns whether there are any; text gets those that are no pointers,
- * which the finding on an eager call names itself. */
+/* Reports values that may differ without being the cause. Returns whether there are any. text gets those that are not
+ * pointers, which the finding on an eager call names itself. */
 static bool tell_unsure_values(bg__shadow *s, const bg__call *call, char *text, size_t bytes)
 {
     const char *graph, *eager;
@@ -272,7 +272,7 @@ static bool tell_arguments(bg__shadow *s, const bg__call_fault *fault)
     if (at == NULL)
         return false;
     if (bg__report_has(s->report, "frozen-value", at->name) || bg__report_has(s->report, "unstable-pointer", at->name))
-        return true; /* it has handed the same arguments on to another call */
+        return true; /* that call has passed the same arguments on to another call */
     effect_text(fault, effect, sizeof effect);
     values = tell_values(s, at, effect);
     tensors = tell_tensors(s, at, values ? "" : effect);
@@ -281,7 +281,7 @@ static bool tell_arguments(bg__shadow *s, const bg__call_fault *fault)
 
 /* ---- its nodes ---- */
 
-/* Eager are the calls that are so in the graph. */
+/* Makes a pattern of BG_EAGER_OPS that keeps the same calls eager as in the graph. */
 static bg_status list_eager(const bg_graph *graph, char **list)
 {
     size_t bytes = sizeof "!*";
@@ -299,7 +299,7 @@ static bg_status list_eager(const bg_graph *graph, char **list)
     return BG_OK;
 }
 
-/* Faults that are explained lose their call. */
+/* Sets the call of each explained fault to NULL. */
 static bg_status compare_nodes(bg__shadow *s, bg_graph *second)
 {
     static const bg__recapture_words words = {
@@ -326,7 +326,7 @@ done:
     return status;
 }
 
-/* That the pass cannot be captured now is no failure of the comparison. */
+/* Only warns if the pass cannot be captured now: the comparison has not failed. */
 static bg_status capture_again(bg__shadow *s)
 {
     bg_graph *second = NULL;
@@ -414,7 +414,7 @@ done:
     return status;
 }
 
-/* Also the notes on arguments that the program may have changed. */
+/* Notes on arguments that the program may have changed are causes, too. */
 static bool is_cause(const bg_finding *f)
 {
     if (f->severity == BG_NOTE)
@@ -425,7 +425,7 @@ static bool is_cause(const bg_finding *f)
             strcmp(f->kind, "race") == 0);
 }
 
-/* Of the call, or of what a rule has put in its place. */
+/* Whether the finding is on the call, or on the run that a rule has put in its place. */
 static bool is_of(const bg_finding *f, const bg__call *call)
 {
     return strcmp(f->call, call->name) == 0 || (call->run != NULL && strcmp(f->call, call->run->name) == 0);

@@ -1,23 +1,23 @@
-/* Why a call of the graph has other outputs than in the eager pass: its arguments, and those of its nodes. */
+/* Why a call of the graph has other outputs than in the eager pass: its arguments, and the parameters of its nodes. */
 #ifndef BG_DEBUG_ARGUMENT_FINDINGS_H
 #define BG_DEBUG_ARGUMENT_FINDINGS_H
 
 #include "comparison.h"
 
-/* Before a walk over the graph that calls the functions below. */
+/* Called before a walk over the graph that calls the functions below. */
 void bg__faults_begin(bg__shadow *shadow);
 
-/* A call of the graph has another output than in the eager pass, or changes an input of a call inside it. what: "y of
- * scale#0". found NULL: another shape or dtype. Nothing is added where its inputs differ for another reason than its
- * arguments: then it is not at fault. */
+/* Adds a call of the graph that has another output than in the eager pass, or that changes an input of a call inside
+ * it. what: "y of scale#0". found NULL: another shape or dtype. Adds nothing if the inputs of the call differ for
+ * another reason than its arguments: then it is not at fault. */
 bg_status bg__faults_add(bg__shadow *shadow, const bg__call *call, const char *what, const bg_tensor *tensor,
                          const bgk_difference *found);
-/* Adds a finding on the cause of each fault that was added; "mismatch-origin" where none is found. May capture the pass
- * once more, once for each graph. */
+/* Adds a finding on the cause of each fault, or "mismatch-origin" if none is found. May capture the pass once more,
+ * once for each graph. */
 bg_status bg__faults_tell(bg__shadow *shadow);
-/* Whether the report has a cause, at that call (NULL: at any). */
+/* Whether the report has a finding on a cause at that call (NULL: at any call). */
 bool bg__faults_known(const bg_report *report, const bg__call *call);
-/* Whether it has faults, and each is a cause: what is frozen, or a race. */
+/* Whether the report has faults, and each of them is a cause: a frozen value or a race. */
 bool bg__faults_explained(const bg_report *report);
 
 #endif

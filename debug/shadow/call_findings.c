@@ -12,13 +12,13 @@
 
 typedef struct walking {
     bg__shadow *shadow;
-    bg__pass_calls *calls, *inner; /* what each call is compared with, or added to */
+    bg__pass_calls *calls, *inner; /* calls that each call is compared with, or added to */
     bool add;
-    bool quiet;           /* calls that differ are noted, and no finding is added */
+    bool quiet;           /* calls that differ are recorded, and no finding is added */
     bool late;            /* the call is compared after its segment, which ran as a whole */
-    const void *together; /* the last such segment, or run of calls, whose calls are compared when all have run */
-    bg__spans spread;     /* outputs in it that differ, which later calls of it have read */
-    const bg__call *next; /* from where calls without work have not been looked at */
+    const void *together; /* the last such segment or run, whose calls are compared after all of them have run */
+    bg__spans spread;     /* differing outputs in it, which its later calls have read */
+    const bg__call *next; /* the first call that compare_idle has not compared yet */
     const bg__call *varying;
     char name[200];
     bg__timer timer;
@@ -26,7 +26,7 @@ typedef struct walking {
 
 /* ---- a walk over the graph ---- */
 
-/* When a segment runs as a whole, a later call of it may have overwritten the tensor: then it cannot be compared. */
+/* If a segment runs as a whole, a later call of it may have overwritten the tensor, which then cannot be compared. */
 static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
 {
     const bg__call *next = call;
@@ -35,7 +35,7 @@ static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
     for (next = next != NULL ? next->next : NULL; next != NULL; next = bg__call_next(next)) {
         bg__field_tensor t = {0};
         bool has_run = !next->eager && next->kept != NULL && next->segment <= call->end_segment;
-        if (!next->eager && next->segment > call->end_segment) /* nor have those after it */
+        if (!next->eager && next->segment > call->end_segment) /* this call and those after it have not run */
             break;
         while (has_run && bg__field_tensor_next(next->op, next->kept, &t))
             if (t.output && bg__tensor_overlaps(t.tensor, tensor))
@@ -70,8 +70,8 @@ done:
 
 /* ---- against the eager run ---- */
 
-/* Sets the call's output to that of the eager run, so that later calls get the same inputs: where the body left it, and
- * in the caller's tensor, to which it may have been copied already. */
+/* Sets the call's output to the eager run's, so that later calls get the same inputs: where the body left it, and in
+ * the caller's tensor, to which it may have been copied already. */
 static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
 {
     const void *args = bg__graph_call_args(s->graph, d->call);
@@ -97,8 +97,8 @@ static bool is_beyond(const bg__pass_difference *d)
     return d->shape || d->found.beyond > 0;
 }
 
-/* Whether the call, of a segment or run that ran as a whole, has read what an earlier call of it got wrong: no copy of
- * the eager run came between. */
+/* Whether the call has read a differing output of an earlier call in the same segment or run, which ran as a whole: its
+ * input was not restored in between. */
 static bg_status has_spread(walking *w, const bg__pass_difference *d, bool *spread)
 {
     const void *args = bg__graph_call_args(w->shadow->graph, d->call), *together;
@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* at: the call that is at fault if the graph is. *report: a finding may be added. */
+/* at: the call at fault if the graph is at fault. *report: a finding may be added. */
 static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass_difference *d, bool *report)
 {
     bg__suspects *suspects = &w->shadow->suspects;
@@ -172,7 +172,7 @@ done:
     return status;
 }
 
-/* An input of an inner call differs: the call around it has changed it. */
+/* Adds a fault of the outer call, which has changed an input of an inner call. */
 static bg_status tell_outer(void *user, const bg__pass_difference *d)
 {
     walking *w = user;
@@ -192,7 +192,7 @@ done:
     return status;
 }
 
-/* stream: the call's own in the eager pass, which a call on a side stream need not share with the pass. */
+/* stream: the stream of the call, which may be a side stream of the pass. */
 static bg__pass_comparison comparison(bg__shadow *s, cudaStream_t stream,
                                       bg_status (*each)(void *user, const bg__pass_difference *d), void *user)
 {
@@ -222,7 +222,7 @@ static bg_status compare_idle(walking *w, const bg__call *until)
     const bg__call_key *end = until != NULL ? bg__call_index_call(calls, until) : calls->keys + calls->count;
     bg_status status = BG_OK;
 
-    if (next == NULL || end < next) /* all until there have been looked at */
+    if (next == NULL || end < next) /* all calls before `until` have been compared */
         return BG_OK;
     for (; w->next != until; w->next = bg__call_next(w->next))
         if (w->next->kept != NULL && bg__call_is_idle(w->next)) {
@@ -363,7 +363,7 @@ static bg_status after_graph_call(void *user, const bg__call *call, const void *
     return add_or_compare(w, call, args, late, w->shadow->stream);
 }
 
-/* One run of the eager pass, or of the graph. add: its calls are added; else they are compared with those. */
+/* Runs the eager pass or the graph once. add: adds its calls; otherwise compares them with the added calls. */
 static bg_status run_side(bg__shadow *s, walking *w, bool eager, bool add)
 {
     const bg__walk_options options = {.before = before_graph_call, .after = after_graph_call, .user = w};

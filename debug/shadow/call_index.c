@@ -21,7 +21,7 @@ static size_t hash_call(const bg__call *call)
     return (size_t)(hash >> 32);
 }
 
-/* Of keys with the same hash, the one that was added first comes first. */
+/* Among keys with the same hash, the first one that was added comes first. */
 static void put_place(size_t *table, size_t slots, size_t hash, size_t place)
 {
     size_t at = hash & (slots - 1);

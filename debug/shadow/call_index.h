@@ -1,4 +1,4 @@
-/* Where calls are in a list, by name and by call. */
+/* The places of calls in a list, found by name or by call. */
 #ifndef BG_DEBUG_CALL_INDEX_H
 #define BG_DEBUG_CALL_INDEX_H
 
@@ -14,15 +14,16 @@ typedef struct bg__call_index {
     bg__call_key *keys; /* in order of the list */
     size_t count, capacity;
     size_t *by_name, *by_call; /* tables of places in keys, from 1 on; 0: free */
-    size_t slots;              /* of each table: a power of two */
+    size_t slots;              /* slots of each table, a power of two */
 } bg__call_index;
 
-/* Adds what comes next in the list; the name is not copied. Errors: OUT_OF_MEMORY. */
+/* Adds the next call of the list. The name is not copied. Errors: OUT_OF_MEMORY. */
 bg_status bg__call_index_add(bg__call_index *index, const char *name, const bg__call *call);
-/* The first of that name, and that call; NULL: there is none. key - index->keys is its place in the list. */
+/* Find the first key with that name, or the key of that call; NULL: there is none. key - index->keys is its place in
+ * the list. */
 const bg__call_key *bg__call_index_name(const bg__call_index *index, const char *name);
 const bg__call_key *bg__call_index_call(const bg__call_index *index, const bg__call *call);
-/* Gives each another name, which `name` returns; "": it has none, and is found only by its call. */
+/* Gives each call the name that `name` returns; "": the call has no name, and is found only by the call. */
 void bg__call_index_rename(bg__call_index *index, const char *(*name)(void *user, size_t place), void *user);
 void bg__call_index_clear(bg__call_index *index);
 void bg__call_index_free(bg__call_index *index);

@@ -58,8 +58,8 @@ done:
     return status;
 }
 
-/* Calls that a rule stands for differ as far as the rule may, unless the program or its user says otherwise: those
- * items come behind. */
+/* Adds the tolerances of rules to the calls that they replace. The items of the program and of its user come behind
+ * these, and so override them. */
 static bg_status add_rules(bg__shadow *s, const bg_graph *graph)
 {
     bg__tolerances own = s->tolerances, *all = &s->tolerances;
@@ -136,7 +136,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
     bg__override_force(eager);
-    bg__relax_end(s->relaxed); /* the mode of the thread decides what bodies and rules may do in a capture */
+    bg__relax_end(s->relaxed); /* the capture mode of the thread decides what bodies and rules may do in a capture */
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
     if (s->relaxed.exchanged)
         s->relaxed = bg__relax_to_release();
@@ -159,7 +159,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     return restored;
 }
 
-/* An output of an inner call is a result only if the outermost call has no outputs; else it is scratch. */
+/* An output of an inner call is a result only if its outermost call has no outputs; otherwise it is scratch. */
 static bool outer_call_has_outputs(const bg__call *call)
 {
     if (call->parent->op == NULL)
@@ -213,7 +213,7 @@ done:
     return status;
 }
 
-/* Finds the same outputs in another graph of the pass; which calls are eager there does not change the results. */
+/* Finds the same outputs in another graph of the pass. Which calls are eager there does not change the results. */
 static void find_outputs(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
@@ -231,7 +231,7 @@ static void find_outputs(bg__shadow *s)
     }
 }
 
-/* Finds each output in the eager run that was kept. */
+/* Finds each output in the kept eager run. */
 static void find_expected(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
@@ -270,14 +270,14 @@ done:
 
 /* ---- runs ---- */
 
-enum { OUTPUTS_SEEN = 32 }; /* of one call */
+enum { OUTPUTS_SEEN = 32 }; /* outputs of one call */
 
-/* What the outputs of a call hold before and after a wait. */
+/* Digests of the outputs of a call before and after a wait. */
 typedef struct late_writes {
     unsigned long long digests[OUTPUTS_SEEN];
     size_t at;
     bool waited;
-    char field[96]; /* the first that has changed */
+    char field[96]; /* the first field that has changed */
 } late_writes;
 
 static bg_status see_output(void *user, const bg__pass_difference *d)
@@ -309,7 +309,7 @@ bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void 
         status = bg__wait_for_device(s->function);
         goto done;
     }
-    BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c)); /* which waits for stream */
+    BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c)); /* this waits for stream */
     BG__TRY(bg__wait_for_device(s->function));
     w.waited = true;
     w.at = 0;
@@ -334,7 +334,7 @@ bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 
 bg_status bg__shadow_run_replay(const bg__shadow *s)
 {
-    bool entered = bg__graph_get_facts(s->graph).replaying; /* inside a replay of it */
+    bool entered = bg__graph_get_facts(s->graph).replaying; /* this is called inside a replay of the graph */
     bg_status status, waited;
 
     if (!entered)
@@ -422,7 +422,7 @@ bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
     snprintf(text, sizeof text, "the end of %s", s->function);
     status = bg__ranks_finish(&s->ranks, text, status);
     snprintf(text, sizeof text, "%s", bg_last_error());
-    if (s->stream != NULL) /* else nothing has begun */
+    if (s->stream != NULL) /* otherwise nothing has begun */
         restored = bg__shadow_restore(s);
     if (status != BG_OK)
         bg__fail_restore(text);

@@ -44,7 +44,8 @@ done:
     return status;
 }
 
-/* The wait would invalidate a capture. One of the program's own on a stream that does not block is not seen. */
+/* A wait for the device would invalidate a capture. A capture by the program on a non-blocking stream is not
+ * detected. */
 bool bg__eager_pass_may_wait(void)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -73,8 +74,7 @@ done:
     return status;
 }
 
-/* Whether a later step waits for an event, which may be how the program orders what the call leaves on another stream.
- */
+/* The program may order by such a wait what the call leaves on another stream. */
 bg_status bg__eager_pass_is_waited_for(const bg_graph *graph, const bg__call *call, bool *waits)
 {
     bool behind = false;
@@ -111,8 +111,8 @@ done:
     return status;
 }
 
-/* The pass has joined its other streams to this one. Waits also after a failure: queued work writes tensors that are
- * restored next. */
+/* The pass has joined its other streams to this one. Waits also after a failure, since queued work writes tensors that
+ * are restored next. */
 static bg_status wait_for(cudaStream_t stream, bg_status status)
 {
     cudaError_t error = cudaStreamSynchronize(stream);
@@ -131,7 +131,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     pass->record = record;
     status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
-        bg__references_free(pass->references); /* those of calls that failed */
+        bg__references_free(pass->references); /* frees what calls that failed have left */
     bg__pending_note();                        /* forward may have left a CUDA error */
     status = wait_for(stream, status);
     if (status != BG_OK)

@@ -1,4 +1,4 @@
-/* Finds calls that only the eager pass, or only the capture, makes, and pairs the others. */
+/* Pairs the calls of the eager pass and of the capture, and finds those that only one of them makes. */
 #include "comparison.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ done:
     return status;
 }
 
-/* A call comes after the one around it. */
+/* A call comes after its parent. */
 static void find_parents(bg__side *side)
 {
     for (size_t i = 1; i < side->call_count; i++) {

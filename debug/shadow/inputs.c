@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_MAX = 32 }; /* of an op (op.h) */
+enum { INPUTS_MAX = 32 }; /* inputs of an op (op.h) */
 
-/* Elements of the dtype's size, whatever they mean. */
+/* Chooses elements of the same size as the dtype; their meaning does not matter. */
 static bgk_element element_of(const bg_tensor *tensor)
 {
     switch (bg_dtype_bytes(tensor->dtype)) {
@@ -16,7 +16,7 @@ static bgk_element element_of(const bg_tensor *tensor)
     }
 }
 
-/* A comparison of the batch's rows with themselves, which has their digest. */
+/* Compares the batch's rows with themselves, which computes their digest. */
 static bg_status queue_digest(const bg__call *call, const bg__field_tensor *t, bgk_difference *room,
                               cudaStream_t stream)
 {
@@ -42,7 +42,7 @@ int bg__inputs_count(const bg__call_inputs *c)
     return count;
 }
 
-/* Room for a digest of each input. */
+/* Allocates a digest for each input. */
 static bg_status take_digests(bg__inputs *inputs, bg__call_inputs *c, cudaStream_t stream)
 {
     size_t bytes = (size_t)bg__inputs_count(c) * sizeof *c->digests;
@@ -99,7 +99,7 @@ bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name)
     return key != NULL ? &inputs->list[key - inputs->index.keys] : NULL;
 }
 
-/* Digests of now at room, and behind them those that were kept: one read gets both. */
+/* Queues the current digests at room, and a copy of the kept ones behind them, so that one read gets both. */
 static bg_status queue_digests(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
                                cudaStream_t stream, int *count)
 {

@@ -1,23 +1,22 @@
-/* Tells calls that the graph got wrong from those that differ in each run by themselves, by repeating the eager pass.
- */
+/* Repeats the eager pass, to separate calls that the graph computes wrongly from calls that vary from run to run. */
 #include <string.h>
 
 #include "argument_findings.h"
 #include "comparison.h"
 
-enum { TRIES = 8 }; /* of what may be equal by chance */
+enum { TRIES = 8 }; /* runs may be equal by chance */
 
 typedef struct repetition {
     bg__shadow *shadow;
-    const void *args; /* of the call that is compared */
+    const void *args; /* arguments of the call that is compared */
     cudaStream_t stream;
-    bool inputs; /* of an inner call: the call around it has changed them */
+    bool inputs; /* compares the inputs of an inner call, which its outer call has changed */
 } repetition;
 
 /* ---- arguments ---- */
 
-/* fixed: inputs must lie at the same addresses, too. Bytes between the members of a value count as well: calls that are
- * not known to have the same arguments are not excused. */
+/* fixed: inputs must also have the same addresses. Padding of values counts, too: a call is excused only if its
+ * arguments are known to be the same. */
 static bool has_same_arguments(const bg_op *op, const void *one, const void *other, bool fixed)
 {
     bg__field_tensor a = {0}, b = {0};
@@ -44,8 +43,8 @@ static bool has_same_in_all(const repetition *r, const bg__call *call)
 
 /* ---- the repeated run ---- */
 
-/* The call of the graph that is the pair of one of the eager pass, if the walk over the graph compares it: not one
- * inside the body of a break. */
+/* The call of the graph that is the pair of a call of the eager pass, if the walk over the graph compares it: calls
+ * inside the body of a break are not compared. */
 static const bg__call *find_compared(const bg__shadow *s, const bg__call *eager)
 {
     const bg__call_key *began = bg__call_index_call(&s->inputs.index, eager);
@@ -56,7 +55,7 @@ static const bg__call *find_compared(const bg__shadow *s, const bg__call *eager)
     return call;
 }
 
-/* What varies is set to the kept run's, so that the next call gets the same inputs. */
+/* Sets an output that varies to that of the kept run, so that the next call gets the same inputs. */
 static bg_status note_varying(void *user, const bg__pass_difference *d)
 {
     const repetition *r = user;
@@ -128,14 +127,14 @@ static bool is_new(const bg__suspect *suspect)
     return (suspect->differs || suspect->not_joined) && !suspect->judged;
 }
 
-/* The replay differs, no call does, and nothing else is known to be at fault. */
+/* The replay differs, no call does, and no other cause is known. */
 static bool is_unexplained(const bg__shadow *s)
 {
     return s->suspects.order && !bg__faults_explained(s->report);
 }
 
-/* It is not known to vary, and what its nodes add up may come in any order: all that differs in it is rounding, or
- * another order makes another difference. */
+/* The call is not known to vary, and its nodes may add numbers in any order: either it differs only by rounding, or
+ * another order of nodes gives another difference. */
 static bool is_in_doubt(const bg__suspect *suspect)
 {
     return suspect->differs && !suspect->varies && !suspect->call->eager && (!suspect->large || suspect->open);
@@ -149,7 +148,8 @@ static bool any_in_doubt(const bg__shadow *s)
     return false;
 }
 
-/* Between the walks. What is frozen stays as far from the eager run, though sums in it round otherwise. */
+/* Whether the outputs differ between the walks. The outputs of a call that froze a value stay as far from the eager
+ * run, although its sums round differently. */
 static bool has_moved(const bg__suspect *suspect)
 {
     const double a = suspect->errors[0], b = suspect->errors[1], most = a > b ? a : b;
@@ -158,7 +158,7 @@ static bool has_moved(const bg__suspect *suspect)
     return suspect->digests[0] != suspect->digests[1] && !as_far;
 }
 
-/* After a walk in another order. A call that differs in that order alone has told something only where nothing else
+/* Judges a suspect after a walk in another order. A call that differs only in that order counts only if nothing else
  * explains that the replay differs. */
 static void judge_order(bg__suspect *suspect, bool unexplained)
 {
@@ -184,8 +184,8 @@ done:
     return status;
 }
 
-/* Whether a captured call that varies froze something, or varies in replays, too, as sums by atomics do: further walks
- * tell, which run in other orders what has none within a call. */
+/* Further walks run the unordered nodes of each call in other orders. They show whether a captured call that varies has
+ * frozen a value, or varies in replays as well, as sums by atomics do. */
 static bg_status walk_again(bg__shadow *s)
 {
     const bool unexplained = is_unexplained(s);
@@ -214,8 +214,8 @@ static bool has_late_write(const bg__suspects *suspects)
     return false;
 }
 
-/* Work that a break leaves on another stream may be why, or a call that varies by itself: whether it is late, or
- * another, is chance. */
+/* The cause may be work that a break leaves on another stream, or a call that varies by itself. Both depend on chance,
+ * so the eager run is repeated. */
 static bg_status look_for_chance(bg__shadow *s)
 {
     bg_status status = BG_OK;
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-/* Whether the order of its nodes matters to a captured call that differs, though not in two eager runs. */
+/* Finds whether the order of nodes matters to a captured call that differs, although two eager runs agree. */
 static bg_status look_at_order(bg__shadow *s)
 {
     bool again = false;

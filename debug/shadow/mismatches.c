@@ -1,4 +1,4 @@
-/* The outputs of a replay that differ from the eager pass, and what has made them differ. */
+/* The outputs of a replay that differ from the eager pass, and the calls that made them differ. */
 #include "mismatches.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@ static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
     return BG_OK;
 }
 
-/* Where calls at fault have made the difference, they are the cause: they come first, and the output is no fault of its
- * own. */
+/* If calls at fault have made the difference, the finding names them and is a note: the output itself is not at
+ * fault. */
 static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
     static const char *const in_order =
@@ -43,7 +43,7 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
     const bg_tensor rows = bg__shadow_rows(out, out->tensor);
 
     out->told = true;
-    if (out->call != NULL && bg__faults_known(s->report, out->call)) /* whose findings say that it differs */
+    if (out->call != NULL && bg__faults_known(s->report, out->call)) /* the findings on the call say that it differs */
         return;
     if (out->causes[0] != '\0')
         snprintf(because, sizeof because, ", because of %s", out->causes);
@@ -88,7 +88,8 @@ static void add_cause(bg__shadow_output *out, const char *name)
         snprintf(out->causes + used, sizeof out->causes - used, " and others");
 }
 
-/* A call at fault, and those that its race findings name: what the one reads too early, the other writes. */
+/* Adds what depends on a call at fault, and on the calls that its race findings name: one call reads too early what the
+ * other writes. */
 static bg_status add_reach(bg__shadow *s, const bg__call *call, bg__spans *reached)
 {
     const bg__suspects *suspects = &s->suspects;
@@ -103,7 +104,7 @@ done:
     return status;
 }
 
-/* A call that the graph lacks would have written what nobody can follow in the graph. */
+/* A call that the graph lacks may have written any output, so it is a cause of each. */
 static void add_lacking_calls(bg__shadow *s)
 {
     bg_finding f = BG_FINDING_INIT;
@@ -113,7 +114,8 @@ static void add_lacking_calls(bg__shadow *s)
                 add_cause(&s->outputs[k], f.call);
 }
 
-/* Fills in the causes of outputs that differ, in the order of the pass, and whether they follow what varies. */
+/* Finds the causes of outputs that differ, in the order of the pass, and whether the outputs depend on a call that
+ * varies. */
 static bg_status find_causes(bg__shadow *s)
 {
     bg__spans reached = {0};
@@ -148,8 +150,8 @@ done:
     return status;
 }
 
-/* Where only calls differ that vary by themselves, an output that varies in the eager pass, too, is not the graph's
- * fault. */
+/* If all differing calls vary by themselves, an output that also varies in the eager pass is not a fault of the
+ * graph. */
 static bool may_vary(const bg__shadow *s, const bg__shadow_output *out)
 {
     return is_untold(out) && bg__suspects_only_vary(&s->suspects);
@@ -170,7 +172,7 @@ bg_status bg__mismatches_tell(bg__shadow *s)
 
     if (bg__mismatches_any_untold(s))
         BG__TRY(find_causes(s));
-    for (size_t i = 0; i < s->output_count; i++) /* one that follows such a call, and no call at fault */
+    for (size_t i = 0; i < s->output_count; i++) /* an output that depends on such a call, and on no call at fault */
         s->outputs[i].varies |= is_untold(&s->outputs[i]) && s->outputs[i].follows_varying && !s->outputs[i].caused;
     for (int i = 0; i < TRIES; i++) {
         bool again = false;

@@ -1,21 +1,21 @@
-/* The outputs of a replay that differ from the eager pass, and what has made them differ. */
+/* The outputs of a replay that differ from the eager pass, and the calls that made them differ. */
 #ifndef BG_DEBUG_MISMATCHES_H
 #define BG_DEBUG_MISMATCHES_H
 
 #include "comparison.h"
 
-/* Compares the outputs of the last replay with the kept eager run. *differs: set where one is beyond the tolerance. */
+/* Compares the outputs of the last replay with the kept eager run. Sets *differs if one is beyond the tolerance. */
 bg_status bg__mismatches_compare(bg__shadow *shadow, bool *differs);
-/* An output differs, and the report does not say so yet. */
+/* Whether an output differs that the report does not name yet. */
 bool bg__mismatches_any_untold(const bg__shadow *shadow);
-/* Adds the outputs that differ, with the calls that have made them differ. Memory is restored before, and afterwards.
- */
+/* Adds a finding for each output that differs, with the calls that made it differ. Memory must be restored before, and
+ * is restored afterwards. */
 bg_status bg__mismatches_tell(bg__shadow *shadow);
-/* Finds the calls that differ, and tells causes before what follows of them: those that lie between calls, those in
- * calls, and which outputs differ. recorded: the kept eager run has its calls. *found: some calls were told. Restores
+/* Finds the calls that differ, and reports causes before effects: races between calls, then faults of calls, then the
+ * outputs that differ. recorded: the kept eager run has its calls. *found: findings on calls were added. Restores
  * memory. */
 bg_status bg__mismatches_judge(bg__shadow *shadow, bool recorded, bool differs, bool *found);
-/* Also where nothing differs: the eager pass that the replay was compared with may have the race as well. */
+/* Reports races even if nothing differs: the eager pass that the replay was compared with may have the same race. */
 bg_status bg__mismatches_tell_races(bg__shadow *shadow);
 
 #endif

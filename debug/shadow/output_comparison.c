@@ -1,4 +1,4 @@
-/* Compares the outputs of a run with those that are kept. */
+/* Compares the outputs of a run with the kept ones. */
 #include "comparison.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ bool bg__is_rounding(const bg_tensor *tensor, const bgk_difference *found)
            found->ulp <= (bg_dtype_bytes(tensor->dtype) <= 2 ? ULP_OF_HALF : ULP);
 }
 
-/* Where the last eager run has the output; it may have moved since the run that was kept. */
+/* The tensor of the output in the last eager run; it may have moved since the kept run. */
 static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
 {
     const bg__pass_call *call;

@@ -92,8 +92,8 @@ const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, i
     return NULL;
 }
 
-/* Whether the op may return fewer rows: a walk over a graph sees the shape that the body left, a plain call the one
- * that its caller asked for. */
+/* Whether the op has returned fewer rows, and may do so: a walk over a graph gets the shape that the body left, a plain
+ * call the shape that its caller asked for. */
 static bool is_shorter(const bg_op *op, const bg_tensor *tensor, const bg_tensor *than)
 {
     bg_tensor same = *than;
@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/* The same call in another run of the same side, or by its name. */
+/* Finds the same call in another run of the same side; otherwise finds it by its name. */
 static const bg__pass_call *find_call(const bg__pass_calls *calls, const bg__call *call)
 {
     const bg__call_key *key = bg__call_index_call(&calls->index, call);

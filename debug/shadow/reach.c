@@ -6,7 +6,7 @@ typedef struct reach {
     const bg_graph *graph;
     const bg__call *from;
     const void *eager; /* its arguments in the eager pass */
-    bg__spans now;     /* what depends on it after the calls so far */
+    bg__spans now;     /* memory that depends on it after the calls visited */
 } reach;
 
 static bool reads(const reach *r, const bg__call *call, const void *args)
@@ -32,7 +32,7 @@ done:
     return status;
 }
 
-/* The call writes its outputs anew, from other values. */
+/* Removes the outputs of a call that writes them from values that do not depend on `from`. */
 static bg_status remove_outputs(reach *r, const bg__call *call, const void *args)
 {
     bg__spans written = {0}, rest = {0};
@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-/* *hit: the call is `from`, or reads what depends on it, itself or in a call inside. */
+/* *hit: the call is `from`, or it or a call inside it reads memory that depends on `from`. */
 static bg_status follow(reach *r, const bg__call *call, bool inside, bool *hit)
 {
     const void *args = call->op != NULL ? bg__graph_call_args(r->graph, call) : NULL;

@@ -25,7 +25,7 @@ done:
     return status;
 }
 
-/* An output, or an input that shares bytes with one. */
+/* Whether the tensor is an output, or an input that shares bytes with one. */
 static bool is_overwritten(const bg_op *op, const void *args, const bg__field_tensor *tensor)
 {
     bg__field_tensor t = {0};
@@ -59,8 +59,8 @@ done:
     return status;
 }
 
-/* Sets args to the copies, so that the reference does not change the op's outputs, with which the pass continues. An
- * output without memory before the call gets some. */
+/* Points args to the copies, so that the reference does not change the outputs of the op, with which the pass
+ * continues. An output without memory before the call gets some. */
 static bg_status give_tensors(const bg__reference_call *c, void *args)
 {
     bg__field_tensor t = {0};
@@ -111,7 +111,7 @@ done:
     return status;
 }
 
-/* Runs the reference as a plain call, whose inner calls are not watched. */
+/* Runs the reference as a plain call. Its inner calls are not observed. */
 static bg_status run_reference(const bg__call *call, void *args, cudaStream_t stream)
 {
     bg__thread *self = bg__thread_self();
@@ -144,7 +144,7 @@ bg_status bg__references_after(bg__references *r, const bg__call *call, const vo
 
     if (call->op->attributes_.reference == NULL)
         return BG_OK;
-    while (r->count > 1 && r->stack[r->count - 1].call != call) /* calls that failed inside this one */
+    while (r->count > 1 && r->stack[r->count - 1].call != call) /* removes inner calls that failed */
         pop(r);
     theirs = malloc(call->op->args_size);
     if (theirs == NULL)

@@ -6,10 +6,10 @@
 #include "debug/report/report.h"
 #include "debug/compare/tolerance.h"
 
-/* A call whose body runs. */
+/* A call while its body runs. */
 typedef struct bg__reference_call {
     const bg__call *call;
-    void **inputs; /* for each tensor a copy in device memory from before the call; NULL: the call does not change it */
+    void **inputs; /* for each tensor a device copy from before the call; NULL: the call does not change it */
     int tensors;
 } bg__reference_call;
 
@@ -17,12 +17,12 @@ typedef struct bg__references {
     bg_report *report;
     const bg__tolerances *tolerances;
     bgk_difference *room;
-    bg__reference_call *stack; /* an outer call before its inner calls */
+    bg__reference_call *stack; /* outer calls come before their inner calls */
     size_t count, capacity;
 } bg__references;
 
 /* Called before and after the body of a call; they do nothing if its op has no reference. after runs the reference with
- * its own outputs, and reports differences. */
+ * outputs of its own, and reports differences. */
 bg_status bg__references_before(bg__references *references, const bg__call *call, const void *args,
                                 cudaStream_t stream);
 bg_status bg__references_after(bg__references *references, const bg__call *call, const void *args, cudaStream_t stream);

@@ -5,12 +5,12 @@
 
 #include "debug/check/recapture.h"
 
-/* What the program may have changed by bg_graph_args is the reason why outputs differ, but no fault. */
+/* Outputs may differ because the program has changed arguments by bg_graph_args: that is no fault. */
 const char bg__changed_advice[] =
     "the program may change the arguments of this call by bg_graph_args, which the eager pass does not see: a "
     "difference that it makes on purpose is no fault";
 
-/* The last call to end in the eager pass, before this one, with an output in that tensor. NULL: none. */
+/* The last call with an output in that tensor that ended before this call in the eager pass. NULL: none. */
 static const bg__pass_call *find_writer(const bg__shadow *s, const bg__call_inputs *inputs, const bg_tensor *tensor,
                                         bg__field_tensor *output, const void **held)
 {
@@ -34,7 +34,7 @@ bool bg__input_is_written(const bg__shadow *s, const bg__call_inputs *inputs, co
     return find_writer(s, inputs, tensor, &output, &held) != NULL;
 }
 
-/* The call of the graph that wrote it may have left it elsewhere. */
+/* Reports an output that the call of the graph wrote at another address than in the eager pass. */
 static void tell_place(bg__shadow *s, const bg__pass_call *writer, const bg__field_tensor *output,
                        const bg__call *reader, const char *input)
 {
@@ -54,7 +54,6 @@ static void tell_place(bg__shadow *s, const bg__pass_call *writer, const bg__fie
                            t.tensor->data, output->tensor->data, input, reader->name);
 }
 
-/* The tensor that the call got as that field in the eager pass. */
 const bg_tensor *bg__input_find(const bg__call_inputs *inputs, const char *field)
 {
     bg__field_tensor t = {0};
@@ -64,7 +63,7 @@ const bg_tensor *bg__input_find(const bg__call_inputs *inputs, const char *field
     return NULL;
 }
 
-/* The call that wrote the input left it elsewhere in the graph: sets it to what it was in the eager pass. */
+/* If the call that wrote the input left it elsewhere in the graph, sets the input to its contents in the eager pass. */
 static bg_status heal_input(bg__shadow *s, const bg__call_inputs *inputs, const bg__field_tensor *t,
                             const bg__call *call)
 {
@@ -84,7 +83,7 @@ done:
     return status;
 }
 
-/* *known: a bit for each input that can be compared; *readable: for each that the device can read. */
+/* *known: a bit for each input that can be compared; *readable: a bit for each input that the device can read. */
 static bg_status find_known(const bg__call_inputs *inputs, const void *args, uint32_t *known, uint32_t *readable)
 {
     bg__field_tensor t = {0};
@@ -103,7 +102,7 @@ done:
     return status;
 }
 
-/* Heals what differs, of the inputs that are known; *equal: a bit for each that then is as it was. */
+/* Compares the known inputs, and restores those that differ. *equal: a bit for each that is equal after that. */
 static bg_status compare_known(bg__shadow *s, const bg__call_inputs *inputs, const bg__call *call, const void *args,
                                uint32_t known, uint32_t *equal)
 {
@@ -121,7 +120,8 @@ done:
     return status;
 }
 
-/* A bit for each input that calls before it in the same run make: nobody sees them before the whole run has ended. */
+/* Returns a bit for each input that earlier calls of the same run write: it is complete only when the whole run has
+ * ended. */
 static uint32_t find_made(const bg__call *call, const void *args)
 {
     bg__field_tensor t = {0};

@@ -66,7 +66,7 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
         BG__TRY(bg__mismatches_judge(s, every_call, differs, &found));
     BG__TRY(bg__mismatches_tell_races(s));
     BG__TRY(repeat_passes(s, &differs));
-    if (!judged && differs) /* only in a repetition */
+    if (!judged && differs) /* only a repetition differs */
         BG__TRY(bg__mismatches_judge(s, false, true, &found));
 done:
     return status;
@@ -87,7 +87,7 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     bg__pending_note();
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
-    BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__wait_for_device("bg_shadow")); /* for work that uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
     in_tool = bg__tool_enter();
     status = shadow(&s, &pass, &graph);

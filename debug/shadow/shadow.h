@@ -6,10 +6,11 @@
 
 /* INVALID_ARGUMENT if BG_SHADOW, or BG_TOLERANCE, is malformed. */
 bg_status bg__shadow_env_check(void);
-/* attach: for a graph that has just been captured. replay: instead of a replay's steps. */
+/* attach: sets up a graph that has just been captured. replay: runs in place of the steps of a replay. */
 bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
 bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream);
-/* Restores memory as it was before the last replay, so that it can run again; false: not known. */
+/* Restores memory to its contents before the last replay, so that the replay can run again. Returns false if they are
+ * not known. */
 bool bg__shadow_undo_replay(const bg_graph *graph);
 struct bg__replay_shadow;
 void bg__shadow_detach(struct bg__replay_shadow *shadowing);

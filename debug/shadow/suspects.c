@@ -66,7 +66,7 @@ static bool is_of(const bg__race *race, const bg__call *call)
     return strcmp(race->earlier.call->name, call->name) == 0 || strcmp(race->later.call->name, call->name) == 0;
 }
 
-/* Whether the call comes after the race's first, and reads what the two access. */
+/* Whether the call comes after the race's earlier call, and reads the bytes that both access. */
 static bool reads_after(const bg__race *race, const bg__call *call, const void *args)
 {
     const bg__call *from = race->earlier.call;
@@ -105,8 +105,9 @@ static bool reads_outputs(const bg_graph *graph, const bg__call *writer, const b
     return false;
 }
 
-/* The kept copy of what a call left may not be what its readers got, where other work writes there later. Given the
- * copy, the reader gives the same in an eager run and in the graph. */
+/* Whether the reader got other inputs than the kept copies, since late work changed the output of a call after its
+ * readers had read it. The reader is not at fault if it gives the same result from the copy in an eager run and in the
+ * graph. */
 static bool got_something_else(const bg__suspects *s, const bg_graph *graph, const bg__suspect *reader)
 {
     for (size_t i = 0; reader->varies && reader->repeated == reader->digests[0] && i < s->count; i++) {
@@ -144,7 +145,7 @@ bool bg__suspects_only_vary(const bg__suspects *s)
 
 /* ---- findings ---- */
 
-/* Whether what differs may come of the race: a fault then, else it is only possible. */
+/* Whether the race may explain a difference: the finding is a fault then, and a warning otherwise. */
 static bool is_involved(const bg__suspects *s, const bg__race *race)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -164,7 +165,8 @@ bool bg__suspects_blame_order(const bg__suspects *s)
     return s->order;
 }
 
-/* Whether no call reads what the break leaves before a later break begins, whose body may wait for it unseen. */
+/* Whether no call reads the outputs of the break before a later break begins. The body of that break may wait for the
+ * work, which the tool cannot see. */
 static bool may_be_waited_for(const bg_graph *graph, const bg__call *writer)
 {
     for (const bg__call *call = bg__call_next(writer); call != NULL; call = bg__call_next(call)) {
@@ -207,7 +209,7 @@ static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
                    suspect->field, suspect->call->name, suspect->field);
 }
 
-/* The number of nodes up to the last one of the call. */
+/* The number of nodes up to the last node of the call. */
 static size_t count_nodes_up_to(const bg__nodes *nodes, const bg__call *call)
 {
     size_t count = nodes->count;
@@ -216,8 +218,8 @@ static size_t count_nodes_up_to(const bg__nodes *nodes, const bg__call *call)
     return count;
 }
 
-/* The host functions that the graph launches before the call has ended may change host memory that it reads, as the
- * body of a break may: then it is not the call that varies. text: "; ...", or "" where there are none. */
+/* Host functions that the graph launches before the call has ended may change host memory that the call reads, as the
+ * body of a break may. Then the call itself does not vary. text: "; ...", or "" if there are none. */
 static bg_status find_host_function(const bg_graph *graph, const bg__call *call, char *text, size_t bytes)
 {
     bg__nodes nodes = {0};

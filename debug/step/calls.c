@@ -22,7 +22,7 @@ static bool is_stepped(const bg__call *call)
     return call->op != NULL && !call->eager && call->kept != NULL;
 }
 
-/* For the node's own call and those around it. */
+/* Adds the node to its own call and to all calls around it. */
 static bg_status add_owned_node(owned_nodes *all, const bg__call *call, size_t node)
 {
     bg_status status = BG_OK;
@@ -52,7 +52,7 @@ static int depth_of(const bg__call *call)
     return depth;
 }
 
-/* Calls are listed in order of their first use, which may have been in an earlier pass of another order. */
+/* Sorts by first node: the calls are in order of first use, which may come from an earlier pass of another order. */
 static int compare_parts(const void *a, const void *b)
 {
     const bg__step_call *x = a, *y = b;
@@ -114,7 +114,7 @@ static bg__step_call *find_around(const bg__step_calls *calls, const bg__call *c
     return found;
 }
 
-/* all: the calls that begin in the segment and go on in another one: they are listed there also without a node. */
+/* all: already has the calls that begin in this segment and go on in another, which are listed even without a node. */
 static bg_status read_calls(bg__step_calls *calls, owned_nodes *all, const bg__call **owner, size_t nodes, int segment)
 {
     bg_status status = BG_OK;
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-/* Behind the nodes of the segment in which they begin. */
+/* Lists calls that span segments, behind the nodes of the segment in which they begin. */
 static bg_status list_broken_calls(owned_nodes *all, const bg__owners *owners, const bg_graph *graph)
 {
     bg_status status = BG_OK;

@@ -9,34 +9,35 @@ typedef struct bg__step_call {
     const bg__call *call;
     struct bg__step_call *outer; /* the nearest call around it that has nodes in this segment; NULL: none */
     size_t first;                /* its first node in this segment */
-    bool last;                   /* it ends in this segment; else it has a break inside, and continues in another */
+    bool last;                   /* it ends in this segment; else it has a break inside and continues in another */
     size_t left;                 /* nodes that have not run */
     bool begun;                  /* its inputs have been counted, in this segment or an earlier one */
-    bg__held inputs;             /* before it began */
+    bg__held inputs;             /* counts before it began */
 } bg__step_call;
 
-/* Captured calls of one segment that have nodes, in order of their first node, a call before those inside it. */
+/* The captured calls of one segment that have nodes, in order of their first node; an outer call comes before inner
+ * ones. */
 typedef struct bg__step_calls {
     bg__step_call *calls;
     size_t count, capacity;
     bg__step_call **by_call; /* the same, by address of the call */
-    bg__step_call **of_node; /* of each node of the segment the innermost call; NULL: none */
+    bg__step_call **of_node; /* for each node of the segment, the innermost call; NULL: none */
     size_t nodes;
 } bg__step_calls;
 
-/* *calls: of each segment. */
+/* Lists the calls of each segment. The caller frees *calls with bg__step_calls_free. */
 bg_status bg__step_calls_create(bg__step_calls **calls, const bg_graph *graph);
-/* Takes NULL. */
+/* NULL does nothing. */
 void bg__step_calls_free(bg__step_calls *calls, const bg_graph *graph);
 
-/* The innermost call of a node; the others are those around it. NULL: none. */
+/* Returns the innermost call of a node; follow `outer` for the calls around it. NULL: none. */
 static inline bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node)
 {
     return node >= 0 && (size_t)node < calls->nodes ? calls->of_node[node] : NULL;
 }
-/* Whether that is the name of the call, or of one that it stands for. call NULL: false. */
+/* Whether the call, or a call that it stands for, has that name. call NULL: false. */
 bool bg__step_is_named(const bg__call *call, const char *name);
-/* The part of a call in the segment whose calls these are; NULL: none. */
+/* Finds the entry of call in calls. NULL: none. */
 bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call);
 
 #endif

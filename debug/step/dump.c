@@ -20,11 +20,11 @@ struct bg__dump {
     char *directory;
     cJSON *index, *tensors;
     cJSON *ranges; /* of the last node */
-    int calls;     /* so far; each file's name begins with its call's number */
+    int calls;     /* dumped calls; each file's name begins with its call's number */
     bool given_up;
-    bool goes_on;   /* with what was dumped before */
+    bool goes_on;   /* it continues a stopped dump */
     int64_t replay; /* -1: not known */
-    int total;      /* of the walk, and the hash of what it runs */
+    int total;      /* indices of the walk, and the hash of its nodes */
     uint64_t hash;
 };
 
@@ -66,7 +66,7 @@ static bool is_of_other_replay(const bg__dump *dump, double *replay)
     return *replay != (double)dump->replay;
 }
 
-/* What a dump that was stopped has written. */
+/* Continues the dump that was stopped. */
 static bg_status take_index(bg__dump *dump, const char *graph)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dump->index, "graph"));
@@ -120,7 +120,7 @@ static void hash_text(const bg__dump *dump, char text[17])
     snprintf(text, 17, "%016llx", (unsigned long long)dump->hash);
 }
 
-/* A number of "next"; -1: it has none. */
+/* Returns a number of "next"; -1: it has none. */
 static int get_next(const cJSON *next, const char *name)
 {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(next, name);
@@ -169,7 +169,7 @@ void bg__dump_free(bg__dump *dump)
 
 /* ---- tensors ---- */
 
-/* Whether a file of this call has that name: its tensors so far are the last of the list. */
+/* Whether a file of this call has that name. The call's so_far tensors are the last of the list. */
 static bool is_taken(const bg__dump *dump, int so_far, const char *name)
 {
     const cJSON *tensor = dump->tensors->child;
@@ -183,9 +183,9 @@ static bool is_taken(const bg__dump *dump, int so_far, const char *name)
     return false;
 }
 
-/* "0007_attention_0.rope_1.x.npy" for "attention#0/rope#1". Names have only characters that every file system allows,
- * and at most 255 bytes with the suffix of an unfinished file. Names that become equal because they are cut, or because
- * characters are replaced, get "_2", "_3" and so on. */
+/* Writes "0007_attention_0.rope_1.x.npy" for "attention#0/rope#1". Names have only characters that every file system
+ * allows, and at most 255 bytes, including the suffix of an unfinished file. If two names become equal, they get "_2",
+ * "_3" and so on. */
 static void file_name(const bg__dump *dump, int so_far, const bg__call *call, const char *field, char name[FILE_BYTES])
 {
     size_t stem;

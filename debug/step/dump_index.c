@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "debug/files/json.h"
 
-/* Whether a dump can go on: this version wrote it, and it was stopped. */
+/* Whether a dump can continue: this version wrote it, and it was stopped. */
 static bool is_stopped(const cJSON *index)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(index, "dump_version");

@@ -20,7 +20,7 @@ static bool is_in(const char *text, size_t length, const char *part)
     return memmem(text, length, part, strlen(part)) != NULL;
 }
 
-/* Of a whole identifier, without its namespaces; 0: no floating-point type. */
+/* Returns the format of a whole identifier without namespaces; 0: not a floating-point type. */
 static unsigned format_of(const char *text, size_t length)
 {
     static const struct {
@@ -39,8 +39,8 @@ static unsigned format_of(const char *text, size_t length)
     return 0;
 }
 
-/* Of a part between underscores, as kernels of matrix products are named: "ampere_bf16_s16816gemm_bf16_128x64",
- * "sm90_xmma_gemm_f32f32_tf32f32". */
+/* Returns the formats in a part between underscores, as kernels of matrix products have them:
+ * "ampere_bf16_s16816gemm_bf16_128x64", "sm90_xmma_gemm_f32f32_tf32f32". */
 static unsigned formats_of_part(const char *text, size_t length)
 {
     static const struct {
@@ -84,7 +84,7 @@ static bool is_integer(const char *text, size_t length)
     return false;
 }
 
-/* All floating-point types in text, and whether it names integers other than in "(int)4". */
+/* Returns all floating-point types in text. *integers: text names integers, other than in "(int)4". */
 static unsigned scan(const char *text, size_t length, bool *integers)
 {
     unsigned formats = 0;
@@ -102,7 +102,7 @@ static unsigned scan(const char *text, size_t length, bool *integers)
 
 /* ---- a kernel's parameters ---- */
 
-/* What stands between the last pair of parentheses. */
+/* Returns the text between the last pair of parentheses. */
 static const char *find_list(const char *name, size_t *length)
 {
     const char *end = strrchr(name, ')'), *at = end;
@@ -117,7 +117,7 @@ static const char *find_list(const char *name, size_t *length)
     return NULL;
 }
 
-/* The index-th type of the list; false: it has not `count` types. */
+/* Finds the index-th type of the list. Returns false unless the list has `count` types. */
 static bool find_type(const char *list, size_t length, int index, int count, const char **type, size_t *bytes)
 {
     int depth = 0, number = 0;
@@ -149,7 +149,7 @@ static void trim(const char **text, size_t *length)
         --*length;
 }
 
-/* false: it is not there. */
+/* Removes end from the end of the text. Returns false if the text does not end so. */
 static bool cut_end(const char **text, size_t *length, const char *end)
 {
     size_t bytes = strlen(end);
@@ -162,7 +162,7 @@ static bool cut_end(const char **text, size_t *length, const char *end)
     return is;
 }
 
-/* "float const*" is a pointer to float; false: type is no pointer. */
+/* Finds what a pointer points to: float for "float const*". Returns false if type is no pointer. */
 static bool find_target(const char **type, size_t *length, bool *read_only)
 {
     (void)cut_end(type, length, "__restrict__");
@@ -187,7 +187,7 @@ static bg_dtype dtype_of(unsigned formats, const char *type, size_t length)
     return BG_U8;
 }
 
-/* false: the parameter's type says nothing of the elements, as void* and the bytes of char* do. */
+/* Returns false if the parameter's type tells nothing about the elements, as void* and char* do not. */
 static bool read_parameter(const char *name, int parameter, int count, bg__elements *elements)
 {
     size_t length = 0, bytes = 0, last;
@@ -238,7 +238,7 @@ size_t bg__float_bytes(bgk_float format)
     return format == BGK_F64 ? 8 : format == BGK_F32 ? 4 : 2;
 }
 
-/* Whether they look like numbers. known: a name says that some are of this format. */
+/* Whether the words look like numbers. known: a name says that some have this format. */
 static bool are_numbers(const bgk_words *w, bool known)
 {
     return w->other_nan == 0 && (known ? 2 : 8) * w->odd <= w->positive + w->negative;
@@ -264,7 +264,7 @@ bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_flo
         return elements->source == BG__ELEMENTS_CERTAIN;
     if (named)
         return true;
-    /* Most patterns of 16 bits are common numbers: what has no sign may be a table of integers. */
+    /* Most patterns of 16 bits are common numbers: without negative ones, they may be a table of integers. */
     return w->positive + w->negative >= FEW &&
            (bg__float_bytes(format) > 2 || (w->positive >= FEW_SIGNED && w->negative >= FEW_SIGNED));
 }

@@ -44,7 +44,7 @@ typedef struct adding {
     bg__step_list *list;
     const bg__layout *layout;
     const bg__nodes *nodes;
-    const bg__step_node *child; /* the node of this child graph; NULL: it is the segment's graph */
+    const bg__step_node *child; /* the node that has this child graph; NULL: the segment's graph */
 } adding;
 
 static bg_status add_node_to_list(void *user, size_t place)
@@ -90,8 +90,7 @@ static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nod
 
 /* ---- another order ---- */
 
-/* Whether an edge leads from one place to another, or several through places that are not in the list: child graphs
- * without nodes. */
+/* Whether an edge leads from one place to the other, or a path through unlisted places (child graphs without nodes). */
 static bool leads_to(const bg__layout *l, const bool *listed, size_t from, size_t to)
 {
     for (size_t e = l->first_edge[from]; e < l->first_edge[from + 1]; e++)
@@ -100,7 +99,7 @@ static bool leads_to(const bg__layout *l, const bool *listed, size_t from, size_
     return false;
 }
 
-/* In the first other order every node comes as early as it may; in the others, by chance. */
+/* In order 1, every node comes as early as it can; in others, the hash decides. */
 static bool comes_earlier(int order, size_t i, size_t k)
 {
     uint64_t hash = (uint64_t)order * 0x9e3779b97f4a7c15u + i * 0xbf58476d1ce4e5b9u + k * 0x94d049bb133111ebu;
@@ -108,10 +107,10 @@ static bool comes_earlier(int order, size_t i, size_t k)
     return order == 1 || (hash >> 40 & 3) != 0;
 }
 
-/* Of neighbours, one waits for the other if there is an edge, since what is between them would be there. */
+/* If a path connects two neighbours of the list, only unlisted places lie on it: listed ones would be between them. */
 static bg_status order_calls(bg__step_list *list, const bg__layout *l, int order)
 {
-    enum { FARTHEST = 512 }; /* that one node moves */
+    enum { FARTHEST = 512 }; /* most places that one node moves */
     bool *listed;
     bg_status status;
 

@@ -6,7 +6,7 @@
 
 typedef struct bg__step_node {
     const bg__node *node;
-    long outer;     /* its place in the segment's list; in a child graph, the place of the child graph's node */
+    long outer;     /* place in the segment's list; in a child graph, the place of the child graph's node */
     char place[48]; /* "3", or "3.1" in a child graph */
 } bg__step_node;
 
@@ -16,9 +16,9 @@ typedef struct bg__step_list {
     const char *whole; /* why the nodes cannot run alone; NULL: they can */
 } bg__step_list;
 
-/* Lists all nodes; the nodes of a child graph replace its node. nodes: those of the whole graph, which must outlive the
- * list. order: of one call, nodes that do not wait for each other come as they were captured (0), the other way
- * round (1), or in an order that the number selects. Call bg__step_list_free also after a failure. */
+/* Lists all nodes; the nodes of a child graph replace its node. nodes: those of the whole graph; they must outlive the
+ * list. order: how independent nodes of one call are sorted: 0 as captured, 1 reversed, others by a hash of the number.
+ * Call bg__step_list_free also after a failure. */
 bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, int order);
 void bg__step_list_free(bg__step_list *list);
 
@@ -30,42 +30,43 @@ typedef struct bg__step_kernel {
     unsigned grid[3], block[3];
     struct {
         size_t offset, bytes;
-    } part[BG__STEP_PARTS_MAX]; /* its parameters, or the one buffer that holds all; the first of them */
+    } part[BG__STEP_PARTS_MAX]; /* the first of its parameters, or the one buffer that has all */
     int parts;
     bool more;
-    unsigned char bytes[BG__STEP_BYTES_MAX]; /* one after the other */
+    unsigned char bytes[BG__STEP_BYTES_MAX]; /* of all parts, one after the other */
 } bg__step_kernel;
 void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
-/* "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f..., +8 ...", parameters as words of 8 bytes with their
- * offsets, words of 4 bytes that may be a float also as one, "+16 1.5 (0x3fc00000)"; "" for what is no kernel. */
+/* Writes "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f..., +8 ...": parameters as words of 8 bytes with
+ * offsets, and words of 4 bytes that look like a float also as one, "+16 1.5 (0x3fc00000)"; "" if it is no kernel. */
 const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes);
 
-/* Measures a node that runs alone: two events with timing, which the caller creates, and the time between them. */
+/* Measures a node that runs alone. The caller creates both events, with timing. */
 typedef struct bg__timer {
     cudaEvent_t begin, end;
     double us;
 } bg__timer;
-/* After both events are reached. */
+/* Call it after both events have completed. Sets us. */
 bg_status bg__timer_read(bg__timer *timer);
 
-/* From now on a call that fails is made again, and only what fails twice is an error: for programs of others, whose
- * graphs have to run whole although a call of the tool failed once. */
+/* From now on, failed CUDA calls are retried once. Programs under --attach need this: their graphs must run whole even
+ * if one call of the tool fails. */
 void bg__step_insist(void);
 bool bg__step_insists(void);
 
-/* The executable graph that ran last, kept until the next one is there: it holds the block of device memory in which
- * CUDA puts both. Without it, where all other blocks are full, CUDA allocates and frees a block for each node (400 us
- * on an H200). NULL at first; bg__step_drop_last at the end. */
+/* Destroys *last and sets it to NULL. *last is the executable graph that ran last. It stays alive until the next one
+ * exists, so that CUDA keeps the block of device memory that both lie in. Otherwise CUDA may allocate and free a block
+ * for each node (400 us on an H200). NULL at first. */
 void bg__step_drop_last(cudaGraphExec_t *last);
 
-/* *refused: what CUDA says to a graph with only that node, a memcpy or memset node; of freed memory it takes none. */
+/* Instantiates a graph with only that node, a memcpy or memset node. *refused: CUDA's error; CUDA refuses nodes that
+ * use freed memory. */
 bg_status bg__step_try_alone(const bg__node *node, cudaGraphExec_t *last, cudaError_t *refused);
 
-/* Launches a graph with only that node and waits. timer (NULL: none): its events become nodes before and after the
- * node. *fault: the error of the launch or the wait. The status is that of building the graph. */
+/* Launches a graph with only that node and waits. timer: its events are recorded before and after the node; NULL: none.
+ * *fault: the error of the launch or the wait. Returns the status of building the graph. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaGraphExec_t *last,
                              cudaError_t *fault);
-/* Waits for the stream. */
+/* Waits for the stream; retries once after bg__step_insist. */
 cudaError_t bg__step_wait(cudaStream_t stream);
 
 #endif

@@ -5,7 +5,7 @@
 #include "debug/memory/frees.h"
 #include "debug/memory/pointers.h"
 
-/* Whether the end of a copy is the device's, as far as the copy's kind says. */
+/* Whether this end of the copy is in device memory, by the copy's kind. */
 static bool is_on_device(const bg__node *node, bg__end_kind which)
 {
     enum cudaMemcpyKind kind = node->type == cudaGraphNodeTypeMemcpy ? node->of.copy.kind : cudaMemcpyDeviceToDevice;
@@ -13,7 +13,7 @@ static bool is_on_device(const bg__node *node, bg__end_kind which)
            kind == (which == BG__SOURCE ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice);
 }
 
-/* The first end that is in no memory that CUDA knows, as text; "" where there is none. */
+/* Describes the first end that lies in no memory that CUDA knows; "": there is none. */
 static bg_status find_bad_end(const bg__node *node, const void **address, char *text, size_t bytes)
 {
     static const char *const names[] = {[BG__SOURCE] = "source", [BG__DESTINATION] = "destination"};
@@ -58,7 +58,7 @@ bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, 
         return BG_OK;
     BG__TRY(bg__step_try_alone(node, last, &error));
     if (error != cudaSuccess && bg__step_insists())
-        BG__TRY(bg__step_try_alone(node, last, &error)); /* what fails once is not the node's */
+        BG__TRY(bg__step_try_alone(node, last, &error)); /* a single failure is not the node's */
     if (error == cudaSuccess)
         goto done;
     *refused = true;

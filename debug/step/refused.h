@@ -1,11 +1,11 @@
-/* Nodes that CUDA does not take in a graph of their own, since their memory is gone. */
+/* Nodes that CUDA no longer accepts in a graph, since their memory is gone. */
 #ifndef BG_DEBUG_STEP_REFUSED_H
 #define BG_DEBUG_STEP_REFUSED_H
 
 #include "debug/report/report.h"
 #include "node_list.h"
 
-/* *refused: it is such a node; then adds a finding "fault". */
+/* Adds a finding "fault" if CUDA refuses node. *refused: it does. */
 bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, cudaGraphExec_t *last,
                                   bg_report *report, bool *refused);
 

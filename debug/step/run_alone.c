@@ -26,7 +26,7 @@ static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, s
     memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
 }
 
-/* May contain padding of structs; for reports alone. */
+/* The words may include padding of structs; use them in reports only. */
 static const char *print_words(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned char *from = kernel->bytes;
@@ -85,14 +85,14 @@ void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
 
 /* ---- a copy of a node ---- */
 
-/* The graph that gets the copy. */
+/* The graph that receives the copy. */
 typedef struct alone {
     cudaGraph_t graph;
     cudaGraphNode_t begin, node;
-    bool empty; /* the node was not copied */
+    bool empty; /* the node needs no copy */
 } alone;
 
-/* With the timer's events around it. */
+/* Copies the node, between the timer's events. */
 static bg_status fill_graph(const bg__node *from, alone *to, const bg__timer *timer)
 {
     cudaGraphNode_t end;
@@ -118,7 +118,7 @@ done:
     return status;
 }
 
-/* Takes over exec. */
+/* Makes exec the last one, and destroys the one before. */
 static void keep(cudaGraphExec_t exec, cudaGraphExec_t *last)
 {
     if (exec == NULL)
@@ -169,7 +169,7 @@ done:
     return status;
 }
 
-/* With an executable graph of it, or none where there is nothing to run. */
+/* A graph of one node; exec is NULL if there is nothing to run. */
 typedef struct prepared {
     alone to;
     cudaGraphExec_t exec;
@@ -213,7 +213,7 @@ bool bg__step_insists(void)
     return atomic_load(&insists);
 }
 
-/* Nodes before this one may have run, and the rest of the graph cannot run without it. A failed launch has queued
+/* Retries, since nodes before this one may have run and the rest of the graph needs it. A failed launch has queued
  * nothing. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaGraphExec_t *last,
                              cudaError_t *fault)
@@ -240,7 +240,7 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
     }
     if (*fault == cudaSuccess)
         *fault = bg__step_wait(stream);
-    bg__ignore(*fault); /* reported */
+    bg__ignore(*fault); /* the caller reports it */
     if (timer != NULL && *fault == cudaSuccess)
         BG__TRY(bg__timer_read(timer));
 done:

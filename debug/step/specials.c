@@ -1,6 +1,6 @@
 #include "specials.h"
 
-/* rows: all of the tensor, or those of the batch. */
+/* rows: the whole tensor, or the rows of the batch. */
 static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__field_tensor *t, bg_tensor rows,
                               bgk_specials *counts)
 {
@@ -52,20 +52,20 @@ done:
     return status;
 }
 
-/* Of those that were looked at. */
+/* Returns the number of elements that were counted. */
 static size_t count_elements(const bg__call *call, const bg__field_tensor *t)
 {
     const bg_tensor counted = bg__tensor_of_batch(call, t->tensor);
     return bg_tensor_bytes(&counted) / bg_dtype_bytes(counted.dtype);
 }
 
-/* What attention masks hold. */
+/* An attention mask holds -inf and 0 alone. */
 static bool is_mask(const bgk_specials *counts)
 {
     return counts->inf > 0 && counts->positive_inf == 0 && counts->nan == 0 && counts->numbers == 0;
 }
 
-/* Nobody knows whether the call reads these rows: BG_CHECK=padding does. */
+/* It is unknown whether the call reads padding rows; BG_CHECK=padding finds out. */
 static void report_padding(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
 {
     bg__report_add(look->report, "nan-input", BG_NOTE, call, t->tensor->data,

@@ -8,20 +8,20 @@
 typedef struct bg__look {
     cudaStream_t stream;
     bg_report *report;
-    bgk_specials *room; /* in device memory */
+    bgk_specials *room; /* counters, in device memory */
     bool nan_reported, inf_reported, mask_reported;
-    uint64_t elements; /* that were counted, of inputs and outputs */
+    uint64_t elements; /* counted, in inputs and outputs */
 } bg__look;
 
-/* How many elements of all inputs, or of all outputs, of a call are NaN and infinite. */
+/* How many elements in all inputs, or in all outputs, of a call are NaN or infinite. */
 typedef struct bg__held {
     uint64_t nan, inf;
-    uint64_t padding_nan, padding_inf; /* of inputs alone: in the padding rows of a runner's batch */
+    uint64_t padding_nan, padding_inf; /* in inputs only: in the padding rows of a runner's batch */
 } bg__held;
 
 bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *args, bg__held *inputs);
-/* Reports NaN, and infinities, if the inputs held none; only the first call of a pass that makes them is reported, and
- * the first that makes a mask, an output of -inf and 0 alone, with a note. */
+/* Reports NaN or infinities if the inputs had none. Only the first call of a pass that makes them is reported; the
+ * first call that makes a mask (-inf and 0 alone) gets a note. */
 bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *args, const bg__held *inputs,
                               bg__held *outputs);
 

@@ -18,7 +18,7 @@ bg_status bg__step_end_together(bg_graph *graph, bg__step_view step, bg_report *
     char what[200], place[40], text[1024];
     bg_status told;
 
-    /* All ranks have the same segments and eager calls, but may differ in nodes, copies and events. */
+    /* All ranks have the same segments and eager calls, but nodes, copies and events may differ. */
     if (!bg__graph_ranks(graph)->there || (step.kind != BG__LAUNCH && step.kind != BG__CALL))
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());

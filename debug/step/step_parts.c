@@ -32,7 +32,7 @@ done:
     return status;
 }
 
-/* Before any node has run: a graph that is launched as a whole afterwards must find its memory as it was. */
+/* Runs before any node: if the graph is then launched as a whole, its memory must be unchanged. */
 static bg_status find_refused(bg__step_parts *parts, int segment, bg_report *report)
 {
     bg__step_part *p = &parts->list[segment];
@@ -109,7 +109,7 @@ static bool is_node_of(const bg__step_part *p, const bg__step_node *node, const 
     return bg__step_is_named(node->node->call, name);
 }
 
-/* The index in the step of the call, first or behind it; -1: it is not there. */
+/* Returns the index of the call in the step, from first on; -1: none. */
 static int find_in_step(const bg__step_parts *parts, bg__step_view step, const char *name, int first)
 {
     const bg__step_part *p = step.kind == BG__LAUNCH ? &parts->list[step.place] : NULL;
@@ -143,7 +143,7 @@ int bg__step_parts_find(const bg__step_parts *parts, const char *text, int first
     return -1;
 }
 
-/* FNV-1a, with the zero at the end. */
+/* FNV-1a, including the terminating zero. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     do
@@ -175,7 +175,7 @@ static uint64_t hash_call(uint64_t hash, const bg__call *call)
     return hash_text(hash, call != NULL && call->name != NULL ? call->name : "");
 }
 
-/* How much a node does; where its memory is differs from process to process. A write-back's parameters change. */
+/* Hashes sizes, but no addresses, which differ between processes, and no parameters of write-backs, which change. */
 static uint64_t hash_sizes(uint64_t hash, const bg__node *node)
 {
     const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;

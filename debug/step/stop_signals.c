@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The command and the terminal may send one each, and timeout(1) a third. */
+/* The command and the terminal may send one signal each, and timeout(1) a third. */
 enum { PATIENCE = 3 };
 
 static const int signals[] = {SIGINT, SIGTERM};
@@ -15,16 +15,16 @@ static const char *const names[] = {"SIGINT", "SIGTERM"};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int held; /* both generations */
-static int holds[2];    /* those of each generation: a new one begins at the first hold after a signal, so that walks of
-                           several threads that overlap do not keep it for ever */
+static atomic_int held; /* of both generations */
+static int holds[2];    /* by generation: the first hold after a signal begins a new one, so that overlapping walks
+                           of several threads do not defer a signal for ever */
 static int generation;
-static bool turned;                      /* the other generation was there when the signal came */
-static pid_t process;                    /* that holds; its children do not */
-static struct sigaction before[SIGNALS]; /* of the program */
-static atomic_bool spent[SIGNALS];       /* its handler was for one signal (SA_RESETHAND), which came */
-static atomic_int noted;                 /* 1 + the place in signals of the first; 0: none */
-static atomic_int ending;                /* the same of the first that would have ended the program */
+static bool turned;                      /* a new generation has begun since the signal came */
+static pid_t process;                    /* the process that defers; forked children do not */
+static struct sigaction before[SIGNALS]; /* the program's handlers */
+static atomic_bool spent[SIGNALS];       /* a one-shot handler (SA_RESETHAND), which has run */
+static atomic_int noted;                 /* 1 + index in signals of the first signal; 0: none */
+static atomic_int ending;                /* the same for the first signal that would end the program */
 static atomic_int count;
 
 static int place_of(int signal)
@@ -38,7 +38,8 @@ static void note(atomic_int *first, int place)
     (void)atomic_compare_exchange_strong(first, &none, place + 1);
 }
 
-/* What the signal does without a walk. Installed again by the program, or in a child, note_signal is this alone. */
+/* Whether the signal would end the program without a walk. In a child, or if the program restores note_signal after a
+ * walk, the handler does only that. */
 static bool is_default(int place)
 {
     return before[place].sa_handler == SIG_DFL ||
@@ -73,18 +74,18 @@ static void note_signal(int signal, siginfo_t *info, void *context)
         old->sa_handler(signal);
 }
 
-/* With signal(), a program restores it without SA_SIGINFO. */
+/* A program that uses signal() restores the handler without SA_SIGINFO, so only the address is compared. */
 static bool is_noting(int signal, struct sigaction *now)
 {
     return sigaction(signal, NULL, now) == 0 && now->sa_sigaction == note_signal;
 }
 
-/* The program's handler runs as the program asked for: with its mask, on its stack, with or without EINTR. */
+/* The program's handler runs as the program installed it: with its mask, on its stack, with or without EINTR. */
 static void install(int place)
 {
     struct sigaction action = {.sa_flags = 0}, *old = &before[place];
 
-    if (is_noting(signals[place], &action)) /* the program has saved it in an earlier walk, and restored it */
+    if (is_noting(signals[place], &action)) /* the program saved our handler in an earlier walk, and restored it */
         return;
     *old = action; /* note_signal reads it */
     atomic_store(&spent[place], false);
@@ -99,7 +100,7 @@ static void install(int place)
     (void)sigaction(signals[place], &action, NULL);
 }
 
-/* What the program has installed during the walk stays. */
+/* Keeps a handler that the program has installed during the walk. */
 static void restore(int place)
 {
     struct sigaction now = {.sa_flags = 0};
@@ -157,7 +158,7 @@ void bg__stop_signals_release(int hold)
     }
     pthread_mutex_unlock(&lock);
     if (again != 0)
-        (void)kill(getpid(), signals[again - 1]); /* not raise: this thread may block it */
+        (void)kill(getpid(), signals[again - 1]); /* not raise(): this thread may block the signal */
 }
 
 const char *bg__stop_signals_noted(void)

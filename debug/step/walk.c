@@ -15,7 +15,7 @@ static void name_node(const bg__step_call *innermost, const bg__step_node *node,
     if (writer != NULL)
         u->call = writer->call;
     else
-        u->call = innermost != NULL ? innermost->call : node->node->call; /* one without tensors */
+        u->call = innermost != NULL ? innermost->call : node->node->call; /* of a graph without tensors */
     if (writer != NULL)
         snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
     else if (u->kernel.name[0] != '\0')
@@ -100,7 +100,7 @@ static bg_status wait_for_step(const bg__walking *w, cudaError_t *fault)
     bg__relaxed relaxed;
     bg_status status;
     status = bg__relax_begin(&relaxed);
-    if (status != BG_OK && bg__step_insists()) /* the work that it waits for has run */
+    if (status != BG_OK && bg__step_insists()) /* retry, since the work is already queued */
         status = bg__relax_begin(&relaxed);
     if (status != BG_OK)
         goto done;
@@ -115,7 +115,7 @@ static bg_status replay_step(bg__walking *w, int number)
 {
     bg_status failed = bg__replay_step(w->graph, number, w->stream);
     if (failed != BG_OK && bg__graph_step(w->graph, number).kind == BG__LAUNCH &&
-        bg__step_insists()) /* it has queued nothing */
+        bg__step_insists()) /* a failed launch has queued nothing */
         failed = bg__replay_step(w->graph, number, w->stream);
     w->end->ran = true;
     bg__pending_note(); /* a body may have left a CUDA error */
@@ -138,7 +138,7 @@ static bg_status walk_step(bg__walking *w, int number)
         BG__TRY(bg__walk_begin_around(w, eager));
     if (eager != NULL)
         BG__TRY(bg__walk_begin_call(w, eager, step.args, &inputs));
-    if (eager != NULL) /* it may print */
+    if (eager != NULL) /* the body may print */
         bg__progress_clear(&w->progress);
     failed = replay_step(w, number);
     w->end->looked.nodes += step.kind != BG__LAUNCH;
@@ -162,7 +162,7 @@ done:
 
 /* ---- what is before options.from ---- */
 
-/* Does not wait for it. */
+/* Launches the step without waiting for it. */
 static void skip_step(bg__walking *w, int number)
 {
     const bg__step_view step = bg__graph_step(w->graph, number);
@@ -176,7 +176,7 @@ static void skip_step(bg__walking *w, int number)
         bg__walk_report_failure(w, &u, failed);
 }
 
-/* A node of the segment in which stepping begins. */
+/* Runs a node before options.from, in the segment in which stepping begins. */
 static bg_status skip_node(bg__walking *w, const bg__step_part *p, int segment, const bg__step_node *node)
 {
     bg__writeback found;
@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-/* After the last skipped step: a fault in those is not one of the node that comes next. */
+/* Waits after the last skipped step, so that its fault is not reported for the next node. */
 static bg_status wait_for_skipped(bg__walking *w)
 {
     cudaError_t fault = cudaSuccess;
@@ -220,7 +220,7 @@ done:
     return status;
 }
 
-/* Launched whole, what comes before options.from takes as long as in a replay. */
+/* Steps before options.from are replayed as a whole, which takes as long as a replay. */
 static bool is_skipped(const bg__walking *w, bg__step_view step)
 {
     return step.kind != BG__SYNC && w->index + bg__step_parts_count(&w->parts, step) <= w->from;
@@ -275,7 +275,7 @@ static bg_status run_all(bg__walking *w)
             status = w->end->early || is_skipped(w, bg__graph_step(w->graph, i + 1)) ? BG_OK : wait_for_skipped(w);
         } else if (step.kind == BG__LAUNCH) {
             status = run_segment(w, i);
-        } else if (step.kind != BG__SYNC) { /* waited already */
+        } else if (step.kind != BG__SYNC) { /* the walk waits after each step */
             status = walk_step(w, i);
             w->index++;
         }
@@ -285,7 +285,7 @@ done:
     return status;
 }
 
-/* lead: "BG_STEP_STOP=". Indices count from first. */
+/* lead: "BG_STEP_STOP=". first: the lowest valid index. */
 static bg_status refuse_unknown(const bg__walking *w, const char *lead, const char *name, int first)
 {
     bg__nearest nearest = bg__nearest_to(name, strlen(name));
@@ -304,8 +304,8 @@ static bg_status fail_unstopped(const bg__walking *w)
     return refuse_unknown(w, "BG_STEP_STOP=", w->options->stop, w->from);
 }
 
-/* Before anything runs: a dump that goes on must not become complete. Any of the program's graphs may have the call
- * where a watcher is: its graphs run all the same. */
+/* Runs before anything else, so that a dump that continues does not become complete. With a watcher, options.stop may
+ * be in another graph of the program, so this graph runs anyway. */
 static bg_status check_stop(const bg__walking *w)
 {
     const char *stop = w->options->stop;
@@ -333,7 +333,7 @@ done:
     return status;
 }
 
-/* The stop was never there: in a graph with a watcher, or at a node that is disabled. */
+/* options.stop was not reached: it is in another graph, or at a disabled node. */
 static void end_unstopped(bg__walking *w)
 {
     w->end->what = fail_unstopped(w);
@@ -353,7 +353,7 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     bg_status status;
 
     *end = (bg__walk_end){.what = BG_OK};
-    BG__TRY(wait_for_step(&w, &before)); /* an error of earlier work must not be reported for the first node */
+    BG__TRY(wait_for_step(&w, &before)); /* earlier work may have left an error, which is not the first node's */
     if (before != cudaSuccess) {
         status = bg__fail_cuda(before, "cudaStreamSynchronize");
         bg__fail_where("the work on the stream before the step");

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A run counts as one call where it is looked at, and as those that it stands for to those who compare calls. */
+/* A call that stands for several members is counted as one call, but options.before and after get each member. */
 static bg_status tell_begin(const bg__walking *w, const bg__call *call, const void *args)
 {
     bg_status status = BG_OK;
@@ -58,8 +58,8 @@ done:
     return status;
 }
 
-/* Takes over what the inputs held when the call began, in an earlier segment. If no part of it was stepped there, the
- * inputs were not counted in time; then no NaN is reported to originate in the call. */
+/* Continues a call that began in an earlier segment, with the counts of its inputs from there. If none of its nodes was
+ * stepped there, its inputs were not counted, and no NaN is reported to originate in it. */
 static void begin_again(const bg__walking *w, const bg__step_part *p, bg__step_call *c)
 {
     c->inputs = (bg__held){.nan = 1, .inf = 1};
@@ -131,7 +131,7 @@ void bg__walk_skip_calls(const bg__walking *w, bg__step_view step)
     const bg__step_calls *calls = step.kind == BG__LAUNCH ? w->parts.list[step.place].calls : NULL;
 
     for (size_t i = 0; calls != NULL && i < calls->count; i++)
-        if (calls->calls[i].left > 0) /* else it begins with an eager call behind the segment */
+        if (calls->calls[i].left > 0) /* else an eager call behind the segment begins it */
             bg__walk_begin_unknown(&calls->calls[i]);
     for (const bg__call *call = step.kind == BG__CALL ? step.call->parent : NULL; call != NULL; call = call->parent) {
         bg__step_call *c = find_first_part(w, call);

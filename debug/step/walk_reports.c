@@ -1,4 +1,4 @@
-/* What a walk says: findings, its end, the callback, the line on a terminal. */
+/* The output of a walk: findings, its end, the callback, the line on a terminal. */
 #include "walk.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static void call_text(const bg__call *call, char *text, size_t bytes)
 {
     if (call == NULL)
         snprintf(text, bytes, "%s", "");
-    else if (call->site.line == 0 && call->site.file != NULL) /* a function, of a program without breakgraph */
+    else if (call->site.line == 0 && call->site.file != NULL) /* a function of a program without breakgraph */
         snprintf(text, bytes, ", of %s at %s,", call->name, call->site.file);
     else
         snprintf(text, bytes, ", of call %s at %s:%d,", call->name, call->site.file ? call->site.file : "unknown file",
@@ -59,7 +59,7 @@ static bool is_stop(const bg__walking *w, const bg__walk_unit *u)
                        strtol(stop, NULL, 10) == w->index);
 }
 
-/* What steps the nodes that are left. */
+/* Says how to step the rest. */
 static void advise_rest(const bg__walking *w, char *text, size_t bytes)
 {
     const char *command = w->options->command;
@@ -76,7 +76,7 @@ static void advise_rest(const bg__walking *w, char *text, size_t bytes)
         snprintf(text, bytes, "to step the rest: bg_step_from, from \"%d\"", next);
 }
 
-/* what: why, "BG_STEP_STOP=rope#3: "; "": the callback's will. */
+/* why: "BG_STEP_STOP=rope#3"; "": the callback asked for it. */
 static void stop_walk(bg__walking *w, const bg__walk_unit *u, const char *why)
 {
     bool left = w->index + 1 < w->parts.total;
@@ -98,7 +98,7 @@ static void stop_walk(bg__walking *w, const bg__walk_unit *u, const char *why)
                    w->index, w->parts.total - 1, u->node, rest);
 }
 
-/* A signal after the last node has nothing to stop. */
+/* A signal after the last node stops nothing. */
 static bool is_signalled(const bg__walking *w)
 {
     return w->options->signals && bg__stop_signals_noted() != NULL && w->index + 1 < w->parts.total;

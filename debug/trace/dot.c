@@ -63,7 +63,7 @@ static void write_kernel(const drawing *d, const bg__node *node)
         fprintf(d->out, "\\n%u bytes of shared memory", l->sharedMemBytes);
 }
 
-/* With CUDA arrays the extent counts elements. */
+/* If a CUDA array is involved, the extent counts elements, not bytes. */
 static void write_copy(const drawing *d, const bg__node *node)
 {
     static const char *const kinds[] = {"host to host", "host to device", "device to host", "device to device"};
@@ -121,7 +121,7 @@ static const char *shape_of(const bg__node *node)
 
 static void write_child(drawing *d, const bg__node *child, int depth);
 
-/* Also what is inside a child graph's node. */
+/* Writes a child graph's nodes, too. */
 static void write_node(drawing *d, const bg__node *node, int depth)
 {
     indent(d, depth);
@@ -216,7 +216,7 @@ static void write_edges(const drawing *d, const bg__layout *l)
     }
 }
 
-/* Edges from a child graph's node to the nodes in it that wait for no other. */
+/* Draws edges from a child graph's node to its nodes without dependencies. */
 static void write_entries(const drawing *d, const bg__node *child, const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -263,7 +263,7 @@ done:
     return status;
 }
 
-/* Draws into memory, so that a drawing that fails writes nothing to standard output. */
+/* Writes to memory first, so that a failure leaves nothing on standard output. */
 static bg_status draw_text(drawing *d, char **text, size_t *bytes)
 {
     bg_status status;

@@ -25,7 +25,7 @@ static double now_us(void)
 
 /* ---- steps ---- */
 
-/* One where the replay begins, and two for each step. */
+/* One event where the replay begins, and two for each step. */
 typedef struct marks {
     cudaEvent_t *events;
     int count;
@@ -62,7 +62,7 @@ static bg_status run_steps(bg_graph *graph, cudaStream_t stream, const marks *m,
         timing->cpu[i].begin = now_us() - began;
         BG__TRY(bg__replay_step(graph, i, stream));
         timing->cpu[i].end = now_us() - began;
-        bg__pending_note(); /* a body may have left an error of its own */
+        bg__pending_note(); /* the body may have left an error */
         BG__TRY_CUDA(cudaEventRecord(m->events[2 * i + 2], stream));
     }
 done:
@@ -103,7 +103,7 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     BG__TRY(BG__ALLOCATE(timing->cpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(BG__ALLOCATE(timing->gpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(make_marks(&m, graph));
-    status = bg__wait_for_stream(stream); /* else the first step's time would hold what was queued before */
+    status = bg__wait_for_stream(stream); /* else the first step's time includes work queued before */
     if (status != BG_OK) {
         bg__fail_where("the work on the stream before the replay");
         goto done;
@@ -247,8 +247,8 @@ const char *bg__timing_what(bg__step_view step, char *text, size_t bytes)
     return text;
 }
 
-/* The times of a segment's nodes, which begin at *next, to a tenth of a nanosecond; those of a child graph's nodes as
- * one. null: the node was not timed. */
+/* Returns the times of a segment's nodes from *next on, rounded to a tenth of a nanosecond; the nodes of a child graph
+ * have one sum. null: the node was not timed. */
 static cJSON *node_times(const bg__timing *nodes, size_t *next, int segment)
 {
     cJSON *list = cJSON_CreateArray();
@@ -291,7 +291,7 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timin
     size_t next = 0;
     bg_status status;
 
-    if (bg__graph_get_facts(graph).replaying) /* inside a replay of it */
+    if (bg__graph_get_facts(graph).replaying) /* the caller is inside a replay */
         BG__TRY(bg__timing_steps(graph, stream, &timing));
     else
         BG__TRY(bg__timing_replay(graph, stream, &timing));

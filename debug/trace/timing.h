@@ -8,52 +8,53 @@
 #include "debug/report/report.h"
 #include "debug/step/node_list.h"
 
-/* Microseconds since the begin of the replay, by the host's clock. Times of the device are relative to an event that is
- * recorded while the device is idle, and so are late by the time that recording takes. */
+/* Microseconds since the replay began, by the host's clock. Device times are relative to an event that is recorded on
+ * the idle device, so they are late by the time of that recording. */
 typedef struct bg__interval {
     double begin, end;
 } bg__interval;
 
 typedef struct bg__node_time {
     int segment;
-    long outer;     /* its place in the segment's list; of a node in a child graph, the child's */
+    long outer;     /* place in the segment's list; for a node in a child graph, the place of the child's node */
     size_t order;   /* in which the nodes ran */
     char place[48]; /* "3", or "3.1" in a child graph */
     const char *kind;
     char kernel[256]; /* "": not a kernel, or without a name */
     unsigned grid[3], block[3];
-    const bg__call *call; /* the innermost one; NULL: none is known */
+    const bg__call *call; /* the innermost call; NULL: unknown */
     double us;            /* on the device, alone */
 } bg__node_time;
 
 typedef struct bg__timing {
-    bg__interval *cpu, *gpu; /* of each step: until the host has issued it; between events around it */
+    bg__interval *cpu, *gpu; /* of each step: until the host has issued it; between the events around it */
     bg__node_time *nodes;    /* by segment, in the order of cudaGraphGetNodes */
     size_t count, capacity;
 } bg__timing;
 
-/* Replays with a CUDA event before and after each step. timing starts zeroed; call bg__timing_free also after a
+/* Replays graph with a CUDA event before and after each step. timing starts zeroed; call bg__timing_free also after a
  * failure. Errors: those of bg_replay. */
 bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing);
-/* The same between bg__replay_enter and leave. */
+/* The same, for a caller between bg__replay_enter and bg__replay_leave. */
 bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *timing);
-/* Replays node by node and fills in nodes. For segments that only run as a whole, report gets a note instead. Errors:
+/* Replays node by node and fills in timing->nodes. Segments that run only as a whole get a note in report. Errors:
  * those of bg_replay and bg_step. */
 bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *timing, bg_report *report);
 void bg__timing_free(bg__timing *timing);
 
-/* For a walk of one's own. The timer's events; destroy it also after a failure. Errors: CUDA. */
+/* Creates the timer's events, for a caller with its own walk. Call bg__timer_destroy also after a failure. Errors:
+ * CUDA. */
 bg_status bg__timer_create(bg__timer *timer);
 void bg__timer_destroy(bg__timer *timer);
-/* Adds a node that ran alone, and then sorts all. Errors: OUT_OF_MEMORY. */
+/* Adds a node that ran alone. Call bg__timing_sort_nodes after the last one. Errors: OUT_OF_MEMORY. */
 bg_status bg__timing_note_node(bg__timing *timing, const bg__step_node *ran, const bg__call *call, double us);
 void bg__timing_sort_nodes(bg__timing *timing);
 
-/* The name of a step: "segment 0", "call attention#0", "copy attention#0", "forward", "wait", "record", "sync". */
+/* Names a step: "segment 0", "call attention#0", "copy attention#0", "forward", "wait", "record", "sync". */
 const char *bg__timing_what(bg__step_view step, char *text, size_t bytes);
 
-/* Replays graph once, or runs the steps if a replay of it was entered, and adds the times of segments, eager calls and
- * copies to list, a report's "timings" (docs/report-format.md). nodes: the sorted times of nodes that ran alone, or
+/* Replays graph once, or runs its steps if the caller is inside a replay of it. Adds the times of segments, eager calls
+ * and copies to list, a report's "timings" (docs/report-format.md). nodes: the sorted times of nodes that ran alone, or
  * NULL. Errors: those of bg_replay, OUT_OF_MEMORY. */
 bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timing *nodes, cJSON *list);
 

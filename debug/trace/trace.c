@@ -33,7 +33,7 @@ static cJSON *add_event(cJSON *events, const char *phase, const char *name, int 
                : NULL;
 }
 
-/* The arguments of an event that describes a process or a track; NULL: out of host memory. */
+/* Adds an event that describes a process or a track. Returns its arguments; NULL: out of host memory. */
 static cJSON *add_metadata(cJSON *events, const char *what, int process, int number)
 {
     cJSON *event = add_event(events, "M", what, process, number);
@@ -62,7 +62,7 @@ static double rounded(double us)
     return (double)(int64_t)(us * 1e3 + 0.5) / 1e3;
 }
 
-/* Gives the slice's arguments; NULL: out of host memory. */
+/* Returns the slice's arguments; NULL: out of host memory. */
 static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__interval span)
 {
     double begin = rounded(span.begin), end = rounded(span.end);
@@ -166,7 +166,7 @@ static bool has_node(const bg__step_calls *calls, const bg__step_call *call, lon
     return c != NULL;
 }
 
-/* false: no node of the call has been timed. */
+/* Returns false if no node of the call was timed. */
 static bool find_span(const row *r, const bg__step_calls *calls, const bg__step_call *call, bg__interval *span)
 {
     double at = r->begin;
@@ -213,7 +213,8 @@ static bg_status trace_out_of_memory(const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a timeline of %s", bg__graph_name(graph));
 }
 
-/* Nodes that run alone may take longer than the whole segment, so each row begins after the end of the row before. */
+/* Nodes that run alone may take longer than the whole segment, so each segment's nodes begin after the end of those
+ * before. */
 static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     double end = 0;

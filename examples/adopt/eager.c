@@ -1,4 +1,4 @@
-/* plain.c as one capture: bg_eager marks what the host does in the middle, and no code stands between two graphs. */
+/* plain.c with one capture: bg_eager marks the host's part in the middle, so no code runs between two graphs. */
 #include <breakgraph/breakgraph.h>
 #include "step.h"
 
@@ -9,11 +9,11 @@ static bg_status checked(cudaError_t error)
 
 static bg_status decide_eagerly(void *user, cudaStream_t stream)
 {
-    (void)stream; /* it is m->stream, which the graph is replayed on */
+    (void)stream; /* equals m->stream, on which the graph is replayed */
     return checked(decide(user));
 }
 
-/* The body of a step, as it would be without graphs. */
+/* One step, written as it would be without graphs. */
 static bg_status step(void *user, cudaStream_t stream)
 {
     model *m = user; /* lives as long as the graph */

@@ -1,5 +1,5 @@
-/* eager.c with ops where they pay: the tools know what an op reads and writes. They name its calls in findings, run
- * them eagerly one by one (BG_EAGER_OPS), and compare them with the eager pass (BG_SHADOW=calls). */
+/* eager.c with ops, whose reads and writes the tools know. Findings name each call of an op, BG_EAGER_OPS runs chosen
+ * calls eagerly, and BG_SHADOW=calls compares each call with the eager pass. */
 #include <breakgraph/breakgraph.h>
 #include "step.h"
 

@@ -1,5 +1,4 @@
-/* CUDA graphs by hand: since the host decides in the middle of a step, the step is two graphs, and code between them.
- */
+/* Plain CUDA graphs. The host decides in the middle of a step, so a step has two graphs, and code between them. */
 #include "step.h"
 
 static cudaError_t capture(cudaError_t (*part)(const model *m), const model *m, cudaGraphExec_t *exec)

@@ -1,5 +1,5 @@
-/* What the programs of this folder share: a step of a decoder in miniature. Its kernels can be captured; how it goes on
- * is decided on the host. All of them print the same numbers. */
+/* Shared by the programs of this folder: one step of a miniature decoder. Its kernels can be captured; the host decides
+ * in the middle of the step. All programs print the same numbers. */
 #ifndef EXAMPLES_ADOPT_STEP_H
 #define EXAMPLES_ADOPT_STEP_H
 
@@ -50,7 +50,7 @@ static inline cudaError_t first_half(const model *m)
     return bgk_scale(m->h, m->x, 3, N, m->stream);
 }
 
-/* Waits, and looks at the numbers: h = h / 8 if they have become large. No graph can contain it. */
+/* Waits for h, and sets h = h / 8 if it has become large. No graph can contain this. */
 static inline cudaError_t decide(const model *m)
 {
     float host[N];

@@ -1,15 +1,15 @@
-/* plain.c, whose graphs breakgraph looks at: two lines, after the capture. Nothing else changes. */
+/* plain.c with breakgraph's checks: two lines after each cudaStreamEndCapture. Nothing else changes. */
 #include <breakgraph/breakgraph.h>
 #include "step.h"
 
-/* The two lines, and what they find. */
+/* Contains the two lines, and reports their findings. */
 static bg_status check_graph(cudaGraph_t source, const char *name)
 {
     bg_graph *graph = NULL;
     bg_report *report = NULL;
-    bg_status status = bg_graph_wrap(&graph, source, NULL, name); /* the first */
+    bg_status status = bg_graph_wrap(&graph, source, NULL, name); /* line 1 */
     if (status == BG_OK)
-        status = bg_check(graph, BG_CHECK_ALL, &report); /* the second */
+        status = bg_check(graph, BG_CHECK_ALL, &report); /* line 2 */
     if (status == BG_OK)
         fprintf(stderr, "%s: %d findings\n", name, bg_report_count(report));
     if (status == BG_OK && bg_report_count(report) > 0)
@@ -17,7 +17,7 @@ static bg_status check_graph(cudaGraph_t source, const char *name)
     if (status != BG_OK)
         fprintf(stderr, "%s: %s\n", name, bg_last_error());
     bg_report_destroy(report);
-    bg_graph_destroy(graph); /* source stays the program's */
+    bg_graph_destroy(graph); /* the program still owns source */
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* A project of CMake with a kernel: prints 2 4 6 8. Exit status 1: a call fails. */
+/* A CMake project with a kernel. It prints 2 4 6 8, and exits with 1 if a call fails. */
 #include "scale.h"
 
 #include <breakgraph/breakgraph.h>

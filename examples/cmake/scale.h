@@ -1,4 +1,4 @@
-/* The launcher of a kernel, for C. */
+/* Launches the kernel of scale.cu from C. */
 #ifndef SCALE_H
 #define SCALE_H
 

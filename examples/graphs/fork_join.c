@@ -30,7 +30,7 @@ done:
     return error;
 }
 
-/* The calls of one pass, as a program without graphs would make them. */
+/* Makes the same calls as a program without graphs. */
 static cudaError_t pass(const struct work *w)
 {
     cudaError_t error = cudaSuccess;

@@ -1,5 +1,5 @@
-/* Memory that a graph allocates and frees itself: once by nodes made by hand, once by a capture. Its address is fixed
- * when the node is made, and the memory is there between the two nodes alone. */
+/* Memory that a graph allocates and frees itself, first by explicit nodes, then by nodes of a stream capture. The
+ * address is fixed when the node is created, and the memory exists only between the two nodes. */
 #include "try.h"
 
 #include "kernels/model/kernels.h"
@@ -50,7 +50,7 @@ done:
     return error;
 }
 
-/* y = 5 * (3 + 4), by way of two scratch arrays */
+/* y = 5 * (3 + 4), with two scratch arrays */
 static cudaError_t pass(cudaStream_t stream, float *y)
 {
     float *a = NULL, *b = NULL;

@@ -1,4 +1,4 @@
-/* What the samples share: a check that ends a function at its one exit. */
+/* Shared by the samples: TRY checks a call, and goes to the function's one exit if the call fails. */
 #ifndef EXAMPLES_GRAPHS_TRY_H
 #define EXAMPLES_GRAPHS_TRY_H
 

@@ -1,13 +1,13 @@
-/* An executable graph that follows a program whose pass changes: each pass is captured anew, which is cheap, and the
- * graph of the pass before is updated, which is cheaper than to instantiate. Where the pass has another shape, the
- * update is refused and the graph instantiated again. */
+/* Updates an executable graph when the program's work changes from pass to pass. Each pass is captured anew, and the
+ * executable graph is updated, which is cheaper than an instantiation. If the topology differs, the update fails, and
+ * the graph is instantiated again. */
 #include "try.h"
 
 #include "kernels/model/kernels.h"
 
 enum { N = 4, PASSES = 5 };
 
-/* y = factor * y, and from pass 3 on one more step: y = y + y. */
+/* y = number + 1, and from number 3 on one more node: y = y + y. */
 static cudaError_t pass(float *y, int number, cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
@@ -29,7 +29,7 @@ static cudaError_t capture(cudaGraph_t *graph, float *y, int number, cudaStream_
     return error ? error : ended;
 }
 
-/* Says how the executable graph came to be that of the pass. */
+/* Makes *exec execute graph; *how says by which call. */
 static cudaError_t bring_up_to_date(cudaGraphExec_t *exec, cudaGraph_t graph, const char **how)
 {
     cudaGraphExecUpdateResultInfo info;
@@ -40,7 +40,7 @@ static cudaError_t bring_up_to_date(cudaGraphExec_t *exec, cudaGraph_t graph, co
         *how = "updated";
         if (error != cudaErrorGraphExecUpdateFailure)
             return error;
-        cudaGetLastError(); /* expected: the caller need not hear of it */
+        cudaGetLastError(); /* clears the error, which is expected */
         *how = info.result == cudaGraphExecUpdateErrorTopologyChanged ? "another shape, instantiated again"
                                                                       : "other nodes, instantiated again";
         TRY(cudaGraphExecDestroy(*exec));

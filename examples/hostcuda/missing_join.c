@@ -1,6 +1,6 @@
-/* A CUDA program with a mistake that a GPU shows once in a while: it sums up the squares of 1 to N, half of which a
- * second stream computes, and does not wait for that stream before the sum. With --join it does. Exit status 0: the
- * sum is right; 1: it is wrong; 2: something else failed. docs/hostcuda.md tells how a seed finds it. */
+/* A CUDA program with a bug that a GPU shows only sometimes. It sums the squares of 1 to N. A second stream computes
+ * half of the squares, and the sum does not wait for that stream, except with --join. Exit status: 0 if the sum is
+ * right, 1 if it is wrong, 2 if a call failed. docs/hostcuda.md shows how a seed finds the bug. */
 #include "squares.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Plain CUDA C++: for nvcc, and for g++ with the host device's kernel_shim.h. */
+/* Plain CUDA C++, for nvcc, or for g++ with the host device's kernel_shim.h. */
 #include "squares.h"
 
 #include <cuda_runtime.h>
@@ -29,7 +29,7 @@ __global__ void sum_all(long long *total, const long long *value, int count)
         *total = partial[0];
 }
 
-/* In place of <<<blocks, THREADS, 0, stream>>>, which only nvcc parses. */
+/* Replaces <<<blocks, THREADS, 0, stream>>>, which only nvcc parses. */
 static cudaLaunchConfig_t configure(int blocks, cudaStream_t stream)
 {
     cudaLaunchConfig_t config = {};

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* square[i] = number[i] * number[i], of `count`. */
+/* square[i] = number[i] * number[i], for `count` elements. */
 cudaError_t launch_square(long long *square, const int *number, int count, cudaStream_t stream);
 /* *total = the sum of `count` values. */
 cudaError_t launch_sum(long long *total, const long long *value, int count, cudaStream_t stream);

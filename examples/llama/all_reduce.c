@@ -15,7 +15,7 @@ static bg_status check_nccl(ncclResult_t result, ncclComm_t comm, const char *ca
     return bg_report_failure(BG_ERROR_NCCL, call, what, "look at the other ranks' output, or set NCCL_DEBUG=WARN");
 }
 
-/* Asked each time: a failure of the job takes its communicator away. */
+/* Looks up the communicator for each call: after a failure of the job there is none. */
 static bg_status find_nccl(const llama_ranks *ranks, ncclComm_t *nccl)
 {
     *nccl = ranks->comm ? bg_comm_nccl(ranks->comm) : ranks->nccl;

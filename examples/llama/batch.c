@@ -4,7 +4,7 @@
 #include <breakgraph/workspace.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 5, MAX_ROWS = 65535 }; /* as many intermediate results live at once; a kernel takes so many rows */
+enum { BLOCKS = 5, MAX_ROWS = 65535 }; /* the most intermediate results at once; the most rows of a kernel */
 
 /* Memory for an intermediate result of max_tokens rows. */
 typedef struct block {
@@ -18,7 +18,7 @@ struct llama_batch {
     cudaStream_t stream;
     cublasHandle_t blas;
     llama_memory memory;
-    bg_pool *pool;     /* NULL: the blocks are there instead */
+    bg_pool *pool;     /* NULL: blocks are used instead */
     bg_tensor *caches; /* of layer i: keys at 2i, values at 2i + 1 */
     block blocks[BLOCKS];
     size_t block_bytes;
@@ -27,7 +27,7 @@ struct llama_batch {
 
 /* ---- memory of intermediate results ------------------------------------------------------------- */
 
-/* The lowest free block: the same order of calls gets the same memory, however many rows a pass has. */
+/* Acquires the lowest free block, so that the same order of calls gets the same memory for any number of rows. */
 static bg_status take(llama_batch *b, size_t bytes, void **ptr)
 {
     if (b->pool)
@@ -51,7 +51,7 @@ static void give(llama_batch *b, void *ptr)
             b->blocks[i].taken = false;
 }
 
-/* ---- making one --------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------- */
 
 static int widest(const llama_config *c)
 {
@@ -206,7 +206,7 @@ typedef struct pass {
     int rows;
     float epsilon;
     bg_tensor position, slot;
-    /* intermediate results; data is NULL where there is none now */
+    /* intermediate results; data is NULL for a result without memory */
     bg_tensor x, normed, projected, gate, up, gated; /* rows x width or hidden */
     bg_tensor q, k, v, heads_out;                    /* rows x heads or kv_heads x head_dim */
 } pass;
@@ -218,7 +218,7 @@ static bg_tensor first_rows(const bg_tensor *all, int rows)
     return tensor;
 }
 
-/* Makes an intermediate result, rows x d1 (x d2), or gives it back. */
+/* Allocates an intermediate result, rows x d1 (x d2). */
 static bg_status begin(pass *p, bg_tensor *tensor, int d1, int d2)
 {
     *tensor = llama_shape(BG_F32, p->rows, d1, d2);
@@ -240,7 +240,7 @@ static void end_all(pass *p)
         end(p, all[i]);
 }
 
-/* y = x weight^T, a new intermediate result of d1 (x d2) columns. */
+/* Allocates y, rows x d1 (x d2), and computes y = x weight^T. */
 static bg_status project(pass *p, const bg_tensor *x, const bg_tensor *weight, bg_tensor *y, int d1, int d2)
 {
     TRY(begin(p, y, d1, d2));
@@ -307,7 +307,7 @@ static bg_status mlp_block(pass *p, int layer)
     TRY(project(p, &p->normed, &l->up, &p->up, c->hidden, 0));
     TRY(begin(p, &p->gated, c->hidden, 0));
     TRY(BG_CALL(silu_gate, p->stream, .gate = p->gate, .up = p->up, .y = p->gated));
-    end(p, &p->normed); /* not before: norm_gate_up (rules.h) writes both normed and gated */
+    end(p, &p->normed); /* not earlier: norm_gate_up (rules.h) writes both normed and gated */
     end(p, &p->gate);
     end(p, &p->up);
     TRY(project(p, &p->gated, &l->down, &p->projected, c->width, 0));

@@ -64,8 +64,8 @@ static bool complain(const way *w, const char *what, int is, int must)
     return false;
 }
 
-/* What the model's structure asks for: attention breaks each layer and sampling ends the step, so that each break has
- * one segment before it and none follows the last. */
+/* Attention breaks each layer and sampling ends the step, so each break has one segment before it, and no segment
+ * follows the last break. */
 static bool check_counts(const way *w, int layers)
 {
     const bg_graph_info *graph = &w->result.graph;
@@ -92,7 +92,7 @@ static bool check_results(const way *w)
     return w->different_tokens == 0 && !(w->difference > 0);
 }
 
-/* A text that repeats itself would hide a mistake, such as a position that stands still. */
+/* A text that repeats itself would hide a mistake, such as a position that does not advance. */
 static bool check_distinct(const llama_result *r)
 {
     int distinct = count_distinct(r->tokens, r->count);

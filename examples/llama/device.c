@@ -50,8 +50,7 @@ bg_status llama_memory_make(llama_memory *m, bg_tensor *tensor, bg_tensor shape)
 void llama_memory_free(llama_memory *m)
 {
     if (m->count > 0)
-        cudaStreamSynchronize(
-            m->stream); /* nothing may still use what is freed; an error could not be reported to anyone */
+        cudaStreamSynchronize(m->stream); /* work may still use the memory; no caller could receive an error */
     for (int i = 0; i < m->count; i++)
         cudaFree(m->owned[i]);
     free(m->owned);
@@ -62,13 +61,13 @@ void llama_memory_free(llama_memory *m)
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
-/* Where matrices go, and as what. */
+/* The destination of matrices, and their dtype there. */
 typedef struct upload {
     llama_memory *memory;
     bg_dtype dtype; /* BG_F32 or BG_BF16 */
 } upload;
 
-/* Some columns of a matrix of `all` columns, one after the other. */
+/* Copies some columns of a matrix of `all` columns, without gaps. */
 static bg_status copy_columns(void *to, const float *values, int rows, int all, llama_range columns,
                               cudaStream_t stream)
 {
@@ -92,7 +91,7 @@ static bg_status copy_rounded(void *to, const float *values, int rows, int all, 
     return status != BG_OK ? status : freed;
 }
 
-/* Some inputs of a matrix of `all` inputs. */
+/* Uploads some inputs (columns) of a matrix of `all` inputs. */
 static bg_status make_columns(const upload *u, bg_tensor *tensor, const float *values, int rows, int all,
                               llama_range columns)
 {
@@ -106,7 +105,7 @@ static bg_status make_matrix(const upload *u, bg_tensor *tensor, const float *va
     return make_columns(u, tensor, values, rows, columns, (llama_range){0, columns});
 }
 
-/* Some outputs of a matrix. */
+/* Uploads some outputs (rows) of a matrix. */
 static bg_status make_rows(const upload *u, bg_tensor *tensor, const float *values, llama_range rows, int columns)
 {
     return make_matrix(u, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
@@ -119,13 +118,14 @@ static bg_status make_vector(llama_memory *m, bg_tensor *tensor, const float *va
     return BG_OK;
 }
 
-/* The elements of a range of heads. */
+/* Converts a range of heads to a range of rows or columns. */
 static llama_range elements(llama_range heads, int head_dim)
 {
     return (llama_range){heads.first * head_dim, heads.count * head_dim};
 }
 
-/* What makes a part of the hidden activations takes some outputs of a matrix, what reads it as many inputs. */
+/* A matrix that writes a part of the hidden activations keeps those outputs; a matrix that reads the part keeps those
+ * inputs. */
 static bg_status make_layer(const upload *u, const llama_config *c, const llama_part *part, llama_device_layer *l,
                             const llama_layer_weights *w)
 {

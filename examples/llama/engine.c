@@ -9,7 +9,7 @@ static bg_status forward(void *user, const bg_forward_context *context, cudaStre
     return llama_batch_run(e->batch, context->padded_tokens, stream);
 }
 
-/* Before each replay, of which forward knows nothing. */
+/* Called before each replay, which does not call forward. */
 static bg_status note(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     llama_engine *e = user;
@@ -39,7 +39,7 @@ bg_status llama_engine_create(llama_engine *e, const llama_device_weights *weigh
     own.callback_user = e;
     TRY(bg_runner_create(&e->runner, &own, forward, e, stream));
     TRY(declare(e, weights->config.vocabulary));
-    /* As many rows as the buffers have: the environment may have changed config.max_tokens. */
+    /* Use the rows of the buffers: the environment may have changed config.max_tokens. */
     TRY(llama_batch_create(&e->batch, weights, slots, capacity, (int)e->io.token.dim[0], bg_runner_pool(e->runner),
                            stream));
     return llama_batch_set_io(e->batch, &e->io);

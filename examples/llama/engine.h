@@ -1,4 +1,4 @@
-/* Batches of several texts through the piecewise runner: one captured graph for each size that batches may have. */
+/* Batches of several texts with the piecewise runner: one captured graph for each batch size. */
 #ifndef LLAMA_ENGINE_H
 #define LLAMA_ENGINE_H
 #include "batch.h"
@@ -9,13 +9,13 @@ typedef struct llama_engine {
     bg_runner *runner;
     llama_batch_io io; /* the runner's static buffers */
     cudaStream_t stream;
-    bg_forward_context last; /* of the last pass, whatever it was for */
+    bg_forward_context last; /* of the last pass, including warm-ups and captures */
 } llama_engine;
 
-/* Caches for `slots` texts of `capacity` positions; the runner does as config says, but for config.prepare, which is
- * the engine's. Padding rows have the slot -1, so that they change no cache, and no valid token, so that they are NaN
- * throughout. Nothing is captured yet: see bg_runner_capture. The weights and the stream outlive the engine, which must
- * stay where it is. Free it after an error too. */
+/* Creates caches for `slots` texts of `capacity` positions, and a runner as config says, except for config.prepare and
+ * config.callback_user, which the engine sets. Padding rows have slot -1, so they change no cache, and an invalid
+ * token, so all their values are NaN. It captures nothing: call bg_runner_capture. The weights and the stream must
+ * outlive the engine, and the engine must not move. Free it also after an error. */
 bg_status llama_engine_create(llama_engine *engine, const llama_device_weights *weights, int slots, int capacity,
                               const bg_runner_config *config, cudaStream_t stream);
 void llama_engine_free(llama_engine *engine);

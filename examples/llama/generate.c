@@ -49,7 +49,7 @@ static bg_status allocate(const llama_model *m, const llama_request *r, llama_re
     return BG_OK;
 }
 
-/* One step before anything is captured: libraries load their kernels at first use, which a capture may refuse. */
+/* Runs a pass before anything is captured: libraries load their kernels at first use, which fails in some captures. */
 static bg_status warm_up(llama_model *m, int token)
 {
     int sampled;
@@ -65,7 +65,7 @@ static bool uses_graph(const llama_request *r)
     return r->mode != LLAMA_EAGER || r->debug == BG_DEBUG_FORWARD;
 }
 
-/* The capture is itself the first step: its results count. */
+/* Captures and computes the first pass at once, so its results count. */
 static bg_status capture(generation *g)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -95,7 +95,7 @@ static bg_status keep_logits(generation *g, int index)
     return llama_read_logits(g->model, g->result->logits + (size_t)index * vocabulary);
 }
 
-/* A step, timed up to the moment when its token is known. *done: the text has ended. */
+/* Times the work until its token is known. Sets *done at the end of the text. */
 static bg_status step(generation *g, int index, bool *done)
 {
     const llama_request *r = g->request;
@@ -131,7 +131,7 @@ static bg_status steps(generation *g)
         return BG_OK;
     g->result->captured = true;
     TRY(bg_graph_get_info(g->graph, &g->result->graph));
-    g->result->graph.name = NULL; /* it goes with the graph */
+    g->result->graph.name = NULL; /* the graph owns it */
     g->result->launches_per_step += g->result->graph.segments;
     return BG_OK;
 }

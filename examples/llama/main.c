@@ -24,7 +24,7 @@ typedef struct program {
     char error[GGUF_ERROR_SIZE];
 } program;
 
-/* Takes the reason from the library's last error. */
+/* Copies the library's last error. */
 static int failed(program *p)
 {
     snprintf(p->error, sizeof p->error, "%s", bg_last_error());
@@ -47,13 +47,13 @@ static int find_device(program *p)
     return -1;
 }
 
-/* The first rank alone says what all have in common. */
+/* Only the first rank prints what all ranks have in common. */
 static bool is_first(const program *p)
 {
     return p->ranks.rank == 0;
 }
 
-/* The job's ranks each take a device. */
+/* Joins the job, in which each rank has its own device. */
 static int join_ranks(program *p)
 {
     if (llama_ranks_join(&p->ranks) != BG_OK ||
@@ -110,7 +110,7 @@ static int read_prompt(program *p)
     return -1;
 }
 
-/* NULL for tests that must notice: each rank then goes on with its own part of each sum. */
+/* Returns NULL for tests that must notice it: each rank then uses only its own part of each sum. */
 static const llama_ranks *ranks_of_sums(const program *p)
 {
     const char *text = getenv("LLAMA_ALL_REDUCE");

@@ -15,8 +15,8 @@ struct llama_model {
     cudaStream_t stream;
     cublasHandle_t blas;
     llama_memory memory;
-    cache *caches; /* one a layer */
-    /* one step's intermediate results, a row each */
+    cache *caches; /* one per layer */
+    /* one step's intermediate results, one row each */
     bg_tensor x, normed, projected, heads_out, gate, up, gated;
     bg_tensor q, k, v; /* 1 x heads x head_dim */
     bg_tensor logits, token, position;
@@ -25,7 +25,7 @@ struct llama_model {
     const bg_ranks *ranks;
 };
 
-/* ---- making one --------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------- */
 
 static bg_status make(llama_model *m, bg_tensor *tensor, bg_tensor shape)
 {

@@ -59,7 +59,7 @@ BG_DEFINE_OP(rms_norm)
                     "bgk_rms_norm");
 }
 
-/* Products of bf16 numbers, whose sums are fp32: x is rounded to bf16. */
+/* Rounds x to bf16, multiplies bf16 factors, and sums in fp32. */
 static bg_status matmul_bf16(matmul_args *args, cudaStream_t stream)
 {
     const float one = 1.0f, zero = 0.0f;
@@ -77,8 +77,8 @@ static bg_status matmul_bf16(matmul_args *args, cudaStream_t stream)
                               "cublasGemmEx");
 }
 
-/* cuBLAS is column-major: to it the row-major weight (outputs x inputs) is its transpose. The handle follows the stream
- * that the body gets, which in a replay need not be the one of the capture. */
+/* cuBLAS is column-major, so the row-major weight (outputs x inputs) is a transposed matrix for it. The handle uses the
+ * body's stream, which in a replay may differ from the capture's stream. */
 BG_DEFINE_OP(matmul)
 {
     const float one = 1.0f, zero = 0.0f;

@@ -88,7 +88,7 @@ static int read_mode(const char *text, llama_mode *mode, char *error)
     return fail(error, "--mode", text, "eager, full, breakable");
 }
 
-/* A flag that stands alone. */
+/* Sets a flag that has no value. Returns false for other flags. */
 static bool read_switch(llama_options *o, const char *flag)
 {
     const struct {

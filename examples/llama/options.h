@@ -15,7 +15,7 @@ typedef struct llama_options {
     bool mode_given;
 } llama_options;
 
-/* 0, or -1 with a sentence in error (GGUF_ERROR_SIZE bytes) that says what is allowed. */
+/* Returns 0, or -1 with a message in error (GGUF_ERROR_SIZE bytes) that lists what is allowed. */
 int llama_options_read(llama_options *options, int argc, char **argv, char *error);
 extern const char llama_help[];
 #endif

@@ -1,10 +1,9 @@
-/* Random numbers with a seed: SplitMix64 (Steele, Lea, Flood 2014), a sequence with a simple state, the same on every
- * machine. */
+/* Random numbers with a seed, the same on every machine: SplitMix64 (Steele, Lea, Flood 2014). */
 #ifndef LLAMA_RANDOM_H
 #define LLAMA_RANDOM_H
 #include <stdint.h>
 
-/* The next number; *state is the seed at first. */
+/* Returns the next number. Initialize *state with the seed. */
 static inline uint64_t llama_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
@@ -13,7 +12,7 @@ static inline uint64_t llama_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* The next number from 0 to limit - 1; limit > 0. */
+/* Returns the next number from 0 to limit - 1; limit > 0. */
 static inline int llama_random_below(uint64_t *state, int limit)
 {
     return (int)(llama_random(state) % (uint64_t)limit);

@@ -63,7 +63,7 @@ BG_DEFINE_OP(rope_append)
     return launched(bgk_launch_rope_append(&all, dim(&args->q, 0), stream), "bgk_launch_rope_append");
 }
 
-/* All turn by the same positions, and what is appended is what was turned. */
+/* All calls use the same positions, and kv_append appends the k that the second rope has rotated. */
 BG_RULE(rope_append, rope, rope, kv_append)
 {
     if (a1->x.data != a2->k.data || a0->position.data != a1->position.data || a1->position.data != a2->position.data ||
@@ -120,7 +120,7 @@ static bgk_product product_of(const bg_tensor *weight, const bg_tensor *y)
     return (bgk_product){y->data, weight->data, dim(weight, 0), weight->dtype == BG_BF16};
 }
 
-/* Whether the kernels take a product: weight outputs x inputs, x rows x inputs. */
+/* Whether the kernels for few rows support a product of weight (outputs x inputs) and x (rows x inputs). */
 static bool is_few(const bg_tensor *weight, const bg_tensor *x)
 {
     return (weight->dtype == BG_F32 || weight->dtype == BG_BF16) && x->dtype == BG_F32 && dim(x, 0) <= BGK_FEW_ROWS &&
@@ -216,7 +216,7 @@ BG_RULE(matmul_few, matmul)
     return true;
 }
 
-/* Attention breaks segments, and is captured only in one graph: a rule for it has no other call. */
+/* Attention is captured only in a full graph; elsewhere it breaks the segment, so its rules match no other call. */
 BG_DEFINE_OP(attention_few)
 {
     const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 1), args->group, args->first};

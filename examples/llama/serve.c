@@ -52,7 +52,7 @@ static bg_status check(const serving *s, const llama_serve_limits *limits)
     return BG_OK;
 }
 
-/* Rows of the first batch, the largest. */
+/* Returns the rows of the first batch, which is the largest. */
 static size_t most_rows(const serving *s)
 {
     size_t rows = (size_t)s->requests[0].prompt_count;
@@ -89,7 +89,7 @@ static bool goes_on(const serving *s, int text)
     return t->count < r->tokens && !(t->count > 0 && t->tokens[t->count - 1] == r->stop);
 }
 
-/* The text's tokens that were in no batch yet: the prompt, later the last one generated. */
+/* Adds the text's tokens that no batch has had: first the prompt, later the last generated token. */
 static void add_text(serving *s, int text)
 {
     const llama_serve_request *r = &s->requests[text];

@@ -1,6 +1,5 @@
-/* Continues several texts at once, greedily: one batch with all prompts, then batches of one token for each text that
- * still goes on. How a batch is run, eagerly or through graphs, is a callback's business. Knows nothing of the device.
- */
+/* Continues several texts at once, greedily: one batch with all prompts, then batches with one token of each unfinished
+ * text. A callback runs each batch, eagerly or with graphs. Nothing here depends on the device. */
 #ifndef LLAMA_SERVE_H
 #define LLAMA_SERVE_H
 #include <breakgraph/breakgraph.h>
@@ -10,11 +9,11 @@ enum { LLAMA_SERVE_TEXTS = 8 }; /* at most */
 typedef struct llama_serve_request {
     const int *prompt;
     int prompt_count; /* 1 or more */
-    int tokens;       /* to generate at most, 1 or more; prompt_count + tokens - 1 may not exceed the capacity */
+    int tokens;       /* the most to generate, 1 or more; prompt_count + tokens - 1 must not exceed the capacity */
     int stop;         /* a token that ends the text, or -1 */
 } llama_serve_request;
 
-/* What a batch is, for who chooses a graph for it. */
+/* The size of a batch, by which a runner chooses a graph. */
 typedef struct llama_serve_batch {
     int tokens;          /* rows */
     int requests;        /* texts in it */
@@ -22,13 +21,13 @@ typedef struct llama_serve_batch {
     bool uniform_decode; /* each text has one row */
 } llama_serve_batch;
 
-/* Runs a batch of `rows` rows, row r being token[r] at position[r] of the text slot[r], 0 <= slot < texts. Each text's
- * rows are in order, and the rows before them were in batches before. Fills logits (rows x vocabulary) and next (rows),
- * each row's token with the largest logit. An error ends the serving. */
+/* Runs a batch of `rows` rows. Row r is token[r] at position[r] of the text in slot[r], 0 <= slot < texts. The rows of
+ * a text are in order, and its earlier rows were in earlier batches. Fills logits (rows x vocabulary) and next (rows),
+ * each row's token with the largest logit. An error ends llama_serve. */
 typedef bg_status (*llama_serve_run)(void *user, const llama_serve_batch *batch, const int *token, const int *position,
                                      const int *slot, int rows, float *logits, int *next);
 
-/* What the model behind the callback takes. */
+/* The limits of the model behind the callback. */
 typedef struct llama_serve_limits {
     int vocabulary;
     int capacity;   /* positions of a text */
@@ -38,7 +37,7 @@ typedef struct llama_serve_limits {
 typedef struct llama_serve_text {
     int *tokens; /* generated */
     int count;
-    float *logits; /* those that each token was chosen from: count x vocabulary */
+    float *logits; /* of each generated token: count x vocabulary */
 } llama_serve_text;
 
 typedef struct llama_serve_result {

@@ -1,7 +1,7 @@
-/* Adapters (LoRA): each row of a batch names its adapter, whose weights lie in a static table. An adapter is exchanged
- * by writing into the table, with no capture anew. Batches without adapters run by graphs without that work (variant
- * 0). Copy: the table's empty slot for rows without an adapter, the input of slots, and that the table is written on
- * the runner's stream. To keep it short an adapter is a vector that is added, not two matrices. */
+/* LoRA adapters: each row of a batch names its adapter, whose weights are in a static table. The program replaces an
+ * adapter by writing into the table, without a new capture. Batches without adapters use graphs without that work
+ * (variant 0). What to copy: the table's empty slot for rows without an adapter, the input of slots, and the writes to
+ * the table on the runner's stream. For brevity an adapter is a vector that is added, not two matrices. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/* Between two batches: on the runner's stream, so that the one before has used what was there. */
+/* Call it between two batches. It writes on the runner's stream, so the previous batch has read the old weights. */
 static bg_status load(const model *m, int slot, float weight, cudaStream_t stream)
 {
     bg_status status = BG_OK;
@@ -74,7 +74,7 @@ done:
     return status;
 }
 
-/* slots NULL: no row has an adapter. weights: those that the slots hold now. */
+/* slots: NULL if no row has an adapter. weights: the current weight of each slot. */
 static bg_status run(bg_runner *runner, const int *slots, const float *weights, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1, .variant = slots != NULL};

@@ -1,4 +1,4 @@
-/* Batches of any size through a piecewise runner: each row's share of its batch's total, in percent. */
+/* Batches of any size with a piecewise runner: computes each row's share of its batch's total, in percent. */
 #include <breakgraph/breakgraph.h>
 #include "kernels/model/kernels.h"
 #include <stdio.h>
@@ -11,16 +11,16 @@ static bg_status checked(cudaError_t error)
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-/* Captured: it works on all rows of the bucket, the padding too. */
+/* Captured: it works on all rows of the bucket, including padding rows. */
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return checked(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
 }
 
-/* Eager: how many rows are the batch's own stands in the context, which is another one in each run. */
+/* Eager: it reads the batch's number of rows from the context, which is a new one in each run. */
 BG_EAGER_OP(normalize, BG_INOUT(x))
 {
-    size_t rows = (size_t)bg_forward_context_get()->batch.tokens; /* in a capture those of the bucket */
+    size_t rows = (size_t)bg_forward_context_get()->batch.tokens; /* in a capture, the bucket's rows */
     float *host = malloc(rows * sizeof *host), sum = 0;
     bg_status status = host != NULL ? BG_OK : BG_ERROR_OUT_OF_MEMORY;
 
@@ -72,7 +72,7 @@ static bg_status run_batch(bg_runner *runner, int tokens, cudaStream_t stream)
 int main(void)
 {
     static const int batches[] = {1, 3, 8, 11};
-    const int64_t rows[] = {0}; /* one number a row */
+    const int64_t rows[] = {0}; /* one number per row */
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_runner *runner = NULL;
     cudaStream_t stream = NULL;

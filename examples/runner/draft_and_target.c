@@ -1,6 +1,6 @@
 /* Speculative decoding with two models on one pool: a small draft model proposes tokens one by one, and the target
- * model judges them all in one batch, whose requests have 1 + DRAFTED query tokens. Copy: config.pool, the query length
- * of the target, and how many of its tokens are taken. */
+ * model verifies all of them in one batch, whose requests have 1 + DRAFTED query tokens. What to copy: config.pool, the
+ * target's query length, and the loop that accepts tokens. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-/* After token t comes 7 t + 3, but the draft does not know it of each fifth. */
+/* Token 7 t + 3 follows token t, but the draft model is wrong for every fifth t. */
 static bg_status open_model(model *m, bool draft, int query_len, bg_pool *pool, cudaStream_t stream)
 {
     static float host[VOCABULARY][VOCABULARY];
@@ -72,7 +72,7 @@ static void close_model(model *m)
     (void)cudaFree(m->table);
 }
 
-/* One request of `count` query tokens; the token after each. */
+/* Computes one request of `count` query tokens; next[i] becomes the token after tokens[i]. */
 static bg_status run(model *m, const int *tokens, int *next, int count, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = count, .requests = 1, .max_query_len = count, .uniform_decode = true};
@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-/* Adds what the target says, 1 to 1 + DRAFTED tokens, behind text[*length - 1]. */
+/* Appends the target's tokens, 1 to 1 + DRAFTED of them, after text[*length - 1]. */
 static bg_status add_tokens(model *draft, model *target, int *text, int *length, cudaStream_t stream)
 {
     int proposed[1 + DRAFTED] = {text[*length - 1]}, judged[1 + DRAFTED], taken = 0;

@@ -1,6 +1,6 @@
-/* A model of texts with images: an image encoder makes the embeddings of some rows, which come in as one more input.
- * Batches without an image run by graphs that do not know of it (variant 0), the others by graphs that add it (1).
- * Copy: the input with zeros in all rows without an image, the token whose embedding is zero, and the variants. */
+/* A model of text and images: an image encoder makes the embeddings of some rows, which are one more input. Batches
+ * without an image use graphs without that input (variant 0), the others use graphs that add it (variant 1). What to
+ * copy: the input with zeros in all rows without an image, the token whose embedding is zero, and the variants. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -9,7 +9,7 @@
 enum { WIDTH = 4, MOST = 8, VOCABULARY = 10, IMAGE = 0 /* the token of a row that an image fills */ };
 
 typedef struct model {
-    float *table; /* VOCABULARY x WIDTH; row t holds t, and so the row of IMAGE 0 */
+    float *table; /* VOCABULARY x WIDTH; row t holds t, so the row of IMAGE holds 0 */
     bg_tensor token, image, y;
 } model;
 
@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-/* image: rows x WIDTH; NULL: the batch has none, and the input stays as it is. */
+/* image: rows x WIDTH, or NULL if the batch has no image; the input then keeps its old contents. */
 static bg_status run(bg_runner *runner, const int *tokens, const float *image, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = 1, .max_query_len = rows, .variant = image != NULL};
@@ -102,7 +102,7 @@ int main(void)
     bg_status status;
 
     memset(image, 0, sizeof image);
-    for (int i = 0; i < WIDTH; i++) { /* what the encoder has made of two patches */
+    for (int i = 0; i < WIDTH; i++) { /* stands for the encoder's output of two patches */
         image[WIDTH + i] = 0.5f;
         image[2 * WIDTH + i] = 0.25f;
     }

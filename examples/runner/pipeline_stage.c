@@ -1,7 +1,7 @@
-/* Two stages of a pipeline, each a runner with a stream of its own: the first leaves hidden states in its static
- * output, and the second has that memory as its input, so that nothing is copied between them. While the second one
- * works, the host prepares the next batch; the first one begins it when the second has read the hidden states. Copy:
- * bg_runner_bind_input, the event behind the first stage, and bg_runner_inputs_read of the second one. */
+/* Two stages of a pipeline, each a runner with its own stream. The first leaves hidden states in its static output, and
+ * the second uses that memory as its input, so nothing is copied between them. While the second stage works, the host
+ * prepares the next batch; the first stage begins it when the second has read the hidden states. What to copy:
+ * bg_runner_bind_input, the event after the first stage, and bg_runner_inputs_read of the second stage. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -20,7 +20,7 @@ BG_OP(layers, BG_IN(in), BG_OUT(out), BG_VALUE(float, factor))
     return checked(bgk_scale(args->out.data, args->in.data, args->factor, count, stream));
 }
 
-/* What the graph cannot hold, such as attention. */
+/* Stands for work that the graph cannot contain, such as attention. */
 BG_EAGER_OP(eager_layer, BG_INOUT(out))
 {
     const size_t count = (size_t)(args->out.dim[0] * args->out.dim[1]);
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-/* before: the stage whose output it takes; NULL: it is the first. */
+/* before: the stage whose output is the input of this one, or NULL for the first stage. */
 static bg_status open_stage(stage *s, float factor, const stage *before)
 {
     const int64_t rows[] = {0, WIDTH};
@@ -69,7 +69,7 @@ static void close_stage(stage *s)
         (void)cudaStreamDestroy(s->stream);
 }
 
-/* Queues a batch of rows that hold x; results goes to host memory that stays until it is waited for. */
+/* Queues a batch whose rows are x. results: host memory that must stay valid until the batch has finished. */
 static bg_status run(stage *first, stage *second, cudaEvent_t made, cudaEvent_t read, const float *x, float *results,
                      int rows)
 {
@@ -77,7 +77,7 @@ static bg_status run(stage *first, stage *second, cudaEvent_t made, cudaEvent_t 
     bg_tensor input = bg_tensor_2d((void *)x, BG_F32, rows, WIDTH), output = bg_tensor_2d(results, BG_F32, rows, WIDTH);
     bg_status status;
 
-    CUDA(cudaStreamWaitEvent(first->stream, read, 0)); /* of the batch before */
+    CUDA(cudaStreamWaitEvent(first->stream, read, 0)); /* of the previous batch */
     TRY(bg_runner_run(first->runner, &batch, &input, NULL, NULL));
     CUDA(cudaEventRecord(made, first->stream));
     CUDA(cudaStreamWaitEvent(second->stream, made, 0));

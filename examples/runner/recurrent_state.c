@@ -1,7 +1,7 @@
 /* A recurrent model (Mamba, RWKV): each request has a slot of the state cache, which a decode batch reads and writes.
- * Slot 0 is no request's: padding rows use it, so that a batch may be padded without touching a live state.
- * Copy: the reserved slot, the padding of the input of slots, and config.state, which keeps warm-ups and captures from
- * changing what is in the cache. */
+ * Slot 0 belongs to no request: padding rows use it, so that padding touches no live state. What to copy: the reserved
+ * slot, the padding of the input of slots, and config.state, which keeps warm-ups and captures from changing the
+ * cache. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* One token of each request, whose number is that of its slot; sums: what the states must be. */
+/* Computes one token of each request; a request has the number of its slot. sums: the expected states. */
 static bg_status run(bg_runner *runner, const int *slots, float *sums, int rows, cudaStream_t stream)
 {
     const bg_batch batch = {.tokens = rows, .requests = rows, .max_query_len = 1, .uniform_decode = true};

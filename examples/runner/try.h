@@ -1,5 +1,4 @@
-/* For the examples of this folder: a function has its clean-up at done:, which TRY and CUDA reach where a call fails.
- */
+/* Shared by the examples of this folder: a function cleans up at done:, where TRY and CUDA go if a call fails. */
 #ifndef EXAMPLES_RUNNER_TRY_H
 #define EXAMPLES_RUNNER_TRY_H
 
@@ -21,7 +20,7 @@ static inline bg_status checked(cudaError_t error)
     } while (0)
 #define CUDA(call) TRY(checked(call))
 
-/* For the end of main: says what failed, and gives the exit status. */
+/* For the end of main: prints what failed, and returns the exit status. */
 static inline int end_with(bg_status status)
 {
     if (status != BG_OK)

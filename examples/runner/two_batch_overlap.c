@@ -1,6 +1,6 @@
-/* Two half batches on two streams: while one half waits for the other ranks, the other half computes. Each half has a
- * runner, a stream and a pool of its own, since graphs of one pool never run at the same time. The weights are shared.
- * Copy: split, the two events of each half, and that nothing waits on the host between the halves. */
+/* Two half batches on two streams: while one half waits for the other ranks, the other half computes. Each half has its
+ * own runner, stream and pool, since graphs of one pool never execute at the same time. Both halves share the weights.
+ * What to copy: split and its two events, and that the host does not wait between the halves. */
 #include "examples/runner/try.h"
 #include "kernels/model/kernels.h"
 
@@ -77,7 +77,7 @@ static bg_status run(part *p, float *x, float *y, int rows)
     return bg_runner_run(p->runner, &batch, &input, &output, NULL);
 }
 
-/* The batch's rows are written on stream, and its results read there. */
+/* The caller writes the batch's rows and reads its results on stream. */
 static bg_status split(part halves[2], float *x, float *y, int rows, cudaStream_t stream, cudaEvent_t ready)
 {
     const int counts[] = {(rows + 1) / 2, rows / 2};

@@ -12,9 +12,9 @@ static bool is_word_character(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* ---- conditions -------------------------------------------------------------------------------------------------- */
+/* ---- conditions of #if ------------------------------------------------------------------------------------------- */
 
-/* Of an expression of the preprocessor. known: it does not depend on macros of the program. */
+/* The value of a preprocessor expression. known: it does not depend on macros of the program. */
 typedef struct value {
     bool known;
     long number;
@@ -22,7 +22,7 @@ typedef struct value {
 
 typedef struct expression {
     const char *at;
-    bool asks; /* whether __CUDA_ARCH__ is as high as something */
+    bool asks; /* whether it requires a minimum __CUDA_ARCH__ */
     int depth;
     long architecture; /* 0: __CUDA_ARCH__ is not defined */
 } expression;
@@ -45,7 +45,7 @@ static bool take(expression *e, const char *sign)
     return true;
 }
 
-/* Of a word at e->at. */
+/* Skips the word at e->at if it is __CUDA_ARCH__. */
 static bool take_architecture(expression *e)
 {
     static const char name[] = "__CUDA_ARCH__";
@@ -93,7 +93,7 @@ static value read_operand(expression *e)
         return read_defined(e);
     }
     if (is_word_character(*e->at))
-        return (value){take_architecture(e), e->architecture}; /* of another macro nothing is known */
+        return (value){take_architecture(e), e->architecture}; /* nothing is known about other macros */
     return (value){false, 0};
 }
 
@@ -147,36 +147,36 @@ static value read_or(expression *e)
     return a;
 }
 
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
+/* ---- scanning a file --------------------------------------------------------------------------------------------- */
 
 typedef struct braces {
-    size_t depth, function; /* function: the depth of the outermost brace of a function; 0: none */
+    size_t depth, function; /* function: the depth of the outermost brace of a function; 0: outside of functions */
 } braces;
 
-/* An #if that is open. */
+/* An open #if. */
 typedef struct condition {
-    value now;     /* of the branch that is read */
-    bool sure;     /* the conditions around it hold */
-    bool vanishes; /* the branch is left out for want of __CUDA_ARCH__ */
-    bool another;  /* some branch may be there */
-    unsigned line; /* of the first branch that vanishes with code; 0: none */
-    size_t code;   /* where the branch begins */
-    braces before; /* of the first branch */
+    value now;     /* the condition of the current branch */
+    bool sure;     /* all conditions around it hold */
+    bool vanishes; /* the current branch is dropped because __CUDA_ARCH__ is undefined */
+    bool another;  /* another branch may be compiled */
+    unsigned line; /* line of the first dropped branch that has code; 0: none */
+    size_t code;   /* where the current branch begins */
+    braces before; /* the braces at the start of the first branch */
 } condition;
 
 typedef struct scan {
     const char *name;
-    char *raw, *text; /* text: without comments and what is quoted, in as many bytes */
+    char *raw, *text; /* text: raw with comments and quoted text blanked out, of the same length */
     size_t length;
     condition *open;
     size_t count, capacity;
     braces braces;
-    size_t statement; /* where it begins */
-    bool defines;     /* the program defines __CUDA_ARCH__ itself: what is left out is as it wants */
+    size_t statement; /* where the current statement begins */
+    bool defines;     /* the program defines __CUDA_ARCH__ itself, so it wants what is left out */
     bool good;
 } scan;
 
-/* R"mark( ... )mark", whose " is at i; its end, or 0: it is none. */
+/* Returns the end of a raw string R"mark( ... )mark" whose " is at i, or 0 if it is none. */
 static size_t end_of_raw_string(const scan *s, size_t i)
 {
     const char *from = s->raw + i + 1;
@@ -191,7 +191,7 @@ static size_t end_of_raw_string(const scan *s, size_t i)
     return end != NULL ? (size_t)(end - s->raw) + mark + 2 : 0;
 }
 
-/* A comment from i on; returns its end. */
+/* Returns the end of the comment that begins at i. */
 static size_t end_of_comment(const scan *s, size_t i)
 {
     const char *end = s->raw[i + 1] == '/' ? strchr(s->raw + i, '\n') : strstr(s->raw + i + 2, "*/");
@@ -234,7 +234,7 @@ static bool has_word(const char *text, size_t length, const char *word)
     return false;
 }
 
-/* Whether the { at i begins the body of a function of the device: others have the code nowhere. */
+/* Whether the { at i begins the body of a device function. In other functions, nvcc drops the code, too. */
 static bool begins_function(const scan *s, size_t i)
 {
     const char *from = s->text + s->statement;
@@ -259,9 +259,9 @@ static void read_code(scan *s, size_t i)
         s->statement = i + 1;
 }
 
-/* ---- what vanishes ----------------------------------------------------------------------------------------------- */
+/* ---- dropped code ------------------------------------------------------------------------------------------------ */
 
-/* Waiting, hints and checks: the result is the same without. from, to: a statement. */
+/* Whether the statement from `from` to `to` only waits, hints or checks, so that the result is the same without it. */
 static bool may_vanish(const scan *s, size_t from, size_t to)
 {
     static const char *const calls[] = {"__nanosleep",
@@ -287,7 +287,7 @@ static bool may_vanish(const scan *s, size_t from, size_t to)
 
 static size_t end_of_line(const scan *s, size_t i);
 
-/* Whether there is code from here to there that is missed. */
+/* Whether there is code in this range whose absence would matter. */
 static bool has_code(const scan *s, size_t from, size_t to)
 {
     static const char *const leaves[] = {"return", "break", "continue", "goto"};
@@ -310,7 +310,7 @@ static bool has_code(const scan *s, size_t from, size_t to)
         any = false;
         statement = i + 1;
     }
-    return found && !left; /* else what follows is in its place */
+    return found && !left; /* otherwise the code that follows replaces it */
 }
 
 static void end_branch(scan *s, condition *c, size_t at, unsigned line)
@@ -332,9 +332,9 @@ static void end_condition(scan *s, const condition *c)
     s->good = false;
 }
 
-/* ---- lines of the preprocessor ----------------------------------------------------------------------------------- */
+/* ---- preprocessor lines ------------------------------------------------------------------------------------------ */
 
-/* The newline that ends it, or the end of the file: one behind \ does not. */
+/* Returns the newline that ends the line, or the end of the file. A newline behind \ does not end it. */
 static size_t end_of_line(const scan *s, size_t i)
 {
     bool goes_on = false;
@@ -347,10 +347,10 @@ static value read_whole(expression *e)
 {
     value v = read_or(e);
     skip_blanks(e);
-    return (value){v.known && *e->at == '\0', v.number}; /* else there is an operator that is not read here */
+    return (value){v.known && *e->at == '\0', v.number}; /* otherwise an operator follows that is not supported here */
 }
 
-/* vanishes: it holds for the newest GPU. */
+/* *vanishes is set if the condition would hold for the newest GPU. */
 static value read_condition(const char *text, bool *vanishes)
 {
     enum { NEWEST = 9999 };
@@ -360,7 +360,7 @@ static value read_condition(const char *text, bool *vanishes)
     return v;
 }
 
-/* #ifndef NAME and #define NAME at once: the file is read once. */
+/* Whether #ifndef NAME is followed by #define NAME: an include guard, whose file is read once. */
 static bool is_guard(const scan *s, size_t behind, const char *name)
 {
     char next[200];
@@ -386,7 +386,8 @@ static void open_condition(scan *s, condition added, size_t behind)
     s->open[s->count++] = added;
 }
 
-/* What is behind # and its blanks, up to behind. lines: of the directive and of the branch before it. */
+/* Reads the directive between `at`, behind # and its blanks, and `behind`. line: of the directive; branch: of the
+ * branch before it. */
 static void read_directive(scan *s, size_t at, size_t behind, unsigned line, unsigned *branch)
 {
     char *text = hcc_text("%.*s", (int)(behind - at), s->text + at);
@@ -431,13 +432,13 @@ static void read_lines(scan *s)
             size_t end = end_of_line(s, i), word = i + 1, depth = s->count < 63 ? s->count : 63;
             while (s->text[word] == ' ' || s->text[word] == '\t')
                 word++;
-            /* a branch's line is kept at the depth of its condition, and one that opens has the next */
+            /* the line of a branch is kept at the depth of its condition; an #if has the next depth */
             unsigned *branch = &branches[hcc_begins(s->text + word, "if") || depth == 0 ? depth : depth - 1];
             read_directive(s, word, end, line, branch);
             for (; i < end; i++)
                 line += s->text[i] == '\n';
             i--;
-            s->statement = end; /* what is defined there begins no function */
+            s->statement = end; /* a macro's definition begins no function */
             continue;
         }
         line += c == '\n';
@@ -463,7 +464,7 @@ static bool read_file(const struct hcc_file *file)
         read_lines(&s);
     }
     if (from != NULL)
-        (void)fclose(from); /* it was only read */
+        (void)fclose(from); /* the file was only read, so closing cannot lose data */
     free(s.open);
     free(s.raw);
     free(s.text);

@@ -8,7 +8,7 @@
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
-/* Returns the first token of the name whose last one is `last`: k, A::k, ::A<int>::k<float>. */
+/* Returns the first token of the qualified name that ends at token `last`: k, A::k, ::A<int>::k<float>. */
 static size_t find_name_start(const struct hcc_source *source, size_t last)
 {
     size_t first = hcc_is(source, last, ">") ? hcc_open(source, last) - 1 : last;
@@ -19,7 +19,7 @@ static size_t find_name_start(const struct hcc_source *source, size_t last)
     return first;
 }
 
-/* Prints the names as arguments, each in a format. */
+/* Prints the names, separated by commas, each between `before` and `behind`. */
 static void print_names(FILE *text, const struct hcc_names *names, const char *before, const char *behind)
 {
     for (size_t i = 0; i < names->count; i++)
@@ -33,8 +33,8 @@ static void print_tokens(FILE *text, const struct hcc_source *source, size_t fir
         fprintf(text, "%.*s ", (int)source->tokens[i].length, source->text + source->tokens[i].start);
 }
 
-/* A kernel that host code calls is launched as configured: it hands over its own address, in which the types of its
- * parameters choose among functions of one name, and its parameters. */
+/* Returns the text that begins a kernel's body. When host code calls the kernel, this text launches it as configured,
+ * with the kernel's address and parameters. The parameter types select the right overload. */
 static char *write_prologue(const struct hcc_source *source, const struct hcc_scopes *scopes, size_t open,
                             const struct hcc_names *templates, const struct hcc_names *parameters)
 {
@@ -80,7 +80,7 @@ bool hcc_define_kernel(const struct hcc_source *source, struct hcc_edits *edits,
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* Whether token i is a word before an expression, and no part of one. */
+/* Whether token i is a keyword that may stand before an expression, such as return. */
 static bool is_keyword(const struct hcc_source *source, size_t i)
 {
     static const char *const keywords[] = {"return",    "else",      "do",    "if",    "for",       "while",
@@ -92,7 +92,7 @@ static bool is_keyword(const struct hcc_source *source, size_t i)
     return false;
 }
 
-/* Whether what ends at token i can stand before a ( or [ as the function or the array. */
+/* Whether token i can end the function or the array that a ( or [ is applied to. */
 static bool ends_operand(const struct hcc_source *source, size_t i)
 {
     if (hcc_is(source, i, ")")) {
@@ -163,7 +163,7 @@ bool hcc_rewrite_launch(const struct hcc_source *source, struct hcc_edits *edits
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
-/* extern __shared__ T NAME[][N]: a reference to the launch's dynamic shared memory. */
+/* Turns extern __shared__ T NAME[][N] into a reference to the launch's dynamic shared memory. */
 static void refer_to_shared(struct hcc_edits *edits, size_t name, size_t end)
 {
     hcc_insert_before(edits, name, hcc_text("(&"));
@@ -171,8 +171,8 @@ static void refer_to_shared(struct hcc_edits *edits, size_t name, size_t end)
     hcc_insert_before(edits, end, hcc_text(" = ::hostcuda::dynamic_shared()"));
 }
 
-/* alignas(...) stays before thread_local. Of arrays of float, programs read float4, as the arrays of a GPU's block
- * allow. */
+/* Makes the variable thread_local. alignas(...) must stay before thread_local. Arrays are aligned to 16 bytes, since
+ * programs read float4 from arrays of float, as the shared memory of a GPU allows. */
 static void share(const struct hcc_source *source, struct hcc_edits *edits, size_t i)
 {
     size_t next = i + 1;
@@ -216,7 +216,7 @@ bool hcc_rewrite_shared(const struct hcc_source *source, struct hcc_edits *edits
     return true;
 }
 
-/* Whether the array is declared once more, behind i of them, or where the function does not see it. */
+/* Whether a later declaration in the same namespace has the same name, or the function cannot see array i. */
 static bool is_hidden(const struct hcc_source *source, const struct hcc_shared *outside, size_t i, const char *name,
                       const char *scope)
 {
@@ -227,8 +227,8 @@ static bool is_hidden(const struct hcc_source *source, const struct hcc_shared *
     return !hcc_begins(scope, outside->items[i].scope);
 }
 
-/* In a class the name may be that of a member, which is not known here: there it stays that of an array that is
- * nowhere, and the linker says so. */
+/* In a class, the name may be a member, which is not known here. The name then refers to an array that does not exist,
+ * and the linker reports it. */
 void hcc_declare_shared(const struct hcc_source *source, struct hcc_edits *edits, const struct hcc_scopes *scopes,
                         const struct hcc_shared *outside, size_t head, size_t brace)
 {

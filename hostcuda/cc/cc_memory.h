@@ -1,4 +1,4 @@
-/* Memory of the compiler driver. A process that has none left says so and ends: there is nothing to save. */
+/* Memory of the compiler driver. When there is none left, the process prints a message and exits. */
 #ifndef HCC_MEMORY_H
 #define HCC_MEMORY_H
 
@@ -8,25 +8,25 @@
 
 void *hcc_allocate(size_t count, size_t size); /* zeroed */
 
-/* Makes room for one more element than count in a list: list points to the pointer to its elements, capacity counts
- * those that it has room for; both start as 0. */
+/* Makes room for one more element in a list of `count` elements. list points to the pointer to the elements; *capacity
+ * is the number of elements that there is room for. Both start as 0. */
 void hcc_grow(void *list, size_t count, size_t *capacity, size_t size);
 #define HCC_GROW(list, count, capacity) hcc_grow(&(list), count, &(capacity), sizeof *(list))
 
-/* Returns a new string that holds what the format makes. */
+/* Returns a new string, formatted as by printf. */
 char *hcc_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Opens a file whose contents become *text, of *length bytes; closed by hcc_memory_file_close. */
+/* Opens a file in memory. hcc_memory_file_close closes it and sets *text and *length to its contents. */
 FILE *hcc_memory_file(char **text, size_t *length);
 void hcc_memory_file_close(FILE *file);
 
-/* Strings, as an argument vector: items ends with NULL. */
+/* Strings as an argument vector: the element behind the last one is NULL. */
 struct hcc_list {
     char **items;
     size_t count, capacity;
 };
 
-void hcc_add(struct hcc_list *list, const char *item); /* a copy */
+void hcc_add(struct hcc_list *list, const char *item); /* appends a copy */
 void hcc_add_all(struct hcc_list *list, const struct hcc_list *more);
 void hcc_list_free(struct hcc_list *list);
 

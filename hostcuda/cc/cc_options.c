@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments, and which is next. */
+/* The arguments, and the index of the next one. */
 struct arguments {
     char **next;
-    char *language; /* of the inputs that follow, by -x; NULL: by their names */
+    char *language; /* language of the inputs that follow, set by -x; NULL: by file name */
 };
 
 static bool fail(const char *format, const char *what, const char *more)
@@ -26,8 +26,8 @@ static void set(char **text, const char *value)
     *text = hcc_text("%s", value);
 }
 
-/* Returns the option's value: what follows in the same argument, or the next one. NULL, with a message: there is none.
- */
+/* Returns the option's value: the rest of the same argument, or the next argument. Returns NULL, with a message, if
+ * there is none. */
 static const char *take_value(struct arguments *a, const char *option, const char *joined)
 {
     if (joined && *joined)
@@ -56,7 +56,7 @@ static const char *language_of(const char *name)
     return NULL;
 }
 
-/* CUDA's libraries: the host device has their functions. */
+/* Whether it is a library of CUDA whose functions the host device provides. */
 static bool is_cuda_library(const char *name)
 {
     static const char *const libraries[] = {"cuda",   "cudart",        "cudart_static", "cudadevrt",
@@ -67,7 +67,7 @@ static bool is_cuda_library(const char *name)
     return false;
 }
 
-/* .../libcudart.so, .../libcublas.so.13: the file of one of them. */
+/* Whether the path names the file of such a library: .../libcudart.so, .../libcublas.so.13. */
 static bool is_cuda_file(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -113,7 +113,7 @@ static bool set_standard(struct hcc_options *o, const char *option)
     return fail("%s: the host device's headers need C++17 or later; use %s", option, "-std=c++17");
 }
 
-/* An option with a value, in the same argument or the next; add it to a list as one argument or two. */
+/* Adds an option and its value, which is in the same argument or the next one, to a list as one argument or two. */
 static bool add_value(struct hcc_list *list, struct arguments *a, const char *option, const char *argument)
 {
     size_t length = strlen(option);
@@ -141,7 +141,7 @@ static bool add_library(struct hcc_options *o, struct arguments *a, const char *
     return true;
 }
 
-/* -M and -MM alone write nothing else; -MD and -MMD write beside the output. */
+/* -M and -MM write only dependencies; -MD and -MMD write them in addition to the output. */
 static bool add_dependencies(struct hcc_options *o, struct arguments *a, const char *argument)
 {
     if (hcc_begins(argument, "-MF") || hcc_begins(argument, "-MT") || hcc_begins(argument, "-MQ")) {
@@ -167,7 +167,7 @@ static bool is_for_linker(const char *argument)
     return strcmp(argument, "-s") == 0;
 }
 
-/* Options whose value may be the next argument. */
+/* Adds an option whose value may be the next argument. */
 static bool add_with_value(struct hcc_options *o, struct arguments *a, const char *argument, bool *found)
 {
     static const char *const of_preprocessor[] = {"-isystem", "-iquote", "-idirafter", "-include",
@@ -243,7 +243,7 @@ static bool read_gcc_option(struct hcc_options *o, struct arguments *a, const ch
 
 /* ---- options of nvcc --------------------------------------------------------------------------------------------- */
 
-/* Calls add for each part of a list that commas separate. */
+/* Calls `add` for each part of a comma-separated list. */
 static bool for_each_part(struct hcc_options *o, struct arguments *a, const char *list,
                           bool (*add)(struct hcc_options *, struct arguments *, const char *))
 {
@@ -264,7 +264,7 @@ static bool add_linker_option(struct hcc_options *o, struct arguments *a, const 
     return true;
 }
 
-/* -Werror alone is gcc's; nvcc's names kinds. */
+/* -Werror alone is gcc's; with nvcc, kinds of warnings follow. */
 static bool set_errors(struct hcc_options *o, const char *kinds)
 {
     hcc_add(strstr(kinds, "all-warnings") ? &o->compile : &o->ignored, "-Werror");
@@ -312,9 +312,9 @@ static bool apply(struct hcc_options *o, struct arguments *a, const struct hcc_n
     return option->value ? apply_with_value(o, a, option, value) : read_gcc_option(o, a, option->text);
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all options ------------------------------------------------------------------------------------------------- */
 
-/* -Werror, which is gcc's unless nvcc's kinds follow; -std=, -x and -O as gcc has them. */
+/* Whether the option has gcc's form: -Werror without nvcc's kinds, and -std=, -x and -O. */
 static bool is_gcc_form(const char *argument, const char *next)
 {
     static const char *const kinds[] = {

@@ -30,7 +30,7 @@ static int fail(const char *what, const char *why)
 
 static volatile sig_atomic_t child, received;
 
-/* Ends what the command has started, too: it has a process group of its own. */
+/* Signals the command's process group, which includes the processes that the command has started. */
 static void pass_on(int number)
 {
     received = number;
@@ -61,7 +61,7 @@ void hcc_end_by_signal(void)
 static int wait_for_child(int *status)
 {
     int error = 0;
-    if (received) /* before it was there */
+    if (received) /* the signal came before the child existed */
         kill(-(pid_t)child, received);
     while (waitpid((pid_t)child, status, 0) < 0 && error == 0)
         error = errno == EINTR ? 0 : errno;
@@ -111,7 +111,7 @@ void hcc_folder_remove(char *folder)
     DIR *open = folder ? opendir(folder) : NULL;
     for (struct dirent *entry; open && (entry = readdir(open));) {
         char *path = hcc_text("%s/%s", folder, entry->d_name);
-        unlink(path); /* fails for . and .. */
+        unlink(path); /* fails for . and .., which is harmless */
         free(path);
     }
     if (open)

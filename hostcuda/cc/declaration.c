@@ -16,12 +16,13 @@ static bool is_one_of(const struct hcc_source *source, size_t i, const char *con
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* Words before a ( that is not that of parameters. */
+/* Words before a ( that does not begin a parameter list. */
 static const char *const takes_arguments[] = {"__attribute__", "__attribute", "alignas",    "noexcept",
                                               "decltype",      "__declspec",  "throw",      "requires",
                                               "explicit",      "typeof",      "__typeof__", "__align__"};
 
-/* The token behind a bracket that opens at i, or behind i. < opens one after a word, where no number is compared. */
+/* Returns the token behind the bracket that opens at i, or i + 1. A < counts as a bracket after a word, unless it
+ * compares numbers. */
 static size_t next_outside(const struct hcc_source *source, size_t i, size_t end)
 {
     bool opens = hcc_is(source, i, "(") || hcc_is(source, i, "[") || hcc_is(source, i, "{") ||
@@ -76,24 +77,24 @@ size_t hcc_find_parameters(const struct hcc_source *source, size_t first, size_t
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-/* Words that are part of a type, and no name. */
+/* Words that belong to a type and cannot be a name. */
 static const char *const type_words[] = {
     "int",  "float", "double",   "char",     "bool",     "short",      "long",     "unsigned",     "signed",    "void",
     "auto", "const", "volatile", "wchar_t",  "char8_t",  "char16_t",   "char32_t", "__restrict__", "struct",    "class",
     "enum", "union", "typename", "register", "__int128", "__restrict", "restrict", "_Float16",     "__float128"};
-/* Of these, those that do not make a type alone. */
+/* Those of these words that do not make a type on their own. */
 static const char *const qualifiers[] = {"const", "volatile", "struct",   "class",   "enum",
                                          "union", "typename", "register", "template"};
 
 /* A parameter: tokens first to end, without its default. */
 struct parameter {
     size_t first, end;
-    size_t name;  /* the token; end: it has none */
-    size_t place; /* of an invented name: before this token */
+    size_t name;  /* the name's token; end: there is no name */
+    size_t place; /* where an invented name would go: before this token */
     bool pack;
 };
 
-/* Leaves out arrays and attributes behind a name. */
+/* Returns the end of the parameter without the arrays and attributes behind its name. */
 static size_t without_suffixes(const struct hcc_source *source, size_t first, size_t end)
 {
     while (end > first) {
@@ -122,7 +123,7 @@ static bool is_name(const struct hcc_source *source, size_t first, size_t i)
 
 static const char *const behind_pointers[] = {"*", "&", "const", "volatile", "__restrict__", "__restrict", "..."};
 
-/* (*NAME)(...) and (&NAME)[...]; returns where the name is or would be, or end. */
+/* Reads (*NAME)(...) and (&NAME)[...]. Returns where the name is or would be, or end. */
 static size_t find_in_parentheses(const struct hcc_source *source, const struct parameter *p)
 {
     for (size_t i = p->first; i + 1 < p->end; i = next_outside(source, i, p->end)) {
@@ -148,7 +149,8 @@ static void find_name(const struct hcc_source *source, struct parameter *p)
         hcc_find_outside(source, p->first, end, "...") < end || (inside < p->end && hcc_is(source, inside - 1, "..."));
 }
 
-/* typename T, class... T, template <...> class T: the word after the last of them. */
+/* Reads a template parameter such as typename T, class... T, template <...> class T; its name is the word behind the
+ * last keyword. */
 static bool find_type_name(const struct hcc_source *source, struct parameter *p)
 {
     size_t last = p->end;
@@ -157,7 +159,7 @@ static bool find_type_name(const struct hcc_source *source, struct parameter *p)
     else if (hcc_is(source, p->first, "typename") || hcc_is(source, p->first, "class"))
         last = p->first;
     if (last >= p->end || (last + 2 < p->end && !hcc_is(source, last + 1, "...")))
-        return false; /* a value of a type that is named so: typename A::B n */
+        return false; /* a value whose type has such a name: typename A::B n */
     p->pack = hcc_is(source, last + 1, "...");
     p->place = last + 1 + p->pack;
     p->name = hcc_is_word(source, p->place) && p->place < p->end ? p->place : p->end;

@@ -87,7 +87,8 @@ static void write_token(const struct writer *w, size_t i)
 
 static void write_range(const struct writer *w, size_t first, size_t end);
 
-/* (::hostcuda::configured(CONFIGURATION), KERNEL(ARGUMENTS)): the blanks before the first token are written already. */
+/* Writes (::hostcuda::configured(CONFIGURATION), KERNEL(ARGUMENTS)). The blanks before the first token are already
+ * written. */
 static void write_launch(const struct writer *w, const struct hcc_launch *launch)
 {
     fputs("(::hostcuda::configured(", w->file);

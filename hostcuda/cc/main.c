@@ -25,22 +25,22 @@ static const char help[] =
     "supported,\n"
     "and how programs differ: docs/hostcuda.md.\n";
 
-/* Where things are: of this tree, or as installed. */
+/* Folders of this source tree, or of the installation. */
 struct places {
-    char *include; /* of hostcuda/kernel_shim.h */
+    char *include; /* the folder that has hostcuda/kernel_shim.h */
     char *own;     /* the host device's headers, with a / at the end */
-    char *cuda;    /* of cuda_runtime.h */
-    char *library; /* of libhostcuda.so */
+    char *cuda;    /* the folder that has cuda_runtime.h */
+    char *library; /* the folder that has libhostcuda.so */
 };
 
 struct driver {
     struct hcc_options options;
     struct places places;
-    char *folder;            /* of temporary files */
-    struct hcc_list objects; /* of the link */
+    char *folder;            /* temporary files */
+    struct hcc_list objects; /* inputs of the linker */
 };
 
-/* Folders are given from that of this program, or from the root. */
+/* Resolves a folder relative to this program's folder; an absolute path stays. */
 static char *place(const char *from, const char *folder)
 {
     char *path = folder[0] == '/' ? hcc_text("%s", folder) : hcc_text("%s/%s", from, folder);
@@ -59,7 +59,8 @@ static bool has_runtime(const char *folder)
     return there;
 }
 
-/* CUDA's headers: those that the host device was built with, or else where a toolkit is. */
+/* Returns the folder of CUDA's headers: those that the host device was built with, or else those of an installed
+ * toolkit. */
 static char *find_cuda(const char *here)
 {
     const char *parents[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
@@ -94,16 +95,16 @@ static void add_text(struct hcc_list *list, char *text)
     free(text);
 }
 
-/* ---- one input --------------------------------------------------------------------------------------------------- */
+/* ---- compiling one input ----------------------------------------------------------------------------------------- */
 
-/* a/b.cu and .o: b.o */
+/* a/b.cu with .o becomes b.o */
 static char *name_output(const char *input, const char *ending)
 {
     const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input, *dot = strrchr(name, '.');
     return hcc_text("%.*s%s", dot ? (int)(dot - name) : (int)strlen(name), name, ending);
 }
 
-/* The compiler's command and its flags. What is preprocessed already needs none of the preprocessor's. */
+/* Begins the compiler's command. Preprocessed sources need no flags of the preprocessor. */
 static void begin_command(const struct driver *d, struct hcc_list *command, bool cuda, bool preprocessed)
 {
     const struct hcc_options *o = &d->options;
@@ -114,7 +115,7 @@ static void begin_command(const struct driver *d, struct hcc_list *command, bool
         hcc_add(command, "-std=c++17");
     if (preprocessed)
         return;
-    if (cuda) { /* before headers of the program, and of the toolkit */
+    if (cuda) { /* these must come before headers of the program and the toolkit */
         hcc_add(command, "-D__HOSTCUDA_CC__");
         hcc_add(command, "-include");
         add_text(command, hcc_text("%skernel_shim.h", d->places.own));
@@ -126,7 +127,7 @@ static void begin_command(const struct driver *d, struct hcc_list *command, bool
         add_text(command, hcc_text("-isystem%s/cccl", d->places.cuda)); /* as nvcc does */
 }
 
-/* What -MD writes stands beside the output, and names it. */
+/* Names the dependency file and its target as if the output were compiled from the input directly. */
 static void add_dependency_names(const struct hcc_options *o, struct hcc_list *command, const char *input,
                                  const char *output)
 {
@@ -144,7 +145,7 @@ static void add_dependency_names(const struct hcc_options *o, struct hcc_list *c
     free(name);
 }
 
-/* The first step; -M ends with it. */
+/* The first step; with -M it is the only one. */
 static int preprocess(const struct driver *d, const char *input, const char *output, const char *preprocessed)
 {
     struct hcc_list command = {0};
@@ -187,7 +188,7 @@ static int rewrite(const struct driver *d, const char *from, const char *to)
     return failed || !written;
 }
 
-/* The last step: of what is rewritten, or of a source that is not CUDA C++. */
+/* The last step, for a rewritten source or one that is not CUDA C++. */
 static int compile(const struct driver *d, const char *input, const char *language, const char *output)
 {
     const struct hcc_options *o = &d->options;
@@ -196,7 +197,7 @@ static int compile(const struct driver *d, const char *input, const char *langua
     begin_command(d, &command, cuda, cuda);
     if (cuda)
         hcc_add(&command, "-Wno-unknown-pragmas");
-    if (cuda) /* the comments that allow it are gone */
+    if (cuda) /* the comments that suppress this warning are gone */
         hcc_add(&command, "-Wno-implicit-fallthrough");
     if (cuda && !o->contraction)
         hcc_add(&command, "-ffp-contract=off");
@@ -232,7 +233,7 @@ static int compile_cuda(const struct driver *d, const char *input, const char *o
     return status;
 }
 
-/* An object that is linked goes into the folder. */
+/* Compiles one input. An object that is only linked goes into the temporary folder. */
 static int compile_input(struct driver *d, size_t i)
 {
     const struct hcc_options *o = &d->options;

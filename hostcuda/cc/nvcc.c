@@ -6,7 +6,7 @@
 #define ONLY_NVCC "only nvcc does this; run its steps one by one"
 
 static const struct hcc_nvcc_option options[] = {
-    /* for a GPU's code */
+    /* options for GPU code */
     {"gpu-architecture", "arch", HCC_IGNORED, true, NULL},
     {"gpu-code", "code", HCC_IGNORED, true, NULL},
     {"generate-code", "gencode", HCC_IGNORED, true, NULL},
@@ -43,12 +43,12 @@ static const struct hcc_nvcc_option options[] = {
     {"libdevice-directory", "ldir", HCC_IGNORED, true, NULL},
     {"cudart", NULL, HCC_IGNORED, true, NULL},
     {"cudadevrt", NULL, HCC_IGNORED, true, NULL},
-    /* of the language; here it is allowed */
+    /* language options; what they allow is always allowed here */
     {"expt-relaxed-constexpr", NULL, HCC_IGNORED, false, NULL},
     {"extended-lambda", "expt-extended-lambda", HCC_IGNORED, false, NULL},
     {"no-host-device-initializer-list", "nohdinitlist", HCC_IGNORED, false, NULL},
     {"no-host-device-move-forward", "nohdmoveforward", HCC_IGNORED, false, NULL},
-    /* of nvcc's own work and messages */
+    /* options for nvcc's own work and messages */
     {"threads", "t", HCC_IGNORED, true, NULL},
     {"split-compile", NULL, HCC_IGNORED, true, NULL},
     {"split-compile-extended", NULL, HCC_IGNORED, true, NULL},
@@ -74,7 +74,7 @@ static const struct hcc_nvcc_option options[] = {
     {"diag-suppress", NULL, HCC_IGNORED, true, NULL},
     {"diag-warn", NULL, HCC_IGNORED, true, NULL},
     {"brief-diagnostics", "brief-diag", HCC_IGNORED, true, NULL},
-    /* what does not exist here */
+    /* features that do not exist here */
     {"cuda", NULL, HCC_REFUSED, false, GPU_CODE},
     {"cubin", NULL, HCC_REFUSED, false, GPU_CODE},
     {"fatbin", NULL, HCC_REFUSED, false, GPU_CODE},
@@ -103,7 +103,7 @@ static const struct hcc_nvcc_option options[] = {
     {"augment-host-linker-script", "aug-hls", HCC_REFUSED, false, ONLY_NVCC},
     {"compile-as-tools-patch", "astoolspatch", HCC_REFUSED, false, ONLY_NVCC},
     {"qpp-config", NULL, HCC_REFUSED, true, ONLY_NVCC},
-    /* other names of gcc's */
+    /* other names of gcc options */
     {"compile", NULL, HCC_IS, false, "-c"},
     {"device-c", "dc", HCC_IS, false, "-c"},
     {"link", NULL, HCC_IGNORED, false, NULL},

@@ -1,14 +1,14 @@
-/* Options that nvcc has and gcc does not, or that nvcc writes otherwise. */
+/* Options that gcc does not have, or has in another form. */
 #ifndef HCC_NVCC_H
 #define HCC_NVCC_H
 
 #include <stdbool.h>
 
 enum hcc_meaning {
-    HCC_IGNORED, /* it is about code for a GPU, or how nvcc works */
-    HCC_REFUSED, /* what it asks for does not exist here */
-    HCC_IS,      /* another name of an option of gcc, or several, as `text` says */
-    HCC_PASS,    /* its value is a list of options that the compiler gets */
+    HCC_IGNORED, /* it concerns GPU code, or how nvcc works */
+    HCC_REFUSED, /* it asks for something that does not exist here */
+    HCC_IS,      /* another name of one or several gcc options, which `text` has */
+    HCC_PASS,    /* its value is a list of options for the compiler */
     HCC_PASS_LINK,
     HCC_COMPILER, /* its value is the compiler */
     HCC_STREAM,   /* its value is the default stream */
@@ -21,12 +21,12 @@ enum hcc_meaning {
 struct hcc_nvcc_option {
     const char *name, *other; /* without dashes */
     enum hcc_meaning meaning;
-    bool value;       /* takes one */
-    const char *text; /* IS: what it becomes, before the value; REFUSED: why */
+    bool value;       /* whether it takes a value */
+    const char *text; /* HCC_IS: the gcc option, before the value; HCC_REFUSED: the reason */
 };
 
-/* Returns the option that an argument names, with one dash or two, and sets *value to what follows its "=", or NULL.
- * NULL: nvcc has no such option, or it is one that gcc has in the same form. */
+/* Finds the option that an argument names with one dash or two. *value is set to the text behind its "=", or NULL.
+ * Returns NULL if nvcc has no such option, or if gcc has it in the same form. */
 const struct hcc_nvcc_option *hcc_find_nvcc_option(const char *argument, const char **value);
 
 #endif

@@ -12,9 +12,8 @@
 #define BARRIER "the barriers of __mbarrier_* are not supported by the host device; use __syncthreads"
 #define PTX     "inline PTX is not supported by the host device; use CUDA's function for the instruction"
 
-/* Words that are rejected: everywhere, in device code, before a (, or as one of
- * cooperative_groups, which programs call cg. A word that ends with * stands for all
- * that begin so. */
+/* Rejected words: everywhere, in device code, before a (, or as members of cooperative_groups, which programs usually
+ * call cg. A word that ends with * matches all words with this prefix. */
 static const struct {
     const char *word;
     enum { EVERYWHERE, IN_DEVICE_CODE, AS_CALL, OF_GROUPS } where;
@@ -62,7 +61,8 @@ static bool matches(const struct hcc_source *source, size_t i, const char *word)
     return token->length + 1 >= length && memcmp(source->text + token->start, word, length - 1) == 0;
 }
 
-/* [x] __device__ (int i) {...}: a list of captures before the word __device__, or __host__ __device__. */
+/* Whether token i begins a device lambda, [x] __device__ (int i) {...}: a capture list before __device__ or __host__
+ * __device__. */
 static bool captures(const struct hcc_source *source, size_t i)
 {
     bool device = hcc_is(source, i, "__hostcuda_device__") ||

@@ -8,7 +8,7 @@ struct rewrite {
     struct hcc_source source;
     struct hcc_edits edits;
     struct hcc_scopes scopes;
-    struct hcc_shared shared; /* declared outside of functions */
+    struct hcc_shared shared; /* shared arrays declared outside of functions */
 };
 
 static bool pass_brace(struct rewrite *r, size_t head, size_t brace)
@@ -36,7 +36,7 @@ static bool rewrite_token(struct rewrite *r, size_t i)
     return true;
 }
 
-/* All errors are printed, not only the first. */
+/* Goes on after an error, so that all errors are printed. */
 static bool rewrite_tokens(struct rewrite *r)
 {
     bool ok = true;

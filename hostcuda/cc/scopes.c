@@ -28,7 +28,7 @@ bool hcc_in_function(const struct hcc_scopes *scopes)
     return hcc_scope(scopes)->kind >= HCC_FUNCTION;
 }
 
-/* S(int n) : a{n} {: the first brace is no body. */
+/* In a constructor S(int n) : a{n} {, the first brace initializes a member. */
 static bool initializes_member(const struct hcc_source *source, size_t parameters, size_t brace)
 {
     size_t close = hcc_close(source, parameters);
@@ -54,7 +54,7 @@ static enum hcc_scope_kind kind_of(const struct hcc_scopes *scopes, const struct
     return type ? HCC_CLASS : HCC_BLOCK;
 }
 
-/* namespace A::B {, inline namespace A {, namespace {: words and :: behind the word namespace */
+/* Finds the name in namespace A::B {, inline namespace A {, namespace {: the words and :: behind `namespace`. */
 static void find_namespace_name(const struct hcc_source *source, struct hcc_scope *scope, size_t head)
 {
     scope->name = hcc_find_outside(source, head, scope->opened, "namespace") + 1;
@@ -87,7 +87,7 @@ static void leave(struct hcc_scopes *scopes, size_t brace)
     bool in_expression = hcc_scope(scopes)->in_expression, block = hcc_scope(scopes)->kind == HCC_BLOCK;
     if (scopes->count > 1)
         scopes->count--;
-    /* outside of functions a declaration goes on behind what is in braces there, such as an initializer */
+    /* outside of functions, a declaration continues behind a braced initializer */
     if (!in_expression && !(block && !hcc_in_function(scopes)))
         hcc_scope(scopes)->head = brace + 1;
 }

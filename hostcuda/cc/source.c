@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the lexer is. */
+/* The state of the lexer. */
 struct reader {
     struct hcc_source *source;
     const char *own;
     size_t at;
     unsigned line, file;
-    bool line_begins; /* nothing but blanks since the last newline */
+    bool line_begins; /* only blanks since the last newline */
 };
 
 static char peek(const struct reader *r, size_t ahead)
@@ -46,7 +46,7 @@ static void add_file(struct reader *r, size_t name, size_t length, bool system)
     r->file = (unsigned)source->file_count++;
 }
 
-/* Returns the " that ends the name after the " at `quote`; `end` if none does. */
+/* Returns the " that ends the name which begins with the " at `quote`; `end` if there is none. */
 static size_t find_quote(const char *text, size_t quote, size_t end)
 {
     size_t i = quote + 1;
@@ -55,7 +55,7 @@ static size_t find_quote(const char *text, size_t quote, size_t end)
     return i < end ? i : end;
 }
 
-/* # LINE "FILE" FLAGS: what follows is from there; among the flags, 3 marks a header of the system. */
+/* Reads a line marker, # LINE "FILE" FLAGS: the file and line of what follows. The flag 3 means a system header. */
 static void read_marker(struct reader *r, size_t end)
 {
     const char *text = r->source->text;
@@ -66,10 +66,10 @@ static void read_marker(struct reader *r, size_t end)
         size_t name = (size_t)(quote + 1 - text), last = find_quote(text, name - 1, end);
         add_file(r, name, last - name, memchr(text + last, '3', end - last) != NULL);
     }
-    r->line = (unsigned)line - 1; /* the newline at the end of the marker counts */
+    r->line = (unsigned)line - 1; /* the newline behind the marker is still counted */
 }
 
-/* A line that begins with #; others than markers are pragmas. Leaves the reader at its newline. */
+/* Reads a line that begins with #: a marker or a pragma. Leaves the reader at the newline. */
 static void read_hash(struct reader *r)
 {
     const char *newline = memchr(r->source->text + r->at, '\n', r->source->length - r->at);
@@ -86,7 +86,7 @@ static void read_hash(struct reader *r)
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
-/* R"MARK( ... )MARK": the reader is at the quote. */
+/* Skips R"MARK( ... )MARK" from its quote. */
 static void skip_raw_string(struct reader *r)
 {
     char close[24];
@@ -107,7 +107,7 @@ static void skip_quoted(struct reader *r)
     r->at += peek(r, 0) == quote;
 }
 
-/* Digits, with the ' that separates them, and exponents with their sign. */
+/* Skips digits with separators ('), and exponents with their sign. */
 static void skip_number(struct reader *r)
 {
     while (is_word_character(peek(r, 0)) || peek(r, 0) == '.' || (peek(r, 0) == '\'' && is_word_character(peek(r, 1))))
@@ -240,7 +240,7 @@ void hcc_source_free(struct hcc_source *source)
     *source = (struct hcc_source){0};
 }
 
-/* ---- what is asked of tokens ------------------------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
 bool hcc_is(const struct hcc_source *source, size_t i, const char *text)
 {
@@ -265,7 +265,7 @@ bool hcc_has(const struct hcc_source *source, size_t first, size_t end, const ch
 
 static const char brackets[] = "()[]{}<>";
 
-/* +1 for a bracket that opens, -1 for one that closes; angle brackets count where `angles` is set. */
+/* Returns +1 for an opening bracket, -1 for a closing one, else 0. Angle brackets count if `angles` is set. */
 static int bracket(const struct hcc_source *source, size_t i, bool angles)
 {
     const struct hcc_token *token = &source->tokens[i];
@@ -276,7 +276,7 @@ static int bracket(const struct hcc_source *source, size_t i, bool angles)
     return (found - brackets) % 2 ? -1 : 1;
 }
 
-/* Within other brackets, < and > may compare: only the outermost ones are matched. */
+/* Inside other brackets, < and > may be comparisons, so only the outermost ones are matched. */
 size_t hcc_close(const struct hcc_source *source, size_t open)
 {
     bool angles = hcc_is(source, open, "<");

@@ -7,16 +7,17 @@
 
 enum hcc_kind { HCC_WORD, HCC_NUMBER, HCC_QUOTED, HCC_SIGN };
 
-/* Signs are single characters, but for <<< << <= >= == != && || :: -> and `...`: closing angle brackets stay apart. */
+/* Signs are single characters, except <<< << <= >= == != && || :: -> and `...`. Closing angle brackets are never
+ * joined. */
 struct hcc_token {
-    size_t start, length; /* bytes of the text; what lies between two tokens are blanks and lines of the preprocessor */
+    size_t start, length; /* bytes of the text; between two tokens are blanks and preprocessor lines */
     unsigned line;
-    unsigned file; /* index of files */
+    unsigned file; /* index in files */
     enum hcc_kind kind;
 };
 
 struct hcc_file {
-    const char *name; /* in the text, as the preprocessor writes it: quoted */
+    const char *name; /* points into the text, escaped as the preprocessor wrote it */
     size_t length;
     bool system; /* a header of the system, CUDA or the host device */
 };
@@ -30,25 +31,26 @@ struct hcc_source {
     size_t file_count, file_capacity;
 };
 
-/* Reads what a preprocessor wrote. Files whose names begin with `own` count as those of the system. Returns false, with
- * a message, if the file cannot be read. hcc_source_free takes a source that was not read, too. */
+/* Reads the output of a preprocessor. Files whose names begin with `own` count as system headers. Returns false, with a
+ * message, if the file cannot be read. hcc_source_free also accepts a source that could not be read. */
 bool hcc_source_read(struct hcc_source *source, const char *path, const char *own);
 void hcc_source_free(struct hcc_source *source);
 
-/* Whether token i is there and is this. */
+/* Whether token i exists and has this text. */
 bool hcc_is(const struct hcc_source *source, size_t i, const char *text);
 bool hcc_is_word(const struct hcc_source *source, size_t i);
 
-/* Whether one of the tokens from `first` up to, not including, `end` is this. */
+/* Whether a token in [first, end) has this text. */
 bool hcc_has(const struct hcc_source *source, size_t first, size_t end, const char *text);
 
-/* Returns the token that closes the bracket at token `open`: ( [ { or, between types, <. Returns count if none does. */
+/* Returns the token that closes the bracket at token `open`: ( [ { or, between types, <. Returns count if there is
+ * none. */
 size_t hcc_close(const struct hcc_source *source, size_t open);
 
-/* Returns the token that opens the bracket that token `close` closes; count if none does. */
+/* Returns the token that opens the bracket which token `close` closes; count if there is none. */
 size_t hcc_open(const struct hcc_source *source, size_t close);
 
-/* Prints an error at token i, as a compiler does. */
+/* Prints an error at token i, in the format of a compiler. */
 void hcc_error(const struct hcc_source *source, size_t i, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -56,14 +56,14 @@ typedef struct bg_attach_functions {
     bg_status (*forget_rows)(const void *base);
 } bg_attach_functions;
 
-/* The symbol bg_attach_interface: NULL in a child of fork. The struct is static; another one takes its place when the
- * program begins to use CUDA. */
+/* The type of the symbol bg_attach_interface, which returns NULL in a child of fork. The struct is static; the function
+ * returns another one after the program has begun to use CUDA. */
 typedef const bg_attach_functions *bg_attach_interface_function(void);
 
 /* NULL: the program is not attached. RTLD_DEFAULT is written as a number: strict modes of compilers hide its name. */
 static inline const bg_attach_functions *bg_attach_functions_(void)
 {
-    static void *found; /* a program without the symbol asks again */
+    static void *found; /* a program without the symbol looks it up again */
     void *symbol = __atomic_load_n(&found, __ATOMIC_RELAXED);
     bg_attach_interface_function *get;
 
@@ -77,13 +77,13 @@ static inline const bg_attach_functions *bg_attach_functions_(void)
     return get();
 }
 
-/* Whether the table has that function. */
+/* Whether the table has the function `member`. */
 #define BG_ATTACH_HAS_(functions, member)                                                                              \
     ((functions) != NULL &&                                                                                            \
      (functions)->struct_size >= offsetof(bg_attach_functions, member) + sizeof((functions)->member) &&                \
      (functions)->member != NULL)
 
-/* Calls it, or gives NOT_FOUND. */
+/* Calls the function, or returns NOT_FOUND. */
 #define BG_ATTACH_CALL_(member, arguments)                                                                             \
     const bg_attach_functions *functions = bg_attach_functions_();                                                     \
     return BG_ATTACH_HAS_(functions, member) ? functions->member arguments : BG_ERROR_NOT_FOUND
@@ -142,18 +142,18 @@ static inline bg_status bg_attach_forget_memory(const void *base)
 
 /* ---- allocators that keep what is freed -------------------------------------------------------------------------- */
 
-/* Reports a block that an allocator hands out, and one that it takes back and keeps: CUDA does not see the latter. A
- * graph that uses a block which was freed after the graph was instantiated is a finding ("freed", "reused"). Report
- * every block before a graph that uses it is instantiated, and every free after it. Not for PyTorch's own allocator,
- * which the tools ask themselves. A block that is live already at base is replaced.
+/* Reports a block that an allocator hands out; bg_attach_ledger_free reports a block that it takes back and keeps,
+ * which CUDA does not see. A graph that uses a block which was freed after the graph was instantiated is a finding
+ * ("freed", "reused"). Report every block before a graph that uses it is instantiated, and every free after it. Do not
+ * report PyTorch's own allocator: the tools query it themselves. A block that is live already at base is replaced.
  * Errors: INVALID_ARGUMENT (NULL, 0 bytes), NOT_FOUND (not attached). */
 static inline bg_status bg_attach_ledger_alloc(const void *base, size_t bytes)
 {
     BG_ATTACH_CALL_(ledger_alloc, (base, bytes));
 }
 
-/* As above. Findings name the function that calls this, or in Python the line. Freeing a block that was not reported
- * does nothing. */
+/* Reports that the allocator took the block at base back. Findings name the function that calls this or, in Python, the
+ * line. Freeing a block that was not reported does nothing. Errors: as above. */
 static inline __attribute__((always_inline)) bg_status bg_attach_ledger_free(const void *base)
 {
     BG_ATTACH_CALL_(ledger_free, (base));
@@ -162,12 +162,13 @@ static inline __attribute__((always_inline)) bg_status bg_attach_ledger_free(con
 /* ---- rows of batches ----------------------------------------------------------------------------------------------
  */
 
-/* Tells that of `rows` rows of row_bytes bytes each, one behind the other from base on, the first `live` belong to a
- * batch, and the others are padding: for `check --attach --what=padding`. It runs a graph's nodes also with other
- * floats in the padding of all that floats is true for. The live rows, of floats or not, must be the same then. Tell
- * them before each launch for which `live` is another number; with live == rows, of memory that never has padding, such
- * as a cache, without the slots that padding may use. Takes the place of all that was told of memory that it
- * overlaps. It is forgotten when CUDA, or an allocator that tells, frees the memory.
+/* Declares the padding rows of memory, for `check --attach --what=padding`: of `rows` contiguous rows at base, of
+ * row_bytes bytes each, the first `live` belong to a batch, and the others are padding. The check also runs a graph's
+ * nodes with other floats in the padding of all memory that was declared with floats true; the live rows of all
+ * declared memory must then be the same. Call this before each launch for which live changes. Memory that never has
+ * padding, such as a cache, is declared with live == rows, without the slots that padding may use. A declaration
+ * replaces earlier ones of memory that it overlaps. It ends when the memory is freed, by CUDA or by an allocator that
+ * reports its blocks.
  * Errors: INVALID_ARGUMENT (base NULL, row_bytes 0, rows < 1, live not in 0 to rows), NOT_FOUND (not attached),
  * OUT_OF_MEMORY. */
 static inline bg_status bg_attach_rows(const void *base, size_t row_bytes, int64_t rows, int64_t live, bool floats)
@@ -175,8 +176,8 @@ static inline bg_status bg_attach_rows(const void *base, size_t row_bytes, int64
     BG_ATTACH_CALL_(rows, (base, row_bytes, rows, live, floats));
 }
 
-/* Before memory that begins at base is used for something else. Errors: NOT_FOUND (not attached; or no rows are told of
- * memory that begins at base). */
+/* Ends the declaration of rows at base, before the memory is used for something else. Errors: NOT_FOUND (not attached;
+ * or no rows were declared for memory that begins at base). */
 static inline bg_status bg_attach_forget_rows(const void *base)
 {
     BG_ATTACH_CALL_(forget_rows, (base));
@@ -191,8 +192,8 @@ static inline int bg_attach_graph_count(void)
     return BG_ATTACH_HAS_(functions, graph_count) ? functions->graph_count() : 0;
 }
 
-/* Copies what is known of the index-th of them to *graph, in the order of their instantiation. Indices change when a
- * graph is destroyed.
+/* Copies a description of the index-th of these graphs, in the order of their instantiation, to *graph. Indices change
+ * when a graph is destroyed.
  * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (not attached; or no such index). */
 static inline bg_status bg_attach_get_graph(int index, bg_attach_graph *graph)
 {
@@ -201,12 +202,13 @@ static inline bg_status bg_attach_get_graph(int index, bg_attach_graph *graph)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Checks all graphs of the program now, as `breakgraph check --attach` does before a launch. *findings is the number of
- * warnings and faults that hold now, and of those that launches have found since the last call, also in graphs that are
- * destroyed. *text, unless text is NULL, is these findings and notes as BG_TEXT, or as BG_JSON: an object with
- * "findings", the number; "graphs", the number of graphs that were checked; "not_checked", of those that could not be;
- * "reports", a list of reports (docs/report-format.md), one for each graph that has findings. The caller releases *text
- * with bg_attach_free; it is NULL after an error. The findings are also in what the command prints.
+/* Checks all graphs of the program now, as `breakgraph check --attach` does before a launch. *findings becomes the
+ * number of warnings and faults that hold now, plus those that launches have found since the last call, also in graphs
+ * that are destroyed. *text, unless text is NULL, receives these findings and the notes as BG_TEXT, or as BG_JSON: an
+ * object with "findings", the number; "graphs", the number of graphs that were checked; "not_checked", the number of
+ * graphs that could not be; "reports", a list of reports (docs/report-format.md), one for each graph that has findings.
+ * The caller releases *text with bg_attach_free; it is NULL after an error. The findings are also in what the command
+ * prints.
  * Errors: INVALID_ARGUMENT (findings NULL, another format), NOT_FOUND (not attached, or no CUDA call so far),
  * UNSUPPORTED (under another command than check), OUT_OF_MEMORY, CUDA. */
 static inline bg_status bg_attach_check(bg_format format, int *findings, char **text)

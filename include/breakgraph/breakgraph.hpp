@@ -42,7 +42,7 @@ namespace bg
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
-/* A status that check() was given, with the sentence of bg_last_error(). */
+/* A failed status that was passed to check(), with the sentence of bg_last_error(). */
 class error : public std::runtime_error
 {
   public:
@@ -69,7 +69,7 @@ inline void check(bg_status status)
 namespace detail
 {
 
-/* Of the exception that is being handled. what: whose it is, for the message. */
+/* Returns the status for the exception that is being handled. what: the function that threw it, for the message. */
 inline bg_status status_of_exception(const char *what) noexcept
 {
     static const char advice[] = "catch the exception there to go on";
@@ -78,7 +78,7 @@ inline bg_status status_of_exception(const char *what) noexcept
     } catch (const error &e) {
         if (e.status() == BG_OK) /* no throw is a success */
             return bg_report_failure(BG_ERROR_OP, what, e.what(), advice);
-        /* Mostly of the library's last failure, whose sentence is there. */
+        /* Usually check() threw it for the library's last failure; bg_last_error() then has the sentence. */
         return std::strcmp(e.what(), bg_last_error()) == 0 ? e.status()
                                                            : bg_report_failure(e.status(), what, e.what(), advice);
     } catch (const std::bad_alloc &e) {
@@ -146,7 +146,7 @@ struct closure {
             return (void)tensors, call("the body", body, stream);
     }
 
-    /* user is no longer needed: it may be moved. */
+    /* moves: the closure is not used afterwards, so it may be moved. */
     template <bool moves>
     static bg_status keep(void *user, void **kept)
     {
@@ -202,8 +202,8 @@ bg_status run_runner_forward(void *user, const bg_forward_context *context, cuda
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-/* A tensor that a body reads, writes, or both; it tells the tools what they compare, and a capture what to keep. A
- * tensor alone stands for inout(tensor). */
+/* A tensor that a body reads, writes, or both. The tools compare operands, and a capture keeps their outputs. A tensor
+ * alone means inout(tensor). */
 class operand
 {
   public:
@@ -245,7 +245,7 @@ inline operand out(const bg_tensor &tensor)
 namespace detail
 {
 
-/* operands: those of region, whose results go back to the caller's. */
+/* Calls region with these operands, and copies its outputs back to the caller's tensors. */
 inline bg_status call_region(bg_region &region, cudaStream_t stream, const operand *operands, std::size_t count,
                              const bg_site &site) noexcept
 {

@@ -39,18 +39,18 @@ typedef enum bg_debug {
 } bg_debug;
 
 /* Whether each replay first checks that the addresses in the graph still belong to the same allocations.
- *   FROM_ENV: ON where the environment variable BG_CHECK has replay in it, else OFF. graph in it looks at the graph
- *             with bg_check at the end of the capture, and again before its first replays and after memory was freed;
- *             the findings go to standard error. recapture and poison are for bg_capture_forward and for runners
+ *   FROM_ENV: ON if the environment variable BG_CHECK contains replay, else OFF. If it contains graph, bg_check runs at
+ *             the end of the capture, before the first replays and after memory was freed; its findings go to standard
+ *             error. recapture and poison are for bg_capture_forward and for runners
  *   OFF:      never
  *   ON:       a replay of a graph with a stale address in a tensor or a node returns BG_ERROR_STALE_ADDRESS and
  *             launches nothing, also where the device has failed */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
-/* What captures do with runs of op calls that rules stand for (breakgraph/compile.h).
- *   FROM_ENV:  as the environment variable BG_COMPILE says; NONE without it
+/* What captures do with runs of op calls that rules can replace (breakgraph/compile.h).
+ *   FROM_ENV:  the value of the environment variable BG_COMPILE; NONE if it is not set
  *   NONE:      nothing
- *   AS_IS:     nothing but notes: which runs fit, and which nearly do (bg_graph_get_fusion)
+ *   AS_IS:     nothing; bg_graph_get_fusion lists which runs fit, and which nearly do
  *   ONCE:      rules that hold for any number of rows are used
  *   PIECEWISE: those, and rules that are specialised for shapes */
 typedef enum bg_level {
@@ -102,9 +102,9 @@ typedef struct bg_capture_options {
      * their progress through ranks->enter and ranks->step. */
     const bg_ranks *ranks;
     /* The breaks that the pass has, as in bg_graph_info: with another number the capture fails with INVALID_ARGUMENT,
-     * and bg_last_error() lists the eager calls. So an op that is declared eager, or no longer, by mistake is found at
-     * the capture. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager,
-     * BG_EAGER_OPS or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
+     * and bg_last_error() lists the eager calls. This finds an op whose declaration as eager was added or removed by
+     * mistake. Not compared in a debug mode that makes breaks (forward, ops), nor where bg_override_eager, BG_EAGER_OPS
+     * or BG_BREAKABLE say which ops are eager. Default: -1, any number. */
     int expect_breaks;
     /* How the segments are compiled (breakgraph/compile.h); a bg_level. Default: FROM_ENV. */
     int level;
@@ -236,10 +236,10 @@ BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
  * called inside one of the graph's bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
-/* Gives object to the graph: bg_graph_destroy calls destroy(object), the last object first. What a graph needs as
- * long as it lives, such as the user of bg_capture_forward, then needs no other owner. It does not wait for replays
- * that still run on the device: do so before, if the device reads the object. After an error object stays the
- * caller's.
+/* Gives object to the graph: bg_graph_destroy calls destroy(object), the last object first. Objects that a graph needs
+ * as long as it lives, such as the user of bg_capture_forward, then need no other owner. bg_graph_destroy does not wait
+ * for replays that still run on the device: wait before, if the device reads the object. After an error object stays
+ * the caller's.
  * Errors: INVALID_ARGUMENT (graph or destroy is NULL), OUT_OF_MEMORY. */
 BG_API bg_status bg_graph_own(bg_graph *graph, void *object, void (*destroy)(void *object));
 

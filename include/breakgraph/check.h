@@ -1,5 +1,5 @@
-/* Checks of a graph: whether each address in it still is what it was at capture, and whether the graph contains races,
- * leaks, frozen values or reads of unwritten memory.
+/* Checks of a graph: whether each address in it still belongs to the same allocation as at capture, and whether the
+ * graph contains races, leaks, frozen values or reads of unwritten memory.
  * The ledger knows who owns an address: an allocation of the driver's, a block of a bg_pool, or a block that another
  * allocator reports by bg_ledger_alloc and bg_ledger_free (breakgraph/memory.h). Checks of addresses do not see
  * pointers that are stored in device memory or in descriptors. */
@@ -14,7 +14,7 @@ BG_BEGIN_C_
 
 /* ---- checks --------------------------------------------------------------------------------------------------- */
 
-/* What bg_check looks at. docs/findings.md describes the kinds of findings.
+/* The checks of bg_check. docs/findings.md describes the kinds of findings.
  *   ADDRESSES:   compares the tensors of all op calls, and the static buffers of a runner's graph, with the
  *                allocations of the capture: "freed", "reused", "moved", "shrunk", "out-of-range". For an eager call
  *                it checks the arguments of the next replay, so what was changed through bg_graph_args must be valid
@@ -28,8 +28,8 @@ BG_BEGIN_C_
  *                calls: "race"
  *   LEAKS:       captured calls that have outputs but left no work in the graph: "leak". For example, they launched
  *                it on the default stream, on a stream that was not forked, or through a library handle that is set to
- *                another stream. Nothing is said here of a call that left some of its work in the graph and lost the
- *                rest: bg_check_recapture finds it */
+ *                another stream. This check does not find a call that left only a part of its work in the graph;
+ *                bg_check_recapture does */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
@@ -41,8 +41,8 @@ enum {
 
 /* Looks for faults of the given sorts in a graph, and launches nothing. what: a combination of BG_CHECK_ values. The
  * caller owns *report, which is empty for a graph without faults.
- * After the device has failed, what the ledger and the capture know is checked all the same; CUDA only if that finds
- * nothing.
+ * After the device has failed, the data of the ledger and of the capture are still checked; CUDA is asked only if they
+ * give no finding.
  * Errors: INVALID_ARGUMENT (a NULL, no check, an unknown check), IO (HOST_MEMORY: /proc/self/maps cannot be read),
  * OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
@@ -74,17 +74,17 @@ BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*chang
  * unwritten memory: "unwritten-output" if that output, or an earlier output that it is computed from, still holds the
  * pattern; else "reads-unwritten" at the first op call whose outputs differ while its inputs do not, found by replays
  * that step (bg_step). An output that also differs between two replays with the same pattern gives the finding
- * "not-repeatable", of severity NOTE. An op that keeps a part of its output's old contents must declare it BG_INOUT.
- * In a padded run of a runner (BG_CHECK=poison), of tensors by tokens only the batch's rows are compared. A runner's
+ * "not-repeatable", of severity NOTE. An op that keeps a part of its output's old contents must declare it BG_INOUT. In
+ * a padded run of a runner (BG_CHECK=poison), only the batch's rows of tensors by tokens are compared. A runner's
  * static buffers are never filled with patterns.
  * outputs: count tensors in memory that the device can access. The caller owns *report.
  * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
- * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes
- * as much additional device memory as those tensors, at most an eighth and 16 MiB more, and waits for the device. An
- * index that is read from unwritten memory may be out of range, so a replay may fault. Where an address is no longer
- * what it was at capture, nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES. Errors:
- * INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay and
- * bg_step. */
+ * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes as
+ * much additional device memory as those tensors, at most an eighth and 16 MiB more, and waits for the device. An index
+ * that is read from unwritten memory may be out of range, so a replay may fault. If an address no longer belongs to the
+ * allocation that it had at capture, nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES.
+ * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay
+ * and bg_step. */
 BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,
                                  bg_report **report);
 

@@ -1,6 +1,6 @@
 /* Compile levels: rules replace runs of op calls in the segments of a graph by one fused or specialised op.
  *
- * A rule says which run of calls an op stands for, and how that op's arguments follow from theirs:
+ * A rule declares which run of calls an op can replace, and how the op's arguments follow from those of the calls:
  *
  *     BG_OP(add_rms_norm, BG_INOUT(x), BG_IN(y), BG_IN(weight), BG_OUT(n), BG_VALUE(float, epsilon)) { ... }
  *
@@ -21,12 +21,12 @@
  * must write all that the calls of the run write, so that memory after a pass is what it was. Nothing changes on the
  * path of replays. docs/compile.md has a rule written from scratch, and says where rules do not pay.
  *
- * The referee: where a rule is first used with calls of certain shapes and values (BG_VALUE) and of a certain sharing
- * of memory, the capture runs both, the calls and the op, from the same memory at that place of the pass, and compares
- * all that they write. A rule whose result differs beyond its tolerance is not used there, and "fusion-differs" is
- * printed with the rule, the calls, the field and the difference. On a GPU it also measures both: a rule that is slower
- * is not used. Without launch_segments there is no data to prove with: rules are used only where they were proven
- * before in this process, or with BG_COMPILE_PROVE=off.
+ * The referee: when a rule is first used for calls with certain shapes, values (BG_VALUE) and shared memory, the
+ * capture runs both the calls and the op at that place of the pass, from the same memory contents, and compares all
+ * that they write. A rule whose result differs beyond its tolerance is not used there, and "fusion-differs" is printed
+ * with the rule, the calls, the field and the difference. On a GPU it also measures both: a rule that is slower is not
+ * used. Without launch_segments there is no data for this comparison: rules are used only if they were proven before in
+ * this process, or with BG_COMPILE_PROVE=off.
  *
  * Threads: rules may be set at any time, and are used by captures that begin afterwards. */
 #ifndef BREAKGRAPH_COMPILE_H
@@ -68,7 +68,8 @@ typedef struct bg_rule {
     bg_op *op;                   /* what the run becomes */
     bg_op *calls[BG_RULE_CALLS]; /* the ops of the run's calls */
     int count;                   /* of calls */
-    /* Fills args, which is zeroed, from those of the calls. false: not for these calls. */
+    /* Fills args, which is zeroed, from the arguments of the calls. Returns false if the rule does not hold for
+     * them. */
     bool (*match)(const void *const *calls, void *args, int rows);
     bg_site defined_at;
     /* Internal to the library. */
@@ -141,16 +142,16 @@ BG_API bg_status bg_rule_set_attributes(const char *op, const bg_rule_attributes
 #define BG_RULE_OPS_7(a, b, c, d, e, f, g)      BG_RULE_OPS_6(a, b, c, d, e, f), &g##_bg_op_
 #define BG_RULE_OPS_8(a, b, c, d, e, f, g, h)   BG_RULE_OPS_7(a, b, c, d, e, f, g), &h##_bg_op_
 
-/* ---- what has become of runs ------------------------------------------------------------------------------------ */
+/* ---- results of compilation -------------------------------------------------------------------------------------- */
 
-/* A run of calls that a rule stands for, or nearly does. */
+/* A run of calls that a rule replaces, or nearly fits. */
 typedef enum bg_fusion_state {
     BG_FUSION_APPLIED,  /* the op is in the graph */
-    BG_FUSION_FITS,     /* it would be: level 1 changes nothing */
-    BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but something forbids it; why says what */
-    BG_FUSION_OFF,      /* BG_COMPILE_OPS, or the rule's shapes, leave it out */
-    BG_FUSION_COVERED,  /* a rule of more calls has taken some of its calls */
-    BG_FUSION_UNPROVEN, /* the referee could not run, for instance since nothing is launched at capture */
+    BG_FUSION_FITS,     /* the rule fits, but level 1 changes nothing */
+    BG_FUSION_REFUSED,  /* a near miss: the calls are those of the rule, but it cannot be used; why has the reason */
+    BG_FUSION_OFF,      /* excluded by BG_COMPILE_OPS, or by the rule's shapes */
+    BG_FUSION_COVERED,  /* a rule of more calls has replaced some of its calls */
+    BG_FUSION_UNPROVEN, /* the referee could not run, for example since nothing is launched at capture */
     BG_FUSION_DIFFERS,  /* the referee found another result */
     BG_FUSION_SLOWER    /* the referee measured a longer time */
 } bg_fusion_state;
@@ -163,10 +164,10 @@ typedef struct bg_fusion {
     const char *file;   /* of its first call; "" where unknown */
     int line;
     bg_fusion_state state;
-    const char *why; /* of what is not applied: a sentence; else "" */
+    const char *why; /* why it was not applied, a sentence; "": it was */
     int segment;
     bool proven;            /* in this process, for these shapes */
-    double calls_us, op_us; /* what the referee measured, microseconds; 0: it has not */
+    double calls_us, op_us; /* measured by the referee, in microseconds; 0: not measured */
 } bg_fusion;
 
 #define BG_FUSION_INIT                                                                                                 \
@@ -178,12 +179,12 @@ typedef struct bg_fusion {
 typedef struct bg_compile_info {
     size_t struct_size; /* set by BG_COMPILE_INFO_INIT */
     int level;          /* 0 to 3 */
-    int pieces;         /* segments that were looked at */
+    int pieces;         /* segments that were searched for runs */
     int fusions;        /* entries for bg_graph_get_fusion */
     int applied;        /* runs that have become one op */
     int refused;        /* near misses */
-    int proofs;         /* that this capture has made */
-    int dropped;        /* runs whose rule the referee has refused, DIFFERS or SLOWER */
+    int proofs;         /* comparisons that this capture has made */
+    int dropped;        /* runs that the referee has refused: DIFFERS or SLOWER */
     int unproven;
     size_t nodes_before, nodes_after; /* of all pieces */
     double proof_ms;                  /* milliseconds that proofs took, measuring included */
@@ -221,7 +222,7 @@ typedef struct bg_pass {
     bg_status (*run)(bg_piece *piece); /* an error fails the capture */
 } bg_pass;
 
-/* The passes that there are.
+/* The built-in passes.
  *   PRINT:  writes the piece's calls to standard error, where BG_COMPILE_PRINT=1
  *   NO_OPS: removes empty nodes and copies of memory to itself, at levels 2 and 3
  *   RULES:  finds runs of calls, proves rules and applies them, as the level says; a second one does nothing */
@@ -251,14 +252,14 @@ BG_API const bg_compiler *bg_compiler_find(const char *name);
 /* A pass and its compiled graph, which bg_compiled_run makes at its first use. */
 typedef struct bg_compiled bg_compiled;
 
-/* Makes *compiled of forward(user); user must outlive it. options: of the capture; NULL: the defaults, at level 3 where
- * BG_COMPILE is not set. They are copied, without what their pointers name. Nothing is captured yet.
+/* Makes *compiled of forward(user); user must outlive it. options: those of the capture; NULL: the defaults, at level 3
+ * if BG_COMPILE is not set. They are copied, but not the objects that their pointers name. Nothing is captured yet.
  * Errors: INVALID_ARGUMENT (a NULL, an invalid option), OUT_OF_MEMORY. */
 BG_API bg_status bg_compile(bg_compiled **compiled, bg_forward forward, void *user, const bg_capture_options *options);
 
-/* A bg_forward, whose user is a bg_compiled: where the calling thread's flag is off, and inside any capture or eager
- * pass, it runs forward(user, stream) itself; else it replays the graph on stream. Its first replay captures, which is
- * a run of the pass with launch_segments; where the capture fails, so does this run, and the next one tries again. One
+/* A bg_forward, whose user is a bg_compiled: if the calling thread's flag is off, and inside any capture or eager pass,
+ * it runs forward(user, stream) itself; else it replays the graph on stream. The first replay captures the graph, which
+ * runs the pass if launch_segments is set. If the capture fails, this run fails, and the next one captures again. One
  * thread at a time. Errors: those of forward, or of bg_capture_forward and bg_replay. */
 BG_API bg_status bg_compiled_run(void *compiled, cudaStream_t stream);
 
@@ -268,7 +269,7 @@ BG_API bg_graph *bg_compiled_graph(const bg_compiled *compiled);
 /* Destroys it and its graph. NULL does nothing. */
 BG_API void bg_compiled_destroy(bg_compiled *compiled);
 
-/* Sets the calling thread's flag, off at the start, and returns what it was. */
+/* Sets the calling thread's flag, which is off at first, and returns its old value. */
 BG_API bool bg_compiled_set(bool on);
 
 /* BG_COMPILED(true) { ... } runs the block with the flag set, and sets it back however the block is left. */

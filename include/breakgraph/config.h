@@ -118,7 +118,7 @@ typedef struct bg_runner_config {
     void *callback_user; /* user of these callbacks */
     int worker_threads;  /* threads that instantiate graphs at capture, 0 to 64. Default: 0 */
     int variants;        /* number of variants that are captured, at most 64: variant 0 to variants - 1. 0 means 1 */
-    /* Tensors that a pass changes, saved before the warm-ups and restored after the capture. Default: NULL, none. */
+    /* Tensors that a pass changes; saved before the warm-ups, restored after the capture. Default: NULL, none. */
     const bg_tensor *state;
     size_t state_count;
     struct bg_config_text *text_; /* the strings of bg_runner_config_set. Default: NULL */

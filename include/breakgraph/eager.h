@@ -54,8 +54,8 @@ typedef struct bg_region {
      * of an output, and an output without memory has a bridge buffer. */
     bg_status (*body)(void *user, bg_tensor *tensors, cudaStream_t stream);
     void *user;
-    size_t user_bytes; /* with keep: of what *kept points to, where checks are to look for pointers into a stack; 0:
-                        * they do not */
+    size_t user_bytes; /* with keep: the size of the object at *kept, in which checks look for pointers into a stack; 0:
+                        * they do not look */
     /* In a capture: sets *kept to a copy of user, which takes user's place in this call and in all replays. The graph,
      * also that of a capture that fails, destroys it once, after waiting for the work that it has on the device.
      * Outside a capture, in an eager pass and with BG_DEBUG=forward it is not called: user then needs to live during
@@ -73,9 +73,9 @@ typedef struct bg_region {
     }
 
 /* Calls the op that region describes; site is where the call is (BG_SITE), and its file must live as long as the graph.
- * In reports the operands are in0, out1, inout2, by role and place. bg_graph_args and bg_scratch do not serve these
- * ops. bg_op_set_attributes does once a first call has made the op, for graph_support and allow_fewer_rows; its
- * functions would get arguments of an unknown form.
+ * In reports the operands are in0, out1, inout2, by role and place. bg_graph_args and bg_scratch do not work for these
+ * ops. bg_op_set_attributes works after the first call has made the op, for graph_support and allow_fewer_rows;
+ * functions in the attributes would get arguments of an unknown form.
  * Errors: as for bg_eager_at; INVALID_ARGUMENT (bad struct_size, keep without destroy, invalid operands). */
 BG_API bg_status bg_region_call(const bg_region *region, cudaStream_t stream, const bg_site *site);
 

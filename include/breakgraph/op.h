@@ -38,7 +38,7 @@ typedef struct bg_site {
 /* An op's body: queues its work on stream, or on its own streams that it joins to stream. args points to the op's
  * NAME_args. Returns the first error.
  * The body may change the data pointer of a BG_OUT tensor: the result is then copied to the caller's memory. Memory
- * that such a pointer refers to, unless it is of bg_scratch, must keep its contents until this call runs again. Two
+ * that such a pointer refers to, unless bg_scratch returned it, must keep its contents until this call runs again. Two
  * outputs must not exchange their pointers.
  * An eager body may also synchronize, allocate and compile. It must restore what it sets for its thread, such as the
  * device of cudaSetDevice. In C++ an exception that leaves the body of a macro's op becomes BG_ERROR_OP, with its
@@ -100,10 +100,10 @@ typedef struct bg_op_attributes {
     /* In which batches a runner may capture the op, eager or not, in a full graph. A runner whose mode needs more
      * lowers its mode and prints a warning. */
     bg_support graph_support;
-    /* The largest numbers of rows for which the op still uses one kernel, before it goes to the next one: ascending,
-     * such as 2048; 0 ends them. A runner adds these sizes to its schedule, so that padding takes no batch beyond one
-     * of them: it computes with the kernels that it would have without padding. A runner knows the ops that the pass of
-     * its first capture calls; what is set afterwards it does not see. */
+    /* The numbers of rows beyond which the op uses another kernel, ascending, such as 2048; 0 ends the list. A runner
+     * adds these sizes to its schedule, so that padding moves no batch beyond one of them, and the batch uses the same
+     * kernels as without padding. A runner reads the limits of the ops that its first captured pass calls; it does not
+     * see limits that are set afterwards. */
     int row_limits[BG_ROW_LIMITS];
 } bg_op_attributes;
 

@@ -9,7 +9,7 @@
 
 BG_BEGIN_C_
 
-/* A list of findings, and what a page shows beside them. */
+/* A list of findings, and the other data of the report's page. */
 typedef struct bg_report bg_report;
 
 /* How serious a finding is.
@@ -29,8 +29,8 @@ typedef struct bg_finding {
     const void *address; /* the address that the finding is about; NULL: none */
     const char *message; /* one sentence: what, where */
     const char *advice;  /* one sentence: what to do */
-    const char *others;  /* the other calls of a finding about several, with ", " between; "": it is about one */
-    const char *graph;   /* the graph that it is about: a merged report has several; "": it is about none */
+    const char *others;  /* the other calls of a finding about several calls, separated by ", "; "": none */
+    const char *graph;   /* the graph that the finding is about (a merged report has several); "": none */
 } bg_finding;
 
 #define BG_FINDING_INIT                                                                                                \
@@ -59,16 +59,16 @@ BG_API bg_status bg_report_write(const bg_report *report, bg_format format, cons
  * version), OUT_OF_MEMORY. */
 BG_API bg_status bg_report_read(bg_report **report, const char *path);
 
-/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. What is of
- * another graph stays apart, by the graph's name. Two graphs of one name whose outlines differ are two graphs: the
- * second is renamed, "decode (2)". Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. Data of different
+ * graphs stay separate, by the graph's name. Two graphs of one name whose outlines differ are two graphs: the second is
+ * renamed, "decode (2)". Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 
 /* Adds schedules to each runner of the report, chosen for the batches that it has run: for several numbers of sizes,
- * the sizes with the fewest padding rows, what they pad and need, and which one is recommended. The text and the JSON
- * have them from then on. cover: percent of the batches that are to run by a graph, above 0, up to 100; the largest
- * batches are left to run eagerly. A runner without such batches, or whose data is malformed, gets none; "why" in
- * the JSON says so. Errors: INVALID_ARGUMENT, NOT_FOUND (the report has no runner), OUT_OF_MEMORY. */
+ * the sizes with the fewest padding rows, their padding and memory, and which schedule is recommended. The text and the
+ * JSON have them from then on. cover: percent of the batches that are to run by a graph, above 0, up to 100; the
+ * largest batches are left to run eagerly. A runner without such batches, or whose data is malformed, gets none; "why"
+ * in the JSON says so. Errors: INVALID_ARGUMENT, NOT_FOUND (the report has no runner), OUT_OF_MEMORY. */
 BG_API bg_status bg_report_propose_schedules(bg_report *report, double cover);
 
 /* Destroys the report. NULL does nothing. */

@@ -109,14 +109,15 @@ BG_API bg_status bg_runner_capture(bg_runner *runner);
 
 /* Captures buckets that are still missing, with config.lazy BACKGROUND and after bg_runner_capture; otherwise does
  * nothing. Call it when there is no batch to run, with the time until the next one in microseconds, or INT64_MAX. It
- * captures first those that batches have wanted, most wanted first, then from large to small, and waits for the device.
- * It begins no capture whose estimate is above what is left of budget_us. The estimate is the time that a captured
- * bucket of the same kind took, the least one that is as large or larger; without any, a capture begins if time is
- * left. A capture that ends later than the budget is counted (bg_counters.idle_overruns). The static inputs and outputs
- * keep their contents, and so does config.state. What else passes change, such as a buffer of bg_runner_add_buffer that
- * is read by later passes, belongs into config.state. With config.ranks all ranks call this together. They capture a
- * bucket if it fits into the budget of each of them, from large to small. A capture that fails is no error: its
- * bucket's batches run eagerly. Errors: INVALID_ARGUMENT (budget_us below 0), those of bg_runner_capture. */
+ * first captures the buckets that batches needed, the most needed ones first, then the others from large to small, and
+ * waits for the device. It begins no capture whose estimate is above what is left of budget_us. The estimate is the
+ * time that a captured bucket of the same kind took, the least one that is as large or larger; without any, a capture
+ * begins if time is left. A capture that ends later than the budget is counted (bg_counters.idle_overruns). The static
+ * inputs and outputs keep their contents, and so does config.state. Other memory that passes change, such as a buffer
+ * of bg_runner_add_buffer that later passes read, belongs in config.state. With config.ranks all ranks call this
+ * together. They capture a bucket if it fits into the budget of each of them, from large to small. A capture that fails
+ * is no error: its bucket's batches run eagerly. Errors: INVALID_ARGUMENT (budget_us below 0), those of
+ * bg_runner_capture. */
 BG_API bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us);
 
 /* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and
@@ -145,10 +146,10 @@ BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const b
                                void *context_user);
 
 /* From now on each run records event on the runner's stream as soon as its inputs may be written again, so that the
- * program prepares the next batch while this one is computed: when all were copied into the static buffers, or, if one
- * was in its static buffer already, when the pass has ended. Wait for it with cudaEventSynchronize or
- * cudaStreamWaitEvent. A run that fails may not have recorded it: then wait for the stream. The caller owns event; it
- * must live as long as the runner, or until this is called with another one. NULL: none.
+ * program can prepare the next batch while this one is computed. That is when all inputs were copied into the static
+ * buffers or, if one was in its static buffer already, when the pass has ended. Wait for it with cudaEventSynchronize
+ * or cudaStreamWaitEvent. A run that fails may not have recorded it: then wait for the stream. The caller owns event;
+ * it must live as long as the runner, or until this is called with another one. NULL: none.
  * Errors: INVALID_ARGUMENT (runner is NULL), BUSY (inside a run). */
 BG_API bg_status bg_runner_inputs_read(bg_runner *runner, cudaEvent_t event);
 
@@ -166,7 +167,7 @@ BG_API bg_status bg_runner_own(bg_runner *runner, void *object, void (*destroy)(
  * the bucket. Returns NULL, with bg_last_error(), outside of these. */
 BG_API const bg_forward_context *bg_forward_context_get(void);
 
-/* ---- what there is ------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------------- */
 
 /* Returns the pool that the buckets share, for forward's own memory: config.pool, or the runner's own. Returns NULL on
  * a device without virtual memory management; use cudaMalloc there. */
@@ -212,22 +213,22 @@ BG_API bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **gr
 /* The memory of a runner, which bg_runner_get_memory returns, in bytes. */
 typedef struct bg_runner_memory {
     size_t struct_size;   /* set by BG_RUNNER_MEMORY_INIT */
-    size_t buffers;       /* of the static buffers, without bound ones */
-    size_t pool;          /* that the pool holds, for all runners that share it */
-    size_t graphs;        /* of the instantiated graphs, as in bg_bucket_info.graph_bytes */
-    size_t expected;      /* what pool and graphs were expected to take, by the first bucket that the last
-                           * bg_runner_capture captured: the pool as it was then, and for each bucket a graph of that
-                           * size; 0: it captured none */
+    size_t buffers;       /* the static buffers, without bound ones */
+    size_t pool;          /* memory that the pool holds, for all runners that share it */
+    size_t graphs;        /* the instantiated graphs, as in bg_bucket_info.graph_bytes */
+    size_t expected;      /* the memory that pool and graphs were expected to need, estimated from the first bucket that
+                           * the last bg_runner_capture captured: the pool at that time, and a graph of that size for
+                           * each bucket; 0: it captured none */
     size_t before, after; /* free memory of the device when the last bg_runner_capture began, and when it returned */
-    size_t available;     /* and now */
+    size_t available;     /* free memory of the device now */
 } bg_runner_memory;
 #define BG_RUNNER_MEMORY_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_memory), 0, 0, 0, 0, 0, 0, 0                                                                  \
     }
 
-/* Copies what memory the runner takes, and what was free, to *memory. bg_runner_capture prints a warning if more is
- * expected than is free.
+/* Copies the figures of the runner's memory to *memory. bg_runner_capture prints a warning if more is expected than is
+ * free.
  * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), CUDA. */
 BG_API bg_status bg_runner_get_memory(const bg_runner *runner, bg_runner_memory *memory);
 
@@ -260,11 +261,11 @@ typedef struct bg_counters {
     uint64_t padded_tokens;     /* padding rows up to the batch's own bucket */
     uint64_t recaptures;        /* captures of buckets that were captured before */
     uint64_t eager_unsupported; /* eager runs by BG_REASON_UNSUPPORTED */
-    uint64_t
-        larger_replays;     /* of replays: by a larger bucket, since the batch's own was missing (BG_LAZY_BACKGROUND) */
-    uint64_t larger_tokens; /* the padding rows beyond the batch's own bucket in these */
-    uint64_t idle_captures; /* of captures: in bg_runner_idle */
-    uint64_t idle_overruns; /* of these: those that ended later than the budget */
+    uint64_t larger_replays;    /* replays by a larger bucket, since the batch's own was missing (BG_LAZY_BACKGROUND);
+                                 * counted in replays, too */
+    uint64_t larger_tokens;     /* padding rows beyond the batch's own bucket in larger_replays */
+    uint64_t idle_captures;     /* captures in bg_runner_idle; counted in captures, too */
+    uint64_t idle_overruns;     /* idle_captures that ended later than the budget */
     /* Batches whose query length, in a mode with graphs for decode batches apart, or whose variant was never captured,
      * by graphs for mixed batches or eagerly; bg_runner_print lists them. */
     uint64_t missed_query_lens, missed_variants;

@@ -53,7 +53,7 @@ typedef struct bg_compare_options {
  *   - "mismatch": an output differs beyond the tolerance; with the first index and the largest errors, rounded up so
  *     that they can be used as a tolerance. Counts of NaN and infinity, ULP and digests are in the report's JSON
  *     ("comparisons").
- *     A note where the cause is known.
+ *     The finding is a note if the cause is known.
  *   - "frozen-value", "unstable-pointer": an op call's outputs differ, also where the difference does not reach the
  *     outputs of the pass, because it has other arguments in the graph than in the eager run. Where its arguments are
  *     equal, forward is captured once more, without launching anything, and the parameters of the call's nodes are
@@ -75,7 +75,7 @@ typedef struct bg_compare_options {
  * Afterwards all tensors of op calls that the device can access, and options.state, are restored; pageable host memory
  * is neither restored nor compared. Takes device memory for two copies of what the pass writes; the comparison call
  * by call takes one more copy of each output of each call, and reads each input twice. Waits for the device.
- * Returns BG_OK if the tool worked. The caller owns *report, which has no findings where nothing differs.
+ * Returns BG_OK if the tool worked. The caller owns *report, which has no findings if nothing differs.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor, malformed tolerances or repeats), BUSY (another thread captures),
  * those of bg_capture_forward, bg_replay and bg_step, forward's own. */
 BG_API bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,

@@ -18,8 +18,9 @@ BG_BEGIN_C_
  * the callback returns; those that do not apply are "". */
 typedef struct bg_step_info {
     size_t struct_size; /* set by bg_step */
-    int index, total;   /* its index in the replay, from 0; how many there are. Disabled nodes, and nodes of write-backs
-                         * that are not needed, are counted, but do not run: the callback is not called for them */
+    int index, total;   /* its index in the replay, from 0, and the number of all. Disabled nodes, and nodes of
+                         * write-backs that are not needed, are counted, but do not run: the callback is not called for
+                         * them */
     const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its index in the list of
                          * cudaGraphGetNodes, or "3.1" inside a child graph */
     const char *call;   /* the innermost op call that it comes from */
@@ -60,8 +61,8 @@ BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void
 
 /* As bg_step, but steps from the first node of the call `from` ("rope#3") on, or from the node, eager call, copy or
  * event of this index ("17", a bg_step_info.index): what comes before runs as in a replay, segments as a whole, without
- * checks. NaN in an op call that begins before is not reported to originate there. A stepped replay that was stopped
- * is continued so; it is a replay of its own, which changes the program's state once more.
+ * checks. NaN in an op call that begins before is not reported to originate there. Use this to continue a stepped
+ * replay that was stopped; it is a new replay, which changes the program's state once more.
  * Errors: those of bg_step, NOT_FOUND (the graph runs no such call, or has fewer nodes). */
 BG_API bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *from,
                               bool (*each)(void *user, const bg_step_info *info), void *user, bg_report **report);

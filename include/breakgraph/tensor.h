@@ -23,8 +23,8 @@ typedef struct bg_tensor {
     int64_t dim[BG_MAX_RANK];
 } bg_tensor;
 
-/* Returns a tensor at data: of d0 elements (1d), or of d0 rows of d1 elements (2d). The arguments are not checked
- * here; the functions that take a tensor check it. */
+/* Return a tensor at data, of d0 elements (1d), or of d0 rows of d1 elements (2d). The arguments are not checked here;
+ * the functions that take a tensor check it. */
 BG_API bg_tensor bg_tensor_1d(void *data, bg_dtype dtype, int64_t d0);
 BG_API bg_tensor bg_tensor_2d(void *data, bg_dtype dtype, int64_t d0, int64_t d1);
 

@@ -13,7 +13,7 @@ constexpr unsigned THREADS = 256, BLOCKS_MAX = 1024;
 constexpr size_t GRANULE = 256; /* bytes */
 enum kind { NOTHING, NAN_, OTHER_NAN, INFINITE, POSITIVE, NEGATIVE, ODD, KINDS };
 
-/* A format: its bits, those of its fraction, and how far from 1 the exponents of common magnitudes go. */
+/* A format: its bits, its fraction's bits, and the largest exponent of common magnitudes, of either sign. */
 template <bgk_float>
 struct format;
 template <>
@@ -33,8 +33,8 @@ struct format<BGK_BF16> {
     static constexpr int BITS = 16, FRACTION = 7, AROUND = 30;
 };
 
-/* NaN that is computed: NVIDIA's arithmetic sets all bits but the sign, x86's and constants the first of the fraction.
- */
+/* Classifies an element. In computed NaN, NVIDIA's arithmetic sets all bits but the sign; x86's, and constants, set the
+ * first bit of the fraction. */
 template <bgk_float F>
 __device__ kind kind_of(u64 bits)
 {
@@ -79,7 +79,7 @@ __device__ void begin(counted *c)
     }
 }
 
-/* The elements of a word where it differs from other, or all. */
+/* Counts the elements of a word that differ from other, or all. */
 template <bgk_float F>
 __device__ void count_format(counted *c, u64 word, u64 other, bool all, size_t index)
 {
@@ -153,7 +153,7 @@ __global__ void count_changes(bgk_changes *result, const void *now, const void *
     atomicMax(&result->end, end);
 }
 
-/* A thread looks at the neighbours in its granule alone: other tensors of the same block may be of other types. */
+/* A thread examines only the neighbours in its granule: other tensors of the same block may have other types. */
 __global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes, unsigned known)
 {
     size_t words = (bytes + WORD - 1) / WORD, granules = (bytes + GRANULE - 1) / GRANULE;

@@ -14,7 +14,7 @@ __device__ u64 bits_of(double value)
     return bits;
 }
 
-/* A binary format of IEEE 754, or one like it: bits of fraction and of exponent. */
+/* A format of IEEE 754, or one like it: bits of fraction and of exponent. */
 template <class Bits_, int Fraction, int Exponent>
 struct binary {
     using Bits = Bits_;
@@ -85,7 +85,7 @@ __device__ double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Two elements whose bits differ. */
+/* Adds two elements whose bits differ. */
 template <class Format>
 __device__ void add_pair(bgk_difference *result, typename Format::Bits a, typename Format::Bits b, u64 at,
                          const bgk_tolerance &tolerance)
@@ -138,7 +138,7 @@ __device__ void add(bgk_difference *to, const bgk_difference &from)
     raise(&to->relative, from.relative);
 }
 
-/* A thread adds up, then a block, then all: thousands of threads that add to one word would wait for each other. */
+/* Sums by thread, then by block: with atomics of thousands of threads on one word, each would wait for the others. */
 template <class Format>
 __global__ void compare(bgk_difference *result, const typename Format::Bits *a, const typename Format::Bits *b,
                         size_t n, bgk_tolerance tolerance)

@@ -1,4 +1,4 @@
-/* Two arrays that should hold the same. */
+/* Compares two arrays that should hold the same. */
 #ifndef BG_KERNELS_COMPARE_H
 #define BG_KERNELS_COMPARE_H
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ typedef enum bgk_element {
     BGK_ELEMENT_I64
 } bgk_element;
 
-/* What is let pass: an element within any of the three. All 0: the same bits. */
+/* An element passes if it is within any of the three. All 0: only the same bits pass. */
 typedef struct bgk_tolerance {
     double absolute, relative; /* |a - b|, and that by |a| */
     unsigned long long ulp;    /* steps from one number of the format to the next; of integers, |a - b| */
@@ -28,7 +28,7 @@ typedef struct bgk_difference {
     unsigned long long beyond;    /* of those, beyond the tolerance */
     unsigned long long first;     /* the lowest index of these; ~0: there is none */
     unsigned long long nan[2], inf[2];
-    unsigned long long digest[2]; /* of bits and places, whatever the order */
+    unsigned long long digest[2]; /* of bits and indices, in any order */
     /* The largest among elements that differ and are finite in both. */
     double absolute, relative;
     unsigned long long ulp;
@@ -36,14 +36,14 @@ typedef struct bgk_difference {
                               * are NaN */
 } bgk_difference;
 
-/* What *result has to hold before bgk_compare. */
+/* The initial value of *result for bgk_compare. */
 #define BGK_DIFFERENCE_NONE                                                                                            \
     {                                                                                                                  \
         .first = ~0ull                                                                                                 \
     }
 
-/* Adds to *result, in device memory, how b differs from a: n elements each, aligned to an element's size.
- * cudaErrorInvalidValue for n = 0 and for an element that is none. */
+/* Adds the differences of b from a to *result, in device memory: n elements each, aligned to an element's size.
+ * cudaErrorInvalidValue for n = 0 and for an unknown element. */
 cudaError_t bgk_compare(bgk_difference *result, const void *a, const void *b, size_t n, bgk_element element,
                         const bgk_tolerance *tolerance, cudaStream_t stream);
 

@@ -37,7 +37,7 @@ __global__ void count_specials(bgk_specials *result, const Bits *x, size_t n)
 template <class Bits, int Fraction>
 cudaError_t count(bgk_specials *result, const void *x, size_t n, cudaStream_t stream)
 {
-    /* Each thread ends in an atomic on the same word: it looks at several elements first. */
+    /* Each thread ends in an atomic on the same word, so it reads several elements first. */
     const unsigned threads = 256, blocks_max = 1024, elements = 8;
     size_t blocks = (n + (size_t)threads * elements - 1) / (threads * elements);
     dim3 grid(blocks < blocks_max ? (unsigned)blocks : blocks_max);

@@ -13,7 +13,7 @@ using bgk::WORD;
 constexpr unsigned THREADS = 128;
 constexpr size_t BLOCKS_MAX = 4096;
 
-/* The sum of what each word is mixed with its place to: the order of the threads does not matter. */
+/* Sums the words, each mixed with its place: the order of the threads does not matter. */
 __global__ void digest_pages(u64 *digests, const void *x, size_t bytes, size_t page)
 {
     size_t words = (bytes + WORD - 1) / WORD, page_words = page / WORD, pages = (bytes + page - 1) / page;

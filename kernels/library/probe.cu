@@ -29,7 +29,7 @@ __device__ void count_specials(u64 word, shape s, u64 *nan, u64 *inf)
     }
 }
 
-/* Of a warp whose lanes all are here. */
+/* All lanes of the warp must call it. */
 __device__ u64 sum_of_warp(u64 value)
 {
     for (int offset = warpSize / 2; offset > 0; offset /= 2)
@@ -37,8 +37,8 @@ __device__ u64 sum_of_warp(u64 value)
     return value;
 }
 
-/* A warp adds up, then a block, then all: thousands of threads that add to one word would wait for each other. x begins
- * at a multiple of 8; its first `skipped` bytes count as 0. */
+/* Warps add up first, then blocks: thousands of threads that add to one word would wait for each other. x begins at a
+ * multiple of 8; its first `skipped` bytes count as 0. */
 __global__ void probe(bgk_probe *result, const void *x, size_t skipped, size_t bytes, shape s)
 {
     __shared__ bgk_probe sum;
@@ -73,7 +73,7 @@ __global__ void probe(bgk_probe *result, const void *x, size_t skipped, size_t b
     }
 }
 
-/* One block: what it has written is there before *told. */
+/* Runs as one block, so that its results are visible before *told. */
 __global__ void end_turn(bgk_probe *ring, size_t rows, u64 *told, bgk_probe *results, size_t count, u64 *turns)
 {
     u64 turn = *turns;

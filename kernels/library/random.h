@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-/* Fills x with n numbers of [-1, 1), of one of the four formats of floating point, which depend on the seed and their
- * place alone. cudaErrorInvalidValue for n = 0 and for another element. */
+/* Fills x with n numbers in [-1, 1), which depend only on the seed and their index. element: one of the four
+ * floating-point formats. cudaErrorInvalidValue for n = 0 and for another element. */
 cudaError_t bgk_fill_random(void *x, size_t n, bgk_element element, unsigned long long seed, cudaStream_t stream);
 
 #ifdef __cplusplus

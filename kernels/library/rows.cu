@@ -4,7 +4,7 @@
 
 namespace
 {
-/* Few moves are few bytes of parameters, which a launch copies. */
+/* A launch copies its parameters, so few moves use a kernel with few. */
 enum { FEW = 4, THREADS = 256 };
 
 template <int Count>
@@ -16,7 +16,7 @@ struct chunk {
     unsigned long long low, high;
 };
 
-/* Copies the bytes from `done` on that fill whole Words, where the addresses allow; returns how many are done then. */
+/* Copies whole Words from byte `done` on, if the addresses are aligned. Returns how many bytes are done then. */
 template <class Word>
 __device__ size_t copy(const bgk_rows &m, size_t done, size_t first, size_t step)
 {

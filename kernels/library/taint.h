@@ -10,9 +10,9 @@ typedef struct bgk_taint {
     unsigned long long count, first; /* bytes, and the lowest index; ~0: none */
 } bgk_taint;
 
-/* Adds to *result, in device memory, which begins as {0, ~0}, the bytes that differ between one and other and are not
- * what both began with: of one the 8 bytes of pattern over and over, of other 0. cudaErrorInvalidValue for bytes = 0.
- */
+/* Adds to *result, in device memory, which must start as {0, ~0}, the bytes that differ between one and other, except
+ * those that both still have from the start: one began as the 8 bytes of pattern, again and again, other as 0.
+ * cudaErrorInvalidValue for bytes = 0. */
 cudaError_t bgk_count_taint(bgk_taint *result, const void *one, const void *other, unsigned long long pattern,
                             size_t bytes, cudaStream_t stream);
 

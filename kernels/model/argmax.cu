@@ -10,7 +10,7 @@ struct best {
     int index; /* -1: nothing yet */
 };
 
-/* Of two, the larger value; of equal ones the lower index. */
+/* Returns the one with the larger value; of equal ones, with the lower index. */
 __device__ best better(best a, best b)
 {
     bool second = a.index < 0 || (b.index >= 0 && (b.value > a.value || (b.value == a.value && b.index < a.index)));

@@ -22,10 +22,10 @@ __device__ float largest(const float *values, int count, float so_far)
     return so_far;
 }
 
-/* Query head blockIdx.x of row blockIdx.y over the first `length` entries of keys and values; `nothing` where length is
- * 0. The keys come in tiles: first each thread scores one key, then each thread sums its columns of the output over the
- * tile. Scores and weights lie apart, so that two barriers a tile are enough: who writes the next scores knows that all
- * have read the last, and likewise for the weights. */
+/* Computes query head blockIdx.x of row blockIdx.y over the first `length` entries of keys and values; `nothing` if
+ * length is 0. The keys come in tiles: first each thread scores one key, then each thread sums its columns of the
+ * output over the tile. Scores and weights lie apart, so that two barriers a tile are enough: a thread that writes the
+ * next scores knows that all have read the last ones, and likewise for the weights. */
 __device__ void attend(float *y, const float *q, const float *keys, const float *values, int length, float nothing,
                        bgk_heads of, int head_dim)
 {

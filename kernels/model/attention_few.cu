@@ -7,7 +7,7 @@
 namespace
 {
 constexpr int threads = 256, max_head_dim = 256, most_entries = 8192; /* their scores: 32 KiB of shared memory */
-constexpr int lanes = 8, keys_at_once = threads / lanes;              /* so many lanes score a key */
+constexpr int lanes = 8, keys_at_once = threads / lanes;              /* so many lanes share a key */
 
 __device__ float4 load4(const float *p, int four)
 {

@@ -1,12 +1,11 @@
-/* A kernel that computes each element of y by itself: the grid covers the elements, four to a thread where the
- * addresses and the count allow. */
+/* Elementwise kernels: the grid covers the elements, four to a thread if the addresses and the count allow. */
 #ifndef BG_KERNELS_ELEMENTWISE_H
 #define BG_KERNELS_ELEMENTWISE_H
 #include "kernels/launch.h"
 
 namespace bgk
 {
-/* operation(a, b) with a = x[i], b = z[i]; what it does not need it ignores. */
+/* operation(a, b) with a = x[i], b = z[i]; it may ignore either. */
 template <class Operation>
 __global__ void each_of_four(float4 *y, const float4 *x, const float4 *z, Operation operation, size_t n)
 {

@@ -1,5 +1,5 @@
-/* Products for few rows: a warp computes one output of all rows. The time is that of reading the weights, which a
- * general product reads no faster, and it saves the kernels between them. */
+/* Products for few rows: a warp computes one output of all rows. Reading the weights takes the time; a general product
+ * reads them no faster, and needs more kernels. */
 #include "kernels.h"
 #include "kernels/launch.h"
 #include "row_sum.h"
@@ -58,7 +58,7 @@ __device__ float dot4(float4 a, float4 b)
     return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
-/* A row of weights: its first part is loaded ahead, so that it comes while the block does something else. */
+/* A row of weights. Its first part is loaded ahead, so that it arrives while the block does something else. */
 constexpr int ahead = 5;
 template <class Weight>
 struct weights {

@@ -26,8 +26,7 @@ __global__ void rms_norm(float *y, const float *x, const float *weight, int widt
         out[i] = row[i] * factor * weight[i];
 }
 
-/* Norms a row that lies in shared memory with many threads, of which the first summing * 32 sum the squares: those that
- * rms_norm has, in its order. */
+/* Norms a row in shared memory with many threads. The first summing * 32 sum the squares, in the order of rms_norm. */
 __device__ void norm_shared_row(float *out, const float *row, const float *weight, int width, float epsilon,
                                 int summing)
 {

@@ -40,13 +40,13 @@ __global__ void rope_rows(float *x, const int *position, int heads, int head_dim
     turn(x, position[blockIdx.y], heads, head_dim, base);
 }
 
-/* What one row appends to the caches. */
+/* Where a row goes in the caches. */
 struct place {
     size_t row; /* of the caches */
     bool there;
 };
 
-/* Pairs of q, then those of k, which go to their cache too, then those of v, which only do. */
+/* The first threads rotate pairs of q, the next rotate pairs of k and append them, the last append pairs of v. */
 __device__ void turn_and_append(const bgk_rope_append &a, int position, place to)
 {
     int pairs = a.head_dim / 2, of_q = a.heads * pairs, of_k = a.kv_heads * pairs;

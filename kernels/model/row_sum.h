@@ -14,8 +14,8 @@ __device__ inline float warp_sum(float value)
     return value;
 }
 
-/* In every thread. A block of one warp needs no barrier; with more, of_warp holds a value of each until the next
- * barrier. */
+/* Returns the sum in every thread. A block of one warp needs no barrier; with more, of_warp holds a value of each until
+ * the next barrier. */
 __device__ inline float block_sum(float value, float (&of_warp)[max_warps])
 {
     int warps = (int)blockDim.x / 32;

@@ -4,7 +4,7 @@
 namespace
 {
 struct gated {
-    char unused = 0; /* without a member the parameter is a byte that nobody sets, another one in each capture */
+    char unused = 0; /* without a member the parameter is an undefined byte, which may differ in each capture */
     __device__ float operator()(float gate, float up) const
     {
         return gate / (1.0f + expf(-gate)) * up;

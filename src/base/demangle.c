@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-/* Of the C++ runtime, whose header is C++. */
+/* A function of the C++ runtime, declared here since its header is C++. */
 char *__cxa_demangle(const char *symbol, char *room, size_t *bytes, int *status);
 
 char *bg__demangle(const char *symbol)

@@ -10,12 +10,12 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function)
     void *address = NULL;
     bg_status status = BG_OK;
 
-    bg__pending_note(); /* callers of the driver alone have not */
+    bg__pending_note(); /* a caller that uses only the driver has not called it */
     BG__TRY_CUDA(cudaGetDriverEntryPointByVersion(name, &address, since, cudaEnableDefault, &found));
     if (found != cudaDriverEntryPointSuccess || address == NULL)
         BG__FAIL(BG_ERROR_UNSUPPORTED, "the driver does not provide %s of CUDA %u.%u; update the driver", name,
                  since / 1000, since % 1000 / 10);
-    memcpy(function, &address, sizeof address); /* ISO C knows no cast to it */
+    memcpy(function, &address, sizeof address); /* ISO C has no cast from void * to a function pointer */
 done:
     return status;
 }

@@ -1,4 +1,4 @@
-/* Reads the library's variables, as the table of them says. */
+/* Reads environment variables as their table (base/variables.c) describes them. */
 #include "base/base.h"
 #include "base/variables.h"
 

@@ -19,7 +19,7 @@ const char *bg_last_error(void)
 
 bg_status bg__fail(bg_status status, const char *format, ...)
 {
-    /* Formatted apart, since the arguments may hold the old text. */
+    /* A separate buffer, since the arguments may point into the old text. */
     char fresh[TEXT_BYTES];
     va_list arguments;
     va_start(arguments, format);
@@ -181,7 +181,7 @@ bg_status bg__fail_cuda(cudaError_t error, const char *call)
 {
     int length = (int)strcspn(call, "(");
     if (pending == cudaSuccess)
-        (void)cudaGetLastError(); /* ours: reported by the status */
+        (void)cudaGetLastError(); /* our own error, which the status reports */
     bg__fail(status_of(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
              cudaGetErrorString(error), advice_for(error));
     cause = error;

@@ -4,14 +4,14 @@
 
 #include <breakgraph/status.h>
 
-/* BG_API marks what libbreakgraph_nccl calls, too. */
+/* BG_API marks functions that libbreakgraph_nccl also calls. */
 
 /* Sets this thread's bg_last_error() and returns status. */
 BG_API bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a CUDA call that returned error: the text gives the call's name, the error's name, and what to do; the
- * status follows from the error. The error is taken out of CUDA's last error, unless the caller had one pending there.
- */
+/* As bg__fail, for a CUDA call that returned error: the text has the call's name, the error's name and what to do, and
+ * the returned status follows from the error. Clears CUDA's last error, unless the program's own error was pending
+ * there. */
 BG_API bg_status bg__fail_cuda(cudaError_t error, const char *call);
 
 /* The CUDA error that caused this thread's last failure; cudaSuccess if CUDA did not cause it. */
@@ -21,33 +21,34 @@ void bg__fail_forget_cause(void);
 /* Prepends the place of a failure to bg_last_error(), with a colon. */
 void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Appends what to do to bg_last_error(), in place of the general advice of bg__fail_cuda if that is its end. */
+/* Appends advice to bg_last_error(). It replaces the general advice of bg__fail_cuda if the sentence ends with that. */
 void bg__fail_advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether the sentence names its call already; outer calls then add nothing. A new failure starts without. */
+/* Whether the sentence already names the call that failed; outer calls then add nothing. bg__fail resets this. */
 bool bg__fail_is_placed(void);
 void bg__fail_set_placed(void);
 
-/* Empties the sentence, so that one can tell whether a body sets its own; after a success unhide brings it back. */
+/* The first function empties the sentence before a body runs, to tell whether the body sets its own; the second
+ * restores it after a success. */
 char bg__fail_hide(void);
 void bg__fail_unhide(char hidden);
-/* Sets the sentence to one that was kept, with its place in it. */
+/* Sets the sentence to a saved one, which already names its call. */
 void bg__fail_restore(const char *text);
 
-/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it, except
- * bg_replay, where it costs too much, and bg_op_call, which does it before its first CUDA call, since a captured op
- * usually makes none. */
+/* The first function records whether CUDA's last error is the program's, so that the library does not clear it. Every
+ * public function that calls CUDA begins with it, except bg_replay, where it costs too much, and bg_op_call, which
+ * calls it before its first CUDA call, since a captured op usually makes none. The second assumes that CUDA's last
+ * error is not the program's. */
 BG_API void bg__pending_note(void);
 void bg__pending_forget(void);
 
-/* For a call that may fail without harm: its error is not left in CUDA's last error. */
+/* Clears CUDA's last error after a call that may fail without harm. */
 BG_API void bg__ignore(cudaError_t error);
 
 /* Whether error means that there is nothing left to release: the CUDA context is lost, or the process is exiting. */
 bool bg__device_is_gone(cudaError_t error);
 
-/* For a call that releases something, where no status can report its failure: it writes a line to standard error,
- * unless the device is gone. */
+/* Reports the failure of a call that releases something as a line on standard error, unless the device is gone. */
 BG_API void bg__released(cudaError_t error, const char *call);
 #define BG__RELEASE(expression) bg__released(expression, #expression)
 
@@ -70,7 +71,7 @@ BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2
             goto done;                                                                                                 \
         }                                                                                                              \
     } while (0)
-/* A NULL argument, by its name. */
+/* Returns INVALID_ARGUMENT if argument is NULL, and names it. */
 #define BG__NEED(argument)                                                                                             \
     do {                                                                                                               \
         if ((argument) == NULL)                                                                                        \

@@ -1,4 +1,4 @@
-/* Only regular files are read: opening a pipe that was put in a file's place would block for ever. */
+/* Reads only regular files: opening a pipe in a file's place would block for ever. */
 #include "base/file.h"
 
 #include "base/fail.h"
@@ -37,7 +37,7 @@ static bg_status open_regular(const char *path, bool links, int *descriptor)
                                              links ? "name a regular file" : "remove it");
 }
 
-/* Up to one byte more than most, with a zero behind it. */
+/* Reads at most `most` + 1 bytes, and appends a zero byte. */
 static bg_status read_bytes(int descriptor, const char *path, size_t most, char **bytes, size_t *size)
 {
     enum { AT_ONCE = 1 << 16 };

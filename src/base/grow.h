@@ -4,11 +4,11 @@
 
 #include <breakgraph/status.h>
 
-/* Makes room for `need` elements in a list: list points to the pointer to its elements, capacity counts those that it
- * has room for; both start as 0. The capacity at least doubles. OUT_OF_MEMORY, with what the elements are ("nodes"),
- * leaves the list as it was. */
+/* Makes room for `need` elements in an array. list points to the pointer to the elements, *capacity is the number that
+ * it has room for; both start as 0. The capacity at least doubles. what names the elements in messages ("nodes").
+ * Errors: OUT_OF_MEMORY; the array is then unchanged. */
 BG_API bg_status bg__grow(void *list, size_t *capacity, size_t need, size_t element_bytes, const char *what);
-/* The same for one more element than count; no call where there is room. */
+/* Makes room for one element after count. Calls no function if there is room. */
 #define BG__GROW(list, count, capacity, what)                                                                          \
     ((size_t)(count) < (capacity) ? BG_OK : bg__grow(&(list), &(capacity), (size_t)(count) + 1, sizeof *(list), what))
 

@@ -16,7 +16,7 @@ static bool is_same(char a, char b)
 
 size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    /* Of the first i - 2, i - 1 and i bytes of a; each: of the first k bytes of b. */
+    /* Distances of the first i - 2, i - 1 and i bytes of a; element k: from the first k bytes of b. */
     size_t rows[3][BG__EDIT_BYTES + 1], *before = rows[0], *last = rows[1], *row = rows[2], *oldest;
 
     if (a_length > BG__EDIT_BYTES || b_length > BG__EDIT_BYTES)
@@ -35,7 +35,7 @@ size_t bg__edit_distance(const char *a, size_t a_length, const char *b, size_t b
     return row[b_length];
 }
 
-/* A third of the bytes: with more, another name is as likely. The number of a call ("rope#3") makes no names alike. */
+/* A third of the bytes: beyond that, another name is as likely. The number of a call ("rope#3") does not count. */
 static size_t limit_of(const char *name, size_t length)
 {
     size_t digits = 0;
@@ -46,7 +46,7 @@ static size_t limit_of(const char *name, size_t length)
     return (length + 1) / 3;
 }
 
-/* Bytes of the path that both begin with: "decode#0/". */
+/* Returns the bytes of the path that both names begin with: "decode#0/". */
 static size_t shared_path(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t shared = 0;
@@ -70,7 +70,7 @@ void bg__nearest_add(bg__nearest *nearest, const char *name, size_t length)
                   bg__edit_distance(nearest->given, nearest->length, name, nearest->length) == 0;
 
     if (length == nearest->length && memcmp(name, nearest->given, length) == 0) {
-        nearest->best = 0; /* it is not misspelt, and no other name is meant */
+        nearest->best = 0; /* the name exists: no other name is meant */
         nearest->name = NULL;
         return;
     }

@@ -42,7 +42,7 @@ const char *bg__real_text(double real, bool single, char text[BG__REAL_BYTES])
     return text;
 }
 
-/* Constants of a program, such as 1e30, have few digits; integers with the bits of those are rare. */
+/* A constant of a program, such as 1e30, has few digits; an integer rarely has the bits of such a constant. */
 static bool is_constant(double real, bool single, int digits)
 {
     double size = fabs(real), least = single ? (double)FLT_MIN : DBL_MIN, most = single ? (double)FLT_MAX : DBL_MAX;

@@ -1,4 +1,4 @@
-/* Objects of the program's that are destroyed together with what owns them. */
+/* Objects of the program that a graph or a runner owns, and destroys at its end. */
 #ifndef BG_OWNED_H
 #define BG_OWNED_H
 

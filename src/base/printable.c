@@ -7,7 +7,7 @@
 size_t bg__utf8_bytes(const char *text)
 {
     const unsigned char *byte = (const unsigned char *)text;
-    unsigned char first = byte[0], least = 0x80, most = 0xbf; /* of the second byte: none is longer than it must be */
+    unsigned char first = byte[0], least = 0x80, most = 0xbf; /* of the second byte: excludes overlong encodings */
     size_t bytes = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 
     if (first == 0xe0 || first == 0xf0)
@@ -36,8 +36,8 @@ static bool is_shown(const unsigned char *c, size_t bytes)
     return bytes > 0;
 }
 
-/* The first character at text as it is shown, or its first byte as \xNN: written to shown, of which the bytes are
- * returned. *taken: bytes of text. */
+/* Writes the first character of text to shown, or its first byte as \xNN. Returns the bytes written; *taken is the
+ * number of bytes read. */
 static size_t show(const char *text, size_t *taken, char shown[8])
 {
     size_t bytes = bg__utf8_bytes(text);
@@ -51,7 +51,7 @@ static size_t show(const char *text, size_t *taken, char shown[8])
     return (size_t)snprintf(shown, 8, "\\x%02x", (unsigned char)text[0]);
 }
 
-/* Bytes of the start of text that takes at most `most` bytes as it is shown. */
+/* Returns how many bytes of text fit, as they are shown, into `most` bytes. */
 static size_t count_fitting(const char *text, size_t most)
 {
     size_t fitting = 0, used = 0, taken;
@@ -73,7 +73,7 @@ void bg__printable(char *text, size_t room)
 
     if (cut)
         length = room < sizeof "..." ? 0 : count_fitting(text, room - sizeof "...");
-    /* Read from the end of the room, so that it is not written over before: what is written fits. */
+    /* The text is moved to the end of the room, so that writing does not overtake reading. */
     from = memmove(text + room - 1 - length, text, length);
     text[room - 1] = '\0';
     for (; from < text + room - 1; from += taken) {

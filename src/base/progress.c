@@ -19,7 +19,7 @@ bg__progress bg__progress_begin(const char *what, int first, int total)
                           .began_ms = bg__now_ms()};
 }
 
-/* A line that is longer would begin another one, which is not removed. */
+/* A longer line would continue in a second one, which bg__progress_clear does not remove. */
 static int terminal_width(void)
 {
     struct winsize size;

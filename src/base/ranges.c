@@ -1,5 +1,6 @@
-/* Ranges for profilers, through NVTX: headers of the CUDA toolkit that load the profiler's library, and nothing without
- * one. In a domain of our own, so that a program's ranges and ours do not have to nest. */
+/* Ranges for profilers, through NVTX: headers of the CUDA toolkit that load the profiler's library, and do nothing
+ * without a profiler. The library's ranges have their own domain, so that they need not nest with a program's
+ * ranges. */
 #include "base/base.h"
 
 #include <pthread.h>

@@ -14,7 +14,7 @@
     "between"
 #define A_DIRECTORY "directories that exist and can be written into"
 
-/* In the order of help; a group's rows stand together. */
+/* In the order of the help text; the rows of a group are adjacent. */
 const bg__variable bg__variables[] = {
     {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
      .text =
@@ -222,7 +222,7 @@ static void list_values(const char *values, char text[BG__ALLOWED_BYTES])
     text[used] = '\0';
 }
 
-/* For the first part of value that is none of the choices. */
+/* Suggests a choice for the first part of value that is not a choice. */
 static const char *hint_choice(const bg__variable *variable, const char *value, char hint[BG__HINT_BYTES])
 {
     const char *ends = variable->form == BG__FORM_CHOICES ? "," : "";

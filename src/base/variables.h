@@ -12,10 +12,10 @@
 /* Limits of the table that other code needs, too. */
 enum { BG__TOKENS_MAX = 1 << 24, BG__SECONDS_MAX = 1000000 };
 
-/* What a value looks like. The table checks the first six; the others are checked by what reads them. */
+/* The form of a value. The functions below check the first six; the code that reads a variable checks the others. */
 typedef enum bg__form {
     BG__FORM_CHOICE,  /* one of values */
-    BG__FORM_CHOICES, /* some of values, with commas between; the first one stands alone */
+    BG__FORM_CHOICES, /* several of values, separated by commas; the first one only alone */
     BG__FORM_INTEGER, /* least to most */
     BG__FORM_SECONDS, /* above least, up to most, not 0 */
     BG__FORM_RATIO,   /* 0, or least to most */
@@ -38,9 +38,9 @@ typedef struct bg__variable {
     const char *name;  /* "BG_DEBUG" */
     const char *group; /* the section of docs/environment.md */
     bg__form form;
-    const char *values;   /* what help shows behind "=": "off|ops", "SECONDS" */
+    const char *values;   /* what the help text shows after "=": "off|ops", "SECONDS" */
     double least, most;   /* of an integer, seconds or a ratio */
-    const char *allowed;  /* in words; NULL: as form, values and limits say */
+    const char *allowed;  /* allowed values in words; NULL: form, values and limits say it */
     const char *fallback; /* the default, as text; "": none */
     const char *text;     /* what it does, one line */
 } bg__variable;
@@ -48,24 +48,24 @@ typedef struct bg__variable {
 extern const bg__variable bg__variables[];
 extern const size_t bg__variables_count;
 
-/* NULL where there is none of that name. */
+/* Returns the row of that name, or NULL. */
 const bg__variable *bg__variable_find(const char *name);
 
-/* What is allowed, in words, behind "allowed are ": "off, ops", "whole numbers from 1 to 64". value: what was given
- * instead, for which "off, ops (did you mean ops?)" comes; NULL: it was no text. */
+/* Returns the allowed values in words, to follow "allowed are ": "off, ops", "whole numbers from 1 to 64". value: the
+ * rejected text, for a hint as in "off, ops (did you mean ops?)"; NULL: no hint. */
 enum { BG__ALLOWED_BYTES = 256 };
 const char *bg__variable_allowed(const bg__variable *variable, const char *value, char text[BG__ALLOWED_BYTES]);
 
-/* false: value is none of the choices. */
+/* Returns false if value is not one of the choices. */
 bool bg__variable_choice(const bg__variable *variable, const char *value, int *index);
-/* As one choice, or several with commas between; bit i: the value of index i. The first of values, which means none,
- * stands alone: no bit. false: one of them is none of the choices. */
+/* Parses one choice, or several separated by commas: bit i of *set stands for the choice of index i. The first choice
+ * means none: it sets no bit, and must be alone. Returns false if a part of value is not a choice. */
 bool bg__variable_choices(const bg__variable *variable, const char *value, unsigned *set);
-/* false: value is no such number. */
+/* Returns false if value is not a number that the row allows. */
 bool bg__variable_number(const bg__variable *variable, const char *value, double *number);
-/* "2-5" is from 2 to 5, "2" from 2 to 2. false: value is no such range. */
+/* Parses "2-5" (2 to 5), "2" (2 to 2) and "2-" (2 and above). Returns false for any other value. */
 bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last);
-/* false: one of the patterns is none of nodes, as "graph#0/[5" is none. */
+/* Returns false if one of the patterns is not a valid pattern of nodes, such as "graph#0/[5". */
 bool bg__variable_nodes(const char *value);
 
 #endif

@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* All that comes before the first segment. */
+/* Does everything that precedes the first segment. */
 static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
                                  const bg__ranks *ranks, bool whole, bool of_runner)
 {
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-/* The eager calls of the pass, the first of them by name. */
+/* Lists the breaks of the pass: the first eager calls by name, the others by number. */
 static void list_breaks(const bg_graph *graph, FILE *out)
 {
     enum { SHOWN = 8 };
@@ -182,7 +182,7 @@ static bg_status check_breaks(const bg_capture *capture)
     out = graph->breaks > 0 ? fmemopen(list, sizeof list - 1, "w") : NULL;
     if (out != NULL) {
         list_breaks(graph, out);
-        (void)fclose(out); /* what has no room is cut off: the last byte stays 0 */
+        (void)fclose(out); /* a longer list is truncated: the last byte stays 0 */
     }
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "the pass has %d break%s, but options.expect_breaks is %d%s%s; declare as eager what must be, and "
@@ -233,7 +233,7 @@ static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
-    if (status == BG_OK) /* else ops after the failure were not called yet */
+    if (status == BG_OK) /* after a failure, some ops were not called */
         bg__override_warn(capture->override);
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
@@ -273,7 +273,7 @@ done:
     return status;
 }
 
-/* Ends it, in the public function whose frame that is. */
+/* Ends the capture and runs its checks. frame: the frame of the public function. */
 static bg_status end_and_check(bg_capture *capture, bg_graph **graph, const void *frame)
 {
     bool poison = (capture->checks & BG__CHECK_POISON) != 0;
@@ -321,7 +321,7 @@ void bg_capture_abort(bg_capture *capture)
         bg__capture_throw_away(capture);
 }
 
-/* BG_CHECK=recapture, in place of *capture, which has only begun: then it begins again. */
+/* Runs BG_CHECK=recapture: discards *capture, which has only begun, and begins it again afterwards. */
 static bg_status check_recapture(bg_capture **capture, bg_forward forward, void *user, cudaStream_t stream,
                                  const bg_capture_options *options, const bg__around *around)
 {

@@ -1,5 +1,5 @@
-/* An open capture, and what a pass that runs eagerly has of it. Those above this folder that need no more than graphs
- * include graph.h. */
+/* An open capture, and its functions that an eager pass also uses. Code above this folder that needs only graphs
+ * includes graph.h. */
 #ifndef BG_CAPTURE_CAPTURE_H
 #define BG_CAPTURE_CAPTURE_H
 
@@ -21,16 +21,16 @@ typedef struct bg__event {
     cudaEvent_t event;
     bool taken_up;    /* recorded in a segment, and waited on in the same segment */
     bool in_body;     /* recorded by a body, after work outside the graphs */
-    bool real;        /* recorded on the origin too, as in each replay */
+    bool real;        /* also recorded on the origin, as in each replay */
     int part;         /* capture->part at the record */
-    int segment;      /* capture->opened at the record: in that segment CUDA knows the record */
+    int segment;      /* capture->opened at the record; CUDA knows the record only in that segment */
     int waited_in;    /* in_body: the segment before which a WAIT step waits for it */
     int node_in;      /* in_body: the segment in which a node waits for it */
-    cudaEvent_t twin; /* recorded by a node of its segment, too, as cudaEventRecordExternal asks; the twin is recorded
-                       * at the same place, for streams that wait in that segment. NULL: event itself is */
+    cudaEvent_t twin; /* with cudaEventRecordExternal a node records event, and twin is recorded at the same place for
+                       * streams that wait in that segment. NULL: these wait for event itself */
     bg_site site;
     cudaStream_t stream;
-    const bg__call *after; /* the call that had begun last at the record */
+    const bg__call *after; /* the last call that had begun at the record */
 } bg__event;
 
 /* A tensor of options.state, and what it held at begin. */
@@ -43,7 +43,7 @@ typedef struct bg__state {
     size_t count;
 } bg__state;
 
-/* Makes a body the one that the calling thread runs; leave restores what was there before. */
+/* Makes a body the one that the calling thread runs. The second function restores the earlier state. */
 typedef struct bg__body_scope {
     bg_phase phase;
     bg__call *call;
@@ -74,9 +74,9 @@ struct bg_capture {
     int event_count;
     size_t event_capacity;
     int opened;       /* segments, empty ones too */
-    int part;         /* of the pass: each begins where all streams were joined and forked again */
+    int part;         /* number of the part of the pass; a part begins where all streams are joined and forked again */
     bool eager;       /* nothing is captured: segments neither open nor close, and all that is queued runs */
-    bool compiling;   /* a segment that has ended: bodies may not change the pass */
+    bool compiling;   /* a segment that has ended is being compiled: bodies may not change the pass */
     bool unseen_body; /* the body of some break did not run at capture: it may record events */
     bg__state state;
     bg__source source;         /* the pool's */
@@ -86,7 +86,8 @@ struct bg_capture {
     struct bg__survey *survey; /* buffers for the check of segments (unjoined.c) */
     struct bg__marks *marks;   /* of the calls of the open segment */
     cudaGraphNode_t stood;     /* as bg__member.stood, of the origin (capture_marks.c) */
-    bg__call **inlined;        /* with a level: the calls that the open segment has captured, without calls inside */
+    bg__call **inlined;        /* with a level: the calls that the open segment has captured and that have no calls
+                                * inside */
     size_t inlined_capacity;
     int inlined_count;
     int level;                   /* of compilation */
@@ -96,8 +97,8 @@ struct bg_capture {
     bool in_body;                /* a body runs at a break */
     int rows;                    /* of the runner's bucket; 0: no runner captures it */
     int depth;                   /* library calls for this capture on the stack: the outermost one may free it */
-    bool aborted;                /* inside of one */
-    bool parted;                 /* no meetings follow */
+    bool aborted;                /* inside such a call */
+    bool parted;                 /* the ranks compare nothing more */
     bg_status status;            /* the first failure */
     char message[1024];
     uint64_t range; /* of the open segment */
@@ -117,9 +118,10 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_run
 bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                               const bg_capture_options *options, bg__around *around);
 
-/* Notes the first failure (failure.c). */
+/* Keeps status and bg_last_error() if this is the capture's first failure (failure.c). */
 void bg__capture_note_failure(bg_capture *capture, bg_status status);
-/* The same, and returns status. Work that the program launches afterwards goes into a capture that is discarded. */
+/* As above, and returns the first failure's status. Work that the program launches afterwards goes into a capture that
+ * is discarded. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* Returns the status that every call gets in a capture that has failed or ended, or is between segments; else BG_OK. */
@@ -130,8 +132,8 @@ static inline bg_status bg__capture_check(const bg_capture *capture)
     return takes_calls ? BG_OK : bg__capture_refuse(capture);
 }
 
-/* Called at the begin and end of each public function that works on a capture. leave frees the capture if it was
- * aborted meanwhile, and then returns NOT_CAPTURING. */
+/* Called at the begin and end of each public function that works on a capture. At the end it frees a capture that was
+ * aborted meanwhile, and returns NOT_CAPTURING. */
 static inline void bg__capture_enter(bg_capture *capture)
 {
     capture->depth++;
@@ -147,7 +149,7 @@ static inline bg_status bg__capture_leave(bg_capture *capture, bg_status status)
 void bg__capture_dispose(bg_capture *capture);
 /* Frees its streams and events. */
 void bg__capture_free_streams(bg_capture *capture);
-/* As dispose, for a capture that is discarded: restores options.state first. */
+/* As above, for a capture that is discarded: restores options.state first. */
 void bg__capture_throw_away(bg_capture *capture);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
@@ -184,14 +186,14 @@ void bg__capture_part(bg_capture *capture, const char *why);
 extern const bg__capture_hooks bg__capture_op_hooks;
 /* Passes that run eagerly (forward.c). For a capture in the debug mode forward: the graph gets one FORWARD step. */
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
-/* When that capture has ended without failure: the graph takes over what its replays need. */
+/* After such a capture has ended without failure: moves the objects that replays need to the graph. */
 void bg__capture_keep_forward(bg_capture *capture);
 /* Runs a graph with a FORWARD step, after all work that used its memory before. BUSY: its pool is in use. */
 bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 /* Reads the overrides anew, for the next passes of the graph. */
 bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops);
-/* The phase for a pass that the calling thread begins: its current phase, but PLAIN if it captures, since the pass is
- * not part of the capture. */
+/* Returns the phase for a pass that the calling thread begins: its current phase, but PLAIN if it captures, since the
+ * pass is not part of the capture. */
 bg_phase bg__forward_phase(void);
 
 /* Compile levels (compile.c). Sets capture->level, from options and environment. */
@@ -203,13 +205,14 @@ bg_status bg__compile_proves(int asked, bool *proves);
 /* The ops that rules may put in the place of calls of these ops, at that level. */
 bg_status bg__compile_list_ops(int asked, const bg_op *const *ops, size_t count,
                                void (*see)(void *user, const bg_op *op), void *user);
-/* A call has been captured into the open segment. */
+/* Adds a call that has been captured into the open segment. */
 bg_status bg__compile_note_call(bg_capture *capture, bg__call *call);
-/* capture is complete but for its calls, or the segment ended. Without a level they do nothing. */
+/* Call src/compile at the begin of the capture, before its first segment, and when a segment has ended. Without a level
+ * they do nothing. */
 bg_status bg__compile_begin(bg_capture *capture);
 bg_status bg__compile_segment(bg_capture *capture, bg__segment *segment, bool *launched);
 
-/* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
+/* Instantiation in other threads (workers.c). After a failed start, too, the caller must stop *workers. */
 typedef struct bg__workers bg__workers;
 bg_status bg__workers_start(bg__workers **workers, int count, int device);
 /* Queues the graph of the next segment. */
@@ -231,11 +234,11 @@ void bg__ranges_leave_step(const bg__step *step);
 /* options.pool (capture_pool.c); without a pool these do nothing. A pass holds the bucket from open to close. */
 bg_status bg__capture_open_bucket(bg_capture *capture);
 void bg__capture_close_bucket(bg_capture *capture);
-/* bg__use_take. BUSY: a replay or capture has it, or the stream of its last use captures. */
+/* Acquires use. Errors: BUSY (a replay or capture has it, or the stream of its last use captures). */
 bg_status bg__capture_take_use(bg__use *use);
-/* take orders the origin after the last use of the pool, and opens a bucket unless one is open. */
+/* Acquires the pool, orders the origin after its last use, and opens a bucket unless one is open. */
 bg_status bg__capture_take_pool(bg_capture *capture);
-/* Gives the pool back to replays and other captures: the next use waits for the origin's work so far. Called at the end
+/* Releases the pool to replays and other captures: the next use waits for the origin's earlier work. Called at the end
  * and, after a failure, once more. */
 cudaError_t bg__capture_leave_pool(bg_capture *capture);
 /* Bytes that the pool has mapped since begin. */
@@ -259,7 +262,7 @@ typedef enum bg__stream_kind { BG__OUTSIDE, BG__FORKED, BG__FOREIGN } bg__stream
 bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind);
 /* The origin waits for all members. */
 bg_status bg__capture_join(bg_capture *capture);
-/* An op has been captured on stream. */
+/* Stores call as the last one that was captured on stream, for messages. */
 void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
 /* At the begin and end of a public function for streams or events (streams.c): refused is true if it may not run; end
  * adds the place to its failure, and fails the capture. capture: the thread's; NULL: none. */
@@ -272,13 +275,13 @@ bg_status bg__capture_find_foreign(const bg_capture *pass, bool *found);
 /* Events (events.c). The last record of event in this capture; NULL: there is none. */
 bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event);
 void bg__event_forget(bg_capture *capture, cudaEvent_t event);
-/* Makes room for one more, so that note, after the record, cannot fail. */
+/* Makes room for one more event, so that the next function, after CUDA's record, cannot fail. */
 bg_status bg__event_reserve(bg_capture *capture);
 void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
-/* The same for an event that a node records; takes twin. */
+/* As above, for an event that a node records; the capture owns twin from then on. */
 void bg__event_note_exact(bg_capture *capture, cudaEvent_t event, cudaEvent_t twin, cudaStream_t stream,
                           const bg_site *site);
-/* What a stream that waits for it in its own segment names. */
+/* Returns the event that a stream waits for in the segment of the record. */
 static inline cudaEvent_t bg__event_here(const bg__event *entry)
 {
     return entry->twin != NULL ? entry->twin : entry->event;
@@ -287,7 +290,7 @@ static inline cudaEvent_t bg__event_here(const bg__event *entry)
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
 /* Records it now, and in each replay before the call whose body runs. */
 bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
-/* The call that has begun last in this capture; the root of its calls: none has (capture_waits.c). */
+/* Returns the last call that has begun in this capture, or the root of its calls if none has (capture_waits.c). */
 const bg__call *bg__capture_last_call(const bg_capture *capture);
 /* Keeps a wait of the open segment for the tools, and sets its waited_after. */
 bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait);
@@ -297,7 +300,7 @@ bg_status bg__events_before_launch(bg_capture *capture);
 bg_status bg__events_before_unseen(bg_capture *capture);
 /* At the end of a capture: records on the origin the events that its segments recorded. */
 bg_status bg__events_settle(bg_capture *capture);
-/* The same where a failure cannot be reported. */
+/* As above, but ignores failures; frees the list. */
 void bg__events_free(bg_capture *capture);
 
 /* The nodes of captured calls (capture_marks.c). When the open segment ends, *place becomes the number of nodes that it
@@ -327,16 +330,18 @@ void bg__survey_free(struct bg__survey *survey);
 /* Live captures (live.c). */
 void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
-/* The capture that the calling thread began, NULL without one. */
+/* Returns the capture that the calling thread began, or NULL. */
 bg_capture *bg__live_captured(void);
-/* The pass that the calling thread runs eagerly, or the capture that it began; NULL if a call made now cannot belong to
- * it: a replay, or a pass that runs eagerly, on a stream outside the thread's capture is not part of that capture. */
+/* Returns the pass that the calling thread runs eagerly, or the capture that it began. Returns NULL if a call made now
+ * cannot belong to it: a replay, or an eager pass, on a stream outside the thread's capture is not part of that
+ * capture. */
 bg_capture *bg__live_here(void);
 /* Streams that are capturing now, in a capture that `thread` began. Replays read them without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);
 bool bg__captured_has(cudaStream_t stream);
-/* Around a capture that no pass knows, as the referee's: other threads must not wait for the device meanwhile. */
+/* Called around a CUDA capture that is not a bg_capture, such as the referee's: other threads must not wait for the
+ * device meanwhile. */
 void bg__captured_enter(void);
 void bg__captured_leave(void);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names the settings that add passes, or make each replay meet the other ranks: if only one rank had them, it would
- * wait for ever. */
+/* Names the settings that add passes, or that make each replay wait for the other ranks: if only one rank had them, it
+ * would wait for ever. */
 static void say_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
 {
     static const char *const debugs[] = {
@@ -39,7 +39,7 @@ bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_cap
     return bg__ranks_agree_after(ranks, what, text, status);
 }
 
-/* All that ranks say while they capture is said in one place, so that those who go on hear why one has failed. */
+/* All comparisons during a capture use the same phrase, so that the other ranks learn why one has failed. */
 bg_status bg__capture_agree(bg_capture *capture, const char *text)
 {
     char what[200];
@@ -77,7 +77,7 @@ bg_status bg__capture_meet_at_end(bg_capture *capture)
     snprintf(text, sizeof text, "the end of the pass, with segments: %d, breaks: %d", graph->segment_count,
              graph->breaks);
     status = bg__capture_agree(capture, text);
-    capture->parted = true; /* in step, but there is no more to say */
+    capture->parted = true; /* the ranks are in step, but compare nothing more */
     return status;
 }
 
@@ -91,7 +91,7 @@ void bg__capture_part(bg_capture *capture, const char *why)
     snprintf(kept, sizeof kept, "%s", bg_last_error());
     length = snprintf(text, sizeof text, "%s", "it failed: ");
     bg__ranks_shorten(why, text + length, sizeof text - (size_t)length);
-    (void)bg__capture_agree(capture, text); /* what this rank says of its failure comes first */
+    (void)bg__capture_agree(capture, text); /* this rank's own message comes first */
     capture->parted = true;
     bg__fail_restore(kept);
 }

@@ -1,14 +1,14 @@
 /* Which nodes of a segment a captured call made, so that the tools can name the call that a node comes from.
  *
  * Counting nodes is slow: CUDA walks over the whole graph, and each call is marked twice, at its begin and end. So a
- * mark notes only the last nodes of the capture's streams. When the segment ends, marks become indices in
+ * mark stores only the last nodes of the capture's streams. When the segment ends, marks become indices in
  * cudaGraphGetNodes' list, which is in order of creation. Nodes of a stream that is not a member count from where a
  * member has joined it. */
 #include "capture/capture.h"
 
 #include <stdlib.h>
 
-/* A node that was seen, or a member of a call's record to set once the nodes before it are found; or both. */
+/* A node that was seen, a member of a call to set once the nodes before it are found, or both. */
 typedef struct mark {
     long *place;          /* NULL: none */
     cudaGraphNode_t seen; /* the last node of a stream; NULL: none */
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-/* *stood: the last node of the stream at the previous mark, if it was one node. */
+/* The last parameter is the stream's last node at the previous mark, if it was one node. */
 static bg_status note_frontier(bg__marks *marks, const frontier *last, cudaGraphNode_t *stood)
 {
     bg_status status = BG_OK;
@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-/* A mark in a capture of several streams, or whose origin has joined others. Apart, so that the other marks, of which
- * each call makes two, save no registers for it. */
+/* Marks a capture of several streams, or whose origin has joined others. This is a separate function, so that the usual
+ * mark, two for each call, saves no registers for it. */
 static __attribute__((noinline)) bg_status mark_streams(bg_capture *capture, long *place, const frontier *origin)
 {
     bg__marks *marks = capture->marks;
@@ -117,7 +117,7 @@ static __attribute__((noinline)) bg_status blame_segment(const bg_capture *captu
     return status;
 }
 
-/* What most captures need: a mark on one stream, whose last node is one. */
+/* The usual case: a mark on one stream that has one last node. */
 static inline void mark_origin(bg_capture *capture, long *place, const frontier *last)
 {
     bg__marks *marks = capture->marks;

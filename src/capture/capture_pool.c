@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-/* The calls of a captured graph keep their blocks for replays; those of an eager pass give them back. */
+/* The calls of a captured graph keep their blocks for replays; the calls of an eager pass drop them. */
 void bg__capture_close_bucket(bg_capture *capture)
 {
     bg__bucket_figures figures;

@@ -1,4 +1,5 @@
-/* The waits between the streams of a capture, for the tools: which work a wait is for is not in the graph. */
+/* Records the waits between the streams of a capture for the tools, since the graph does not show which work a wait is
+ * for. */
 #include "capture/capture.h"
 
 const bg__call *bg__capture_last_call(const bg_capture *capture)

@@ -1,4 +1,4 @@
-/* Compile levels: what captures tell src/compile, which is above this room. */
+/* Compile levels: the calls from captures into src/compile, which is above this room. */
 #include "capture/capture.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ static void warn_of_no_rules(void)
         bg__warn("BG_COMPILE changes nothing: the program has no rules (BG_RULE), or they were not linked");
 }
 
-/* The level that is asked for. */
+/* Sets *level to the requested level, or to the environment's. */
 static bg_status read_level(int asked, int *level)
 {
     bg_status status = BG_OK;

@@ -4,7 +4,8 @@
 
 /* ---- record ---- */
 
-/* Before the program records the event anew or destroys it: what the open segment waits for must have finished. */
+/* Called before the program records the event anew or destroys it: the work that the open segment waits for must have
+ * finished. */
 static bg_status finish_awaited(const bg_capture *capture, cudaEvent_t event)
 {
     const bg__event *entry = bg__event_find(capture, event);
@@ -31,8 +32,8 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
-/* CUDA refuses a flag that asks for a node where the stream does not capture: in a body that runs at a break, in
- * replays, and in passes outside of graphs, whoever runs these. Elsewhere its answer is the program's. */
+/* Clears flags that ask for a node if the stream does not capture, since CUDA would refuse them: in a body that runs at
+ * a break, in replays, and in passes outside of graphs. Elsewhere the program gets CUDA's own answer. */
 static bg_status take_flags(const bg_capture *capture, cudaStream_t stream, unsigned *flags)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
@@ -50,7 +51,7 @@ done:
     return status;
 }
 
-/* By a node, and so that streams of the segment can fork from there. */
+/* Records event by a node, and its twin, from which streams of the segment can fork. */
 static bg_status record_exactly(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
     cudaEvent_t twin = NULL;
@@ -112,7 +113,7 @@ done:
     return status;
 }
 
-/* The capture that a failure here fails; NULL: none, since a body handles its own failures. */
+/* Returns the capture that a failure of this call fails; NULL in a body, which handles its own failures. */
 static bg_capture *failing(void)
 {
     bg_capture *capture = bg__live_here();
@@ -147,7 +148,7 @@ bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned fl
 
 /* ---- waits outside the graphs ---- */
 
-/* Outside any graph. An event of another thread's capture would make the stream join that capture. */
+/* Waits outside any graph. An event of another thread's capture would make the stream join that capture. */
 static bg_status wait_plain(cudaStream_t waiter, cudaEvent_t event, unsigned flags)
 {
     enum cudaStreamCaptureStatus before = cudaStreamCaptureStatusNone, after = cudaStreamCaptureStatusNone;
@@ -284,7 +285,7 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
 
     if (entry == NULL || entry->in_body) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
-        BG__TRY(bg__capture_claim(capture, waiter, site, &kind)); /* a bare record in this segment pulls it in, too */
+        BG__TRY(bg__capture_claim(capture, waiter, site, &kind)); /* a bare record in this segment adds it, too */
         if (kind == BG__FOREIGN)
             status = bg__fail(BG_ERROR_WRONG_THREAD, "the event was recorded in another capture, which the stream has "
                                                      "now joined; wait on it when that capture has ended");
@@ -299,7 +300,7 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
             BG__TRY(note_wait(capture, waiter, entry, site));
         } else if (capture->unseen_body)
             BG__TRY(wait_for_body(capture, entry));
-        if (entry->part != capture->part) /* there was a barrier since */
+        if (entry->part != capture->part) /* a barrier was between */
             BG__TRY_CUDA(cudaStreamWaitEvent(waiter, capture->event, 0));
         entry->taken_up |= fresh;
     }

@@ -42,7 +42,7 @@ done:
     return status;
 }
 
-/* The program goes on in a capture that it began in the pass, and has not ended. */
+/* If the program began a capture in the pass and has not ended it, the thread stays in that capture. */
 static void leave_pass(bg__body_scope scope, const bg_capture *before)
 {
     bg_capture *now = bg__live_captured();
@@ -182,7 +182,7 @@ bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream)
     status = bg__use_order(use, stream);
     if (status == BG_OK)
         status = bg__forward_pass(graph, phase, stream, NULL);
-    if (stream == cudaStreamPerThread) { /* another one in the next thread, under the same name */
+    if (stream == cudaStreamPerThread) { /* the handle means another stream in another thread */
         cudaError_t error = bg__use_note(use, stream);
         bg__ignore(error);
         if (status == BG_OK && error != cudaSuccess)
@@ -227,7 +227,7 @@ done:
     return status;
 }
 
-/* Undoes what a failed pass did to options.state. */
+/* Restores options.state after a failed pass. */
 static void restore_state_or_warn(const bg__state *state, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;

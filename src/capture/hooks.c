@@ -9,7 +9,7 @@
 #undef cudaStreamWaitEvent
 #undef cudaEventDestroy
 
-/* Neither a capture nor an eager pass can be affected. */
+/* Whether the call can affect neither a capture nor an eager pass. */
 static bool is_plain(void)
 {
     return bg_current_phase() == BG_PHASE_PLAIN && bg__thread_self()->pass == NULL && !bg__captured_any();

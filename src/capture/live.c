@@ -10,7 +10,7 @@ enum { STREAMS_MAX = 256 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_capture *first;
 static _Atomic int live_count;
-static _Atomic uint64_t changes; /* of the list, so that a thread may remember what it found there */
+static _Atomic uint64_t changes; /* of the list, so that a thread can cache what it found there */
 
 /* Written under the mutex, read without. */
 static _Atomic uintptr_t captured[STREAMS_MAX];
@@ -40,7 +40,7 @@ void bg__live_remove(bg_capture *capture)
     pthread_mutex_unlock(&mutex);
 }
 
-/* What the calling thread found in the list, and after how many changes. */
+/* The calling thread's cache: the capture that it found in the list, and the value of `changes` then. */
 static _Thread_local struct {
     uint64_t changes;
     bg_capture *capture;
@@ -78,8 +78,8 @@ bg_capture *bg__live_here(void)
     return beside ? NULL : capture;
 }
 
-/* The per-thread default stream differs between threads, but its handle does not: use an odd key, which no handle is.
- */
+/* The per-thread default stream differs between threads, but its handle does not: use an odd key, since no handle is
+ * odd. */
 static uintptr_t key_of(cudaStream_t stream, uint64_t thread)
 {
     return stream == cudaStreamPerThread ? (uintptr_t)(2 * thread + 1) : (uintptr_t)stream;

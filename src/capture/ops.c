@@ -15,7 +15,7 @@ typedef struct at_break {
     bool eager; /* else it is captured there */
 } at_break;
 
-/* The body to run at capture; NULL: none, since nothing is launched and all shapes are known. */
+/* Returns the body to run at capture; NULL: none, since nothing is launched and all shapes are known. */
 static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const void *args)
 {
     bg__output output = {0};
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-/* The next segment could not begin. */
+/* Ends a capture that the body left open, since the next segment could not begin. */
 static bg_status end_left_capture(cudaStream_t stream)
 {
     CUstreamCaptureStatus capturing;
@@ -213,7 +213,7 @@ done:
     return status;
 }
 
-/* In a pass that captures nothing. Failures and waits inside an eager body do not concern the pass. */
+/* Runs a call in a pass that captures nothing. Failures and waits inside an eager body do not affect the pass. */
 static bg_status run_eagerly(const at_break *at, cudaStream_t stream)
 {
     bg__call *call = at->call;
@@ -245,7 +245,7 @@ static bg_status run_at_barrier(bg_capture *capture, void *user)
     return run_inline(capture, user, capture->origin);
 }
 
-/* The call of this capture in whose body the next call is made; outside any body: the root. A call of another pass does
+/* Returns the call of this capture whose body makes the next call; outside any body, the root. Calls of other passes do
  * not count. */
 static bg__call *parent_in(const bg_capture *capture)
 {
@@ -256,8 +256,8 @@ static bg__call *parent_in(const bg_capture *capture)
     return root;
 }
 
-/* What is captured, or runs in replays, outlives the caller's closure: the graph's copy takes its place. An eager pass
- * runs the call now, and has no replays. */
+/* Replaces the caller's closure by a copy that the graph owns, since captured work and replays outlive the closure. An
+ * eager pass runs the call now, and has no replays. */
 static bg_status keep_closure(bg_capture *capture, const bg__call *call, void *args)
 {
     bg__region_args *region = bg__region_of(call->op, args);

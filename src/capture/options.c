@@ -88,9 +88,9 @@ done:
     return status;
 }
 
-/* Why the pass cannot be checked so; NULL: it can. Poison replays eager bodies, so it needs a capture that launches;
- * recapture captures twice, and the extra capture would take memory of options.pool. A runner releases that memory
- * (bg__around), and checks poison when it has a batch. */
+/* Returns why the check is impossible; NULL: it is possible. Poison replays eager bodies, so it needs a capture that
+ * launches; recapture captures twice, and the extra capture would take memory of options.pool. A runner releases that
+ * memory (bg__around), and checks poison when it has a batch. */
 static const char *find_obstacle(const bg_capture *capture, unsigned check, bool whole, bool of_runner)
 {
     if (capture->debug == BG_DEBUG_FORWARD)

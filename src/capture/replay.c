@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-/* Another replay or a capture has taken the graph, or its pool. */
+/* Fails, since another replay or a capture uses the graph, or its pool. */
 static __attribute__((cold, noinline)) bg_status refuse_busy(const bg_graph *graph)
 {
     if (graph->pool != NULL)
@@ -67,7 +67,7 @@ static __attribute__((cold, noinline)) bg_status refuse_busy(const bg_graph *gra
                     graph->name);
 }
 
-/* Of a graph that this replay has taken. */
+/* Checks device and streams, after this replay has acquired the graph. */
 static bg_status check_place(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
@@ -85,7 +85,7 @@ done:
     return status;
 }
 
-/* Takes it, unless it fails. */
+/* Acquires the graph; after an error it is released again. */
 static bg_status take_graph(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status;
@@ -109,7 +109,7 @@ static inline bg_status cuda_status(cudaError_t error, const char *call)
 }
 
 /* The handle of the per-thread default stream means another stream in another thread, so the next replay cannot be
- * ordered by the handle: note the use. After a failure too, since work may be queued. */
+ * ordered by the handle: record an event. After a failure, too, since work may be queued. */
 static bg_status leave_per_thread_stream(const bg_graph *graph, bg_status status)
 {
     cudaError_t error = bg__use_note(graph->use, graph->use->stream);
@@ -263,7 +263,7 @@ static void blame_step(const bg_graph *graph, const bg__step *step)
 {
     char text[256];
     if (step->kind == BG__CALL || bg__fail_is_placed())
-        return; /* said already, with op and site */
+        return; /* the message has op and site already */
     bg__fail_where("replay, %s%s", step->kind == BG__SYNC ? "after " : "",
                    bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
 }
@@ -296,8 +296,8 @@ static __attribute__((cold, noinline)) bg_status check_watched(bg_graph *graph, 
     return status;
 }
 
-/* What a replay on another stream, or of a watched graph, needs. The graph is taken before and after; checks may replay
- * it themselves, so that it is given back for them, and after a failure. */
+/* The checks of a replay on another stream, or of a graph with checks. The graph is acquired at the call and, after a
+ * success, on return. It is released during checks, which may replay it themselves, and after a failure. */
 static __attribute__((cold, noinline)) bg_status check_taken(bg_graph *graph, cudaStream_t stream, const void *frame)
 {
     bg_status status;

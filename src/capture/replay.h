@@ -4,8 +4,8 @@
 
 #include "graph/inspect.h"
 
-/* The parts of a replay. enter does the checks of bg_replay, and orders the replay after others; the graph is busy
- * until leave, which returns status or a failure of its own. */
+/* The parts of a replay. The first does the checks of bg_replay, and orders the replay after others; the graph is busy
+ * until the last, which returns status or a failure of its own. */
 bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
@@ -14,8 +14,8 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
  * these options. */
 bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user,
                                const bg_capture_options *options);
-/* Runs one pass of it on stream. The caller orders it after other uses of its memory, and keeps others away meanwhile.
- * watcher is called for the calls of this pass, not for those of passes inside it; NULL: none. */
+/* Runs one pass of such a graph on stream. The caller orders it after other uses of its memory, and prevents others
+ * meanwhile. watcher is called for the calls of this pass, not for those of passes inside it; NULL: none. */
 bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream, const bg__watcher *watcher);
 
 /* Whether any capture of this library is capturing a stream now. */

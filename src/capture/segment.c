@@ -166,7 +166,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
 {
     bg__segment segment = {.graph = NULL};
     bg__unjoined unjoined;
-    int number = capture->graph->segment_count; /* which is that of the next one once it is added */
+    int number = capture->graph->segment_count; /* read now, since adding the segment increases the count */
     bg_status status = BG_OK;
     cudaError_t error;
 
@@ -205,8 +205,8 @@ done:
     return status;
 }
 
-/* Around work at a point where all streams are joined: memory released before may be reused. A stream that later waits
- * on an earlier event forks from the begin of the next part. */
+/* Called before and after work at a point where all streams are joined: memory released before may be reused. A stream
+ * that later waits on an earlier event forks from the begin of the next part. */
 static void leave_part(const bg_capture *capture)
 {
     if (!capture->holds_pool)

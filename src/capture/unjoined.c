@@ -30,7 +30,7 @@ static int compare_node_addresses(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* edges.from is sorted. */
+/* edges.from must be sorted. */
 static bool is_leaf(const survey *s, cudaGraphNode_t node)
 {
     return s->edges.count == 0 ||
@@ -76,7 +76,8 @@ done:
     return status;
 }
 
-/* One node after the other up to the origin's last: what most segments are, and nothing is left over. */
+/* Whether the nodes are one chain that ends with the origin's last node, as in most segments: then no work is
+ * unjoined. */
 static bool is_chain(const survey *s)
 {
     if (s->node_count == 0)
@@ -103,7 +104,7 @@ static bg_status survey_capture(const bg_capture *capture, survey *s, bool *chai
     BG__TRY(bg__driver_capture_info(&info));
     BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
     if (capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        goto done; /* the end will say why */
+        goto done; /* the end of the capture reports why */
     BG__TRY(copy_frontier(s, frontier, count));
     BG__TRY(list_nodes(s, graph));
     BG__TRY(bg__edges_list(&s->edges, graph, s->nodes, s->node_count));
@@ -143,7 +144,7 @@ static void write_text(writer *w, const char *format, ...)
         w->used = w->used + (size_t)length < w->bytes ? w->used + (size_t)length : w->bytes - 1;
 }
 
-/* NULL: an event or memory node, which may stay a leaf (NCCL leaves such event nodes). */
+/* Returns NULL for an event or memory node, which may stay a leaf (NCCL leaves such event nodes). */
 static const char *kind_of(cudaGraphNode_t node)
 {
     enum cudaGraphNodeType type;
@@ -160,7 +161,7 @@ static const char *kind_of(cudaGraphNode_t node)
     }
 }
 
-/* The name as CUDA knows it; NULL: kernels of libraries may have none. */
+/* Returns the name that CUDA has for the kernel; NULL: it has none, as some kernels of libraries. */
 static const char *kernel_name(cudaGraphNode_t node)
 {
     struct cudaKernelNodeParams params;
@@ -188,7 +189,7 @@ static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 
 /* ---- blame ---- */
 
-/* The member whose next work would wait for node; NULL: none. */
+/* Finds the member whose next work would wait for node; NULL: none. */
 static bg_status find_owner(const bg_capture *capture, cudaGraphNode_t node, const bg__member **owner)
 {
     enum cudaStreamCaptureStatus capturing;

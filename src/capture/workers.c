@@ -16,8 +16,8 @@ typedef struct job {
 
 struct bg__workers {
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* a job has come, or none will */
-    job *jobs;              /* one a segment; moved only under the mutex */
+    pthread_cond_t changed; /* a job was added, or no more jobs will be */
+    job *jobs;              /* one for each segment; the array moves only under the mutex */
     size_t job_capacity;
     int job_count;
     int taken;
@@ -37,7 +37,7 @@ static cudaError_t prepare_thread(int device)
 }
 
 /* Waits actively for a while: waking a sleeping thread costs the capturing thread time, and the next segment usually
- * comes soon. The mutex is held at the begin and at the end. */
+ * comes soon. The caller holds the mutex; it is released during the wait. */
 static void wait_for_change(bg__workers *workers)
 {
     enum { AWAKE_US = 200 };

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* When descriptors run out: a joining rank gets MOMENT_MS for its handshake, and rank 0 tries again every ROOM_MS. */
+/* Without free descriptors, a joining rank still gets a second for its handshake, and rank 0 tries again every 20 ms.
+ */
 enum { JOINING_MAX = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
 
 typedef struct joining_rank {
@@ -15,7 +16,7 @@ typedef struct joining_rank {
     bg__reader reader; /* large enough for the first bytes of other protocols */
     bool challenged;   /* its HELLO was received */
     bg__hello hello;
-    bg__nonce nonce; /* ours, for it */
+    bg__nonce nonce; /* rank 0's nonce for this connection */
 } joining_rank;
 
 typedef struct acceptor {
@@ -81,7 +82,7 @@ static void list_missing(const bg__link *link, char *text, size_t room)
     }
 }
 
-/* A rank with the job's token that cannot join: the job cannot become complete, so it fails. */
+/* A rank with the job's token that cannot join fails the job, which could never be complete. */
 static bg_status check_fit(const bg__hello *from)
 {
     bg__hello text = *from;
@@ -149,7 +150,7 @@ static void send_failure(const acceptor *a, int fd)
     (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* a failure shows on its connection */
 }
 
-/* Some ranks have only one of their two connections so far. */
+/* Some ranks may have only one of their two connections. */
 static void send_failure_to_all(const acceptor *a)
 {
     for (int i = 1; i < a->link->size; i++) {
@@ -159,7 +160,7 @@ static void send_failure_to_all(const acceptor *a)
     }
 }
 
-/* A rank of the job that connects after the failure. */
+/* Rejects a rank of the job that connects after the failure. */
 static void reject_late(acceptor *a, joining_rank *one, const bg__hello *from)
 {
     send_failure(a, one->fd);
@@ -354,7 +355,7 @@ static bg_status fail_waiting(const acceptor *a, bg_status status, const char *w
                     a->refused);
 }
 
-/* A rank that waits sends nothing. */
+/* A waiting rank sends nothing: a frame, or the end of its connection, is a failure. */
 static bg_status check_joined(const acceptor *a)
 {
     for (int i = 1; i < a->link->size && a->failure.status == BG_OK; i++) {

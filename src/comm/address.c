@@ -215,7 +215,7 @@ bg_status bg__accept(int listener, int *fd)
 
 /* ---- connecting ----------------------------------------------------------------------------------------------- */
 
-/* 0: *fd is connected; else the error. */
+/* Returns 0 if *fd is connected, else the error. */
 static int connect_to(const struct addrinfo *to, double until_ms, int *fd)
 {
     int error = 0;

@@ -6,14 +6,14 @@
 
 #include <sys/socket.h>
 
-enum { BG__NAME_MAX = 160 }; /* of a text */
+enum { BG__NAME_MAX = 160 }; /* bytes of a name */
 
 struct addrinfo;
 
-/* Where rank 0 listens and the others connect to. Zeroed at the start. */
+/* Where rank 0 listens and the others connect. Starts zeroed. */
 typedef struct bg__meeting {
     struct addrinfo *found;
-    char name[BG__NAME_MAX]; /* for messages, as it was asked for: "localhost port 4000", "socket /tmp/job/ranks" */
+    char name[BG__NAME_MAX]; /* for messages, as requested: "localhost port 4000", "socket /tmp/job/ranks" */
 } bg__meeting;
 
 /* Resolves a name; a numeric address is not looked up. Takes as long as the system's resolver. */
@@ -27,7 +27,7 @@ const char *bg__meeting_path(const bg__meeting *meeting);
 /* "127.0.0.1:4000", for messages. */
 void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, char text[BG__NAME_MAX]);
 
-/* Whether an address is, or all of a meeting's are, this machine's alone. */
+/* Whether only this machine can reach the address, or all addresses of the meeting. */
 bool bg__is_loopback(const struct sockaddr *address);
 bool bg__is_local(const bg__meeting *meeting);
 

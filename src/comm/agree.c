@@ -8,7 +8,7 @@ enum { TEXT_MAX = 64 << 10, BEFORE = 40, SHOWN = 160 };
 
 typedef struct digest {
     uint64_t length, hash;
-    char text[]; /* its beginning, without the end */
+    char text[]; /* its beginning, without a final 0 */
 } digest;
 
 bg_status bg__agree_body(const char *what, const char *text, void **body, size_t *bytes)
@@ -25,7 +25,7 @@ bg_status bg__agree_body(const char *what, const char *text, void **body, size_t
     return BG_OK;
 }
 
-/* The text from shortly before that place on, on one line. */
+/* Writes the text from shortly before `from` on, on one line. */
 static void show(const char *text, size_t length, size_t from, char shown[SHOWN])
 {
     size_t start = from > BEFORE ? from - BEFORE : 0, used = (size_t)snprintf(shown, SHOWN, start > 0 ? "..." : "");

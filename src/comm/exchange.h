@@ -9,7 +9,7 @@
  * on all ranks. */
 bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, const void *mine, size_t bytes,
                        void *all);
-/* Whether all ranks have the same text. */
+/* Fails on all ranks unless they have the same text. */
 bg_status bg__agree(bg__link *link, const char *what, const char *text);
 
 #endif

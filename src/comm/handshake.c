@@ -45,7 +45,7 @@ bg_status bg__nonce_make(bg__nonce *nonce)
     return fill_randomly(nonce, sizeof *nonce);
 }
 
-/* What a proof is over. */
+/* The data that a proof signs. */
 typedef struct transcript {
     char side[8];
     bg__hello hello;

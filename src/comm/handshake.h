@@ -34,7 +34,7 @@ typedef struct bg__hello {
     char magic[8];
     uint32_t protocol;
     int32_t rank, size;
-    uint32_t port; /* that it has connected to; 0: a Unix-domain socket */
+    uint32_t port; /* the port that it has connected to; 0: a Unix-domain socket */
     uint64_t instance;
     uint64_t watch; /* 1: for the watchdog's thread */
     char version[32];
@@ -58,7 +58,7 @@ bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
  * of this user on this machine can be recognised: INVALID_ARGUMENT for any other address. */
 bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting);
 
-/* On rank 0 (accept.c): returns when all are there. */
+/* On rank 0 (accept.c): returns when all ranks have joined. */
 bg_status bg__accept_ranks(bg__link *link, const bg__job *job);
 
 #endif

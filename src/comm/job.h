@@ -12,7 +12,7 @@ typedef struct bg__job {
     const char *address, *bind, *token; /* the caller's, or the environment's; bind and token may be NULL */
 } bg__job;
 
-/* The options, and what they leave open from the environment. */
+/* Reads the job from the options, and from the environment what they leave open. */
 bg_status bg__job_find(bg__job *job, const bg_comm_options *options);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* OWNER_MS: less than rank 0 waits for the first words. */
+/* OWNER_MS: less than rank 0 waits for a handshake. */
 enum { RETRY_MS = 20, OWNER_MS = 3000 };
 
 typedef struct connector {
@@ -35,8 +35,8 @@ static const char *owner_text(bg__owner owner)
                                     : "whose process listens there is not known, and BG_RANKS_TOKEN is not set";
 }
 
-/* Until rank 0 has accepted it, a TCP connection may have no owner yet. *gone: it is closed, or is not accepted in
- * time, and nobody's: another one may be. */
+/* A TCP connection may have no owner before rank 0 has accepted it. *gone: it was closed, or was not accepted in time
+ * and has no owner; the caller may try another one. */
 static bg_status check_owner(connector *c, int fd, bool *gone)
 {
     double until = bg__now_ms() + OWNER_MS;
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/* Whoever refuses before its proof says one of a few sentences, which are this process's own. */
+/* Returns this process's own text for a refusal that came before the peer's proof, and so may not be shown. */
 static const char *unproven_refusal(const char *what)
 {
     static const char *const known[] = {BG__REFUSED_VERSION, BG__REFUSED_TOKEN, BG__REFUSED_USER, BG__REFUSED_STRANGER};
@@ -75,7 +75,7 @@ static const char *unproven_refusal(const char *what)
     return "the process that listens there refuses this rank, and has not proven to be rank 0";
 }
 
-/* Fails with what a frame says that rank 0 sent instead of the expected one. Before rank 0's proof only that it is a
+/* Fails with the reason in a frame that came instead of the expected one. Before rank 0's proof only the fact of a
  * refusal is believed. */
 static bg_status take_refusal(const connector *c, const bg__frame *frame, bool proven)
 {
@@ -132,7 +132,7 @@ static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again
     send_frame(c, fd, BG__HELLO, &c->own, sizeof c->own, again);
     if (!*again)
         BG__TRY(await_frame(c, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
-    if (!*again) /* check root again: rank 0 has accepted the connection, and now the table shows its owner */
+    if (!*again) /* check the owner again: rank 0 has accepted the connection, and now the table shows it */
         BG__TRY(check_owner(c, fd, again));
     if (*again)
         return BG_OK;

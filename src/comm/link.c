@@ -62,7 +62,7 @@ int bg__link_peers(const bg__link *link)
     return link->rank == 0 ? link->size : 1;
 }
 
-/* Cannot fail otherwise: write refuses only at a count that is never reached. */
+/* Only a signal can interrupt it: the count never reaches its maximum. */
 static void raise_event(int fd)
 {
     const uint64_t one = 1;
@@ -140,7 +140,7 @@ bool bg__link_failed(bg__link *link)
 
 bg_status bg__link_check(bg__link *link)
 {
-    /* final once it is set */
+    /* a failure never changes */
     return bg__link_failed(link) ? bg__fail(link->failure.status, "%s", link->failure.text) : BG_OK;
 }
 

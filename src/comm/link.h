@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a little before it */
+enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a short prefix */
 
 typedef struct bg__failure {
     bg_status status;
@@ -20,9 +20,9 @@ typedef struct bg__failure {
 typedef struct bg__peer {
     int work, watch;   /* -1: none */
     uint64_t instance; /* identifies its process: both connections must have the same */
-    bool left, ended;  /* it has sent BYE; its connection is closed. With the lock */
+    bool left, ended;  /* it has sent BYE; its connection is closed. Guarded by lock */
     bg__reader from_work, from_watch;
-    /* of the watchdog's thread, on rank 0 */
+    /* for the watchdog's thread, on rank 0 */
     bool answered, stuck;
     char place[BG__PLACE_MAX], why[BG__WHAT_MAX]; /* where it is; why it is stuck */
 } bg__peer;
@@ -31,19 +31,19 @@ typedef struct bg__link {
     int rank, size;
     double timeout_ms;
     uint64_t sequence;
-    bg__peer *peers;          /* by rank; this rank's own is empty, and on the others all but rank 0's */
+    bg__peer *peers;          /* by rank; this rank's own is empty. Ranks other than 0 use only rank 0's */
     void (*idle)(void *user); /* called now and then while an operation waits; may be NULL */
     void *idle_user;
     int failed_event; /* readable once there is a failure */
-    int news_event;   /* readable when the watchdog's thread has to look */
+    int news_event;   /* readable when the watchdog's thread must wake */
     pthread_mutex_t sending;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     bool failed;
     bg__failure failure;
     double failed_ms;
     char at[BG__WHAT_MAX]; /* this rank's last operation */
-    bool waiting;          /* it has not ended */
-    double waiting_ms;     /* since when */
+    bool waiting;          /* it has not returned */
+    double waiting_ms;     /* when it began */
     bool stuck;            /* it takes too long */
     bool stop;             /* the watchdog's thread is to end */
 } bg__link;
@@ -51,13 +51,13 @@ typedef struct bg__link {
 bg_status bg__link_init(bg__link *link, const bg__job *job);
 void bg__link_free(bg__link *link);
 
-/* Meets the other ranks (join.c). */
+/* Connects to the other ranks (join.c). */
 bg_status bg__link_join(bg__link *link, const bg__job *job);
 
 /* The number of peers to which this rank may be connected: on rank 0 all, on the others only rank 0. */
 int bg__link_peers(const bg__link *link);
 
-/* The failure in a FAILED frame; false: the frame is of another type, or malformed. */
+/* Reads the failure in a FAILED frame; false: the frame is of another type, or malformed. */
 bool bg__failure_read(const bg__frame *frame, bg__failure *failure);
 
 /* Sets the failure, unless there is one, and sends it to the connected ranks. */
@@ -67,10 +67,10 @@ void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ..
 /* Returns BG_OK or the failure, with bg_last_error() set. */
 bg_status bg__link_check(bg__link *link);
 bool bg__link_failed(bg__link *link);
-/* Waits until then for a failure that the watchdog's thread may receive. */
+/* Waits until then for a failure, which the watchdog's thread may receive. */
 bool bg__link_await_failure(bg__link *link, double until_ms);
 
-/* To the watchdog's thread of a rank. */
+/* Sends a frame to the watchdog's thread of a rank. */
 void bg__link_tell(bg__link *link, int rank, const bg__frame *frame);
 void bg__link_leave(bg__link *link);
 void bg__link_news(bg__link *link);

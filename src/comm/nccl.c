@@ -8,7 +8,7 @@
 
 enum { LOOK_MS = 1, GRACE_MS = 1000 };
 
-/* Takes NCCL's communicator out; the caller destroys or aborts it. */
+/* Detaches NCCL's communicator; the caller destroys or aborts it. */
 static ncclComm_t take_nccl(bg_comm *comm)
 {
     ncclComm_t nccl;
@@ -86,14 +86,14 @@ static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
     return status;
 }
 
-/* ---- its beginning --------------------------------------------------------------------------------------------- */
+/* ---- initialization -------------------------------------------------------------------------------------------- */
 
-/* If a rank stops or dies after it got the id, ncclCommInitRank waits for ever and cannot be ended. So a thread calls
- * it, and is abandoned then. The thread uses only this struct. */
+/* If a rank stops or dies after it got the id, ncclCommInitRank waits forever and cannot be interrupted. So a thread
+ * calls it, and is then abandoned. The thread uses only this struct. */
 typedef struct beginning {
     int rank, size, device;
     ncclUniqueId id;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     bool over, left;
     ncclComm_t nccl;
     ncclResult_t result;
@@ -111,7 +111,7 @@ static void *run_nccl_init(void *data)
 
     /* Blocking, so that no call of the program's returns ncclInProgress. */
     config.blocking = 1;
-    bg__ignore(cudaSetDevice(b->device)); /* NCCL sees what fails, too */
+    bg__ignore(cudaSetDevice(b->device)); /* NCCL reports the failure, too */
     bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
     result = ncclCommInitRankConfig(&nccl, b->size, b->id, b->rank, &config);
     pthread_mutex_lock(&b->lock);

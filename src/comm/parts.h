@@ -13,10 +13,10 @@ struct bg_comm {
     bg__watchdog watchdog;
     bg_ranks ranks;
     int device;
-    unsigned forks; /* that this process had come from */
-    int references; /* the program's, and those of graphs. With the link's lock */
+    unsigned forks; /* the number of forks when it was made */
+    int references; /* the program's, and those of graphs. Guarded by link.lock */
     pthread_mutex_t nccl_lock;
-    ncclComm_t nccl; /* NULL: not yet, or no more. With the lock */
+    ncclComm_t nccl; /* NULL: before init, or after release. Guarded by nccl_lock */
 };
 
 /* NCCL's communicator (nccl.c). All ranks call init together; abort and destroy do nothing if there is none. */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- both ends ------------------------------------------------------------------------------------------------ */
+/* ---- both addresses ------------------------------------------------------------------------------------------- */
 
 typedef struct ends {
     struct sockaddr_storage here, there;
@@ -76,7 +76,7 @@ bool bg__is_own_end(int fd)
 
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
-/* The address as the table writes it. mapped: as an IPv4 address of an IPv6 socket. */
+/* Formats the address as the table does. mapped: as an IPv4 address of an IPv6 socket. */
 static void in_table(const struct sockaddr_storage *address, bool mapped, char *text, size_t room)
 {
     struct sockaddr_in four;
@@ -96,8 +96,8 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
     }
 }
 
-/* Only established connections count: one that its process has closed is shown as root's, and so is one, without an
- * inode, that Linux before 6.17 has made and nobody has accepted. */
+/* Only established connections count: the table shows one that its process has closed as root's. Linux before 6.17
+ * shows one that nobody has accepted as root's, too, but without an inode. */
 static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
 {
     enum { ESTABLISHED = 1 };
@@ -123,7 +123,7 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
     return BG_OK;
 }
 
-/* Looks in both tables, since the other end of an IPv4 connection may be an IPv6 socket. Ends on other machines are in
+/* Reads both tables, since the peer of an IPv4 connection may have an IPv6 socket. Peers on other machines are in
  * neither. */
 static bg_status find_owner_of_tcp(const ends *e, bg__owner *owner)
 {

@@ -5,7 +5,7 @@
 #include "comm/address.h"
 
 /* The owner of the process at the other end: from SO_PEERCRED for a Unix-domain socket, from /proc/net/tcp and tcp6 for
- * a TCP connection inside this machine. UNKNOWN: the other end is on another machine, or in no table, as where its
+ * a TCP connection inside this machine. UNKNOWN: the other end is on another machine, or in no table because its
  * process has ended. NONE: nobody has accepted the connection yet. */
 typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_NONE, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
 /* BG_ERROR_IO: no descriptor is left to read the table. */
@@ -18,7 +18,7 @@ bool bg__owner_may_join(bg__owner owner, bool token);
  * connecting socket the same port. */
 bool bg__is_own_end(int fd);
 
-/* Whether the other end has closed it. */
+/* Whether the other end has closed the connection. */
 bool bg__peer_is_gone(int fd);
 
 /* For messages. */

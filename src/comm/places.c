@@ -13,7 +13,7 @@ enum { LIST_MAX = 224, MORE = 16, SHORTEST = 60 };
 typedef struct listing {
     bg__place *places;
     int count;
-    size_t most; /* bytes of a place */
+    size_t most; /* maximum bytes of a place */
 } listing;
 
 void bg__cut(char *to, size_t room, const char *from)
@@ -78,7 +78,7 @@ static bool is_in(const listing *l, int rank, int first, int last)
     return rank < l->count && l->places[rank].group >= first && l->places[rank].group <= last;
 }
 
-/* "0, 2-5", of the ranks of these groups. How many they are. */
+/* Lists the ranks of these groups, as "0, 2-5". Returns how many there are. */
 static int list_ranks(const listing *l, int first, int last, char list[LIST_MAX])
 {
     size_t used = 0;
@@ -128,7 +128,7 @@ static bool add_ranks_at(sentence *s, const listing *l, int first, int last, con
     return true;
 }
 
-/* False: there is too little room, unless this is the last way: then those that have none are named without a place. */
+/* Returns false if there is too little room. last: names the ranks that do not fit without their places. */
 static bool try_to_say(const listing *l, char *text, size_t room, const char *why, bool last)
 {
     const size_t rest = last ? LIST_MAX + sizeof "; ranks : at other places" : 0;
@@ -152,5 +152,5 @@ void bg__say_places(char *text, size_t room, const char *why, bg__place *places,
     for (size_t i = 0; i < sizeof most / sizeof *most && !said; i++)
         said = try_to_say(&(listing){places, count, most[i]}, text, room, why, false);
     if (!said)
-        (void)try_to_say(&(listing){places, count, SHORTEST}, text, room, why, true); /* it finds room */
+        (void)try_to_say(&(listing){places, count, SHORTEST}, text, room, why, true); /* this always fits */
 }

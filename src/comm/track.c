@@ -86,8 +86,8 @@ bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStrea
     track->moved_ms = bg__now_ms();
     place = next_place(track);
     pthread_mutex_unlock(&track->lock);
-    /* Without the lock: where the driver's queue is full it waits for the device, and only the watchdog's thread, which
-     * needs the lock, ends a collective that never ends. */
+    /* Not locked: if the driver's queue is full, the call waits for the device, and only the watchdog's thread, which
+     * needs the lock, can end a collective that hangs. */
     BG__TRY_CUDA(cudaEventRecord(track->spots[place].event, stream));
     pthread_mutex_lock(&track->lock);
     put_place(track, place);

@@ -17,14 +17,14 @@ typedef struct bg__spot {
 } bg__spot;
 
 typedef struct bg__track {
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* guards all members below */
     bg__spot spots[BG__SPOTS];
-    int first, count; /* those queued and not known to be done: a ring */
-    bg__spot now;     /* what is being queued; its event is none */
-    bg__spot done;    /* the last that was done; of no steps: none was */
-    bg__spot outer;   /* now, of the replay that the one being queued is in */
-    int depth;        /* of nested replays being queued: an eager call may replay too */
-    bool any;         /* there has been one */
+    int first, count; /* a ring: the steps that are queued and not known to be done */
+    bg__spot now;     /* the step being queued; it has no event */
+    bg__spot done;    /* the last step that was done; steps is 0: none was */
+    bg__spot outer;   /* now of the outer replay, while a nested one is queued */
+    int depth;        /* the number of nested replays being queued: an eager call may replay, too */
+    bool any;         /* there has been a replay */
     double moved_ms;
 } bg__track;
 

@@ -9,8 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* ANSWER_MS, RANK_0_MS: for the answers; for the verdict of rank 0. SETTLE_MS: a rank that answers late may just have
- * been asleep, and move the others on. */
+/* ANSWER_MS, RANK_0_MS: how long to wait for answers, and for rank 0's decision. SETTLE_MS: a rank that answers late
+ * may only have slept, and its answer may unblock the others. */
 enum { ANSWER_MS = 2000, RANK_0_MS = 3000, SETTLE_MS = 500, GRACE_MS = 1000 };
 enum { SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
 
@@ -78,7 +78,7 @@ static const char *place_of(bg__watchdog *w, int rank)
     return peer->answered ? peer->place : has_left(w->link, rank) ? "has left the job" : "does not answer";
 }
 
-/* Rank 0 knows of all ranks, the others of it and of themselves. */
+/* Rank 0 knows the places of all ranks; the others know their own, and whether rank 0 answers. */
 static void conclude(bg__watchdog *w, const char *why)
 {
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
@@ -91,7 +91,7 @@ static void conclude(bg__watchdog *w, const char *why)
     bg__link_fail(w->link, &failure);
 }
 
-/* ---- what the others tell ------------------------------------------------------------------------------------- */
+/* ---- what the others send ------------------------------------------------------------------------------------- */
 
 static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
 {
@@ -133,7 +133,8 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
     }
 }
 
-/* Only rank 0 sees which rank has ended. After this rank's own BYE, too: what is in flight would wait for it. */
+/* Only rank 0 sees which rank has ended. It counts after this rank's own BYE, too: work in flight would wait for that
+ * rank. */
 static void note_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
@@ -223,7 +224,7 @@ static void check_progress(bg__watchdog *w)
     const char *why = reason_of(w);
     bool zero = w->link->rank == 0;
     double now = bg__now_ms();
-    bool again = w->reason != why; /* another rank: what all told before is old */
+    bool again = w->reason != why; /* another rank is stuck: earlier answers are outdated */
     w->reason = why;
     if (why == NULL)
         w->asked = false;
@@ -238,8 +239,8 @@ static void warn_of_failure(const bg__link *link)
     bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
 }
 
-/* What was in flight may end by itself, unless it is known that it does not. An op that is being called may have asked
- * for the communicator, which the abort frees: it gets the time to come back. */
+/* Work in flight may finish by itself, unless a rank is known to be stuck. An op that is running may use the
+ * communicator, which the abort frees: it gets time to return. */
 static void give_up(bg__watchdog *w)
 {
     bg__link *link = w->link;
@@ -252,8 +253,8 @@ static void give_up(bg__watchdog *w)
     w->abort(w->user);
 }
 
-/* Another rank's abort may have freed this one's streams, and the program has destroyed its communicator before this
- * thread came to give up. The reason is told all the same. */
+/* Warns if the program has destroyed its communicator before this thread could abort it, as after another rank's abort
+ * has freed this one's streams. */
 static void end(const bg__watchdog *w)
 {
     if (!w->given_up && bg__link_failed(w->link) && w->link->failure.loud)
@@ -285,7 +286,7 @@ static void listen_for(bg__watchdog *w)
     if (status != BG_OK)
         bg__link_fail_text(link, status, "the watchdog of rank %d: %s", link->rank, bg_last_error());
     if (fds[peers].revents)
-        (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
+        (void)!read(link->news_event, &news, sizeof news); /* only the wake-up matters */
     for (int i = 0; i < peers; i++)
         if (fds[i].revents)
             receive_frames(w, i);
@@ -318,7 +319,7 @@ static void *run_watchdog(void *data)
 {
     bg__watchdog *w = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
-    /* it must see what fails all the same */
+    /* the watchdog must run even if these fail */
     bg__ignore(cudaSetDevice(w->device));
     bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
     watch(w);
@@ -326,8 +327,8 @@ static void *run_watchdog(void *data)
     return NULL;
 }
 
-/* The program's signals are for its own threads. A thread's own faults must find their handler, if there is one: the
- * host device's fenced memory lives by them. */
+/* Blocks the program's signals, which are for its own threads, but no faults: a handler must get the faults of its own
+ * thread, as the host device's fenced memory needs. */
 static sigset_t not_for_us(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
@@ -338,7 +339,7 @@ static sigset_t not_for_us(void)
     return set;
 }
 
-/* The thread itself allocates nothing: a child after fork() could not tell what it was at. */
+/* Allocates all memory of the thread here: if the thread allocated, a child after fork() could not know its state. */
 bg_status bg__watchdog_start(bg__watchdog *watchdog)
 {
     sigset_t others = not_for_us(), before;

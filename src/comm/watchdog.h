@@ -14,26 +14,26 @@ typedef struct bg__watchdog {
     bg__link *link;
     bg__track *track;
     int device;
-    double limit_ms;           /* of a replay without progress; below 0: none */
+    double limit_ms;           /* for a replay without progress; below 0: none */
     void (*abort)(void *user); /* ends collectives in flight; once */
     void *user;
     pthread_t thread;
     bool running;
-    /* its own */
-    struct pollfd *fds; /* the ranks', and that for news */
+    /* for the thread alone */
+    struct pollfd *fds; /* of the ranks, and the event that wakes the thread */
     bg__place *places;  /* by rank */
-    bool stuck;         /* this rank is, and why */
+    bool stuck;         /* this rank is stuck, and why */
     char why[BG__WHAT_MAX];
-    bool asked;         /* rank 0: where all ranks are */
-    const char *reason; /* why it did: some rank's why */
+    bool asked;         /* rank 0: it has asked all ranks where they are */
+    const char *reason; /* why it has asked: the why of a rank */
     uint64_t question;
-    double until_ms;    /* when the verdict is due: rank 0's, or for want of it this rank's */
-    double answered_ms; /* the last answer came */
+    double until_ms;    /* when rank 0 must have decided, or else this rank does */
+    double answered_ms; /* when the last answer came */
     bool given_up;
 } bg__watchdog;
 
 bg_status bg__watchdog_start(bg__watchdog *watchdog);
-/* Returns when the thread has ended, if there is one, and frees. */
+/* Stops the thread, if there is one, waits for it, and frees the watchdog's memory. */
 void bg__watchdog_stop(bg__watchdog *watchdog);
 /* Frees the watchdog's memory; without a thread, that is all there is to do. */
 void bg__watchdog_free(bg__watchdog *watchdog);

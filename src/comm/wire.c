@@ -62,7 +62,7 @@ bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms)
 void bg__close(int *fd)
 {
     if (*fd >= 0)
-        (void)close(*fd); /* nothing is lost that anyone waits for */
+        (void)close(*fd); /* nobody waits for data that is lost */
     *fd = -1;
 }
 
@@ -115,7 +115,7 @@ bool bg__reader_reserve(bg__reader *reader)
            BG_OK;
 }
 
-/* How many bytes the frame has, as far as one can tell; 0: it is none. */
+/* Returns the bytes of the frame, as far as they are known; 0: it is no frame. */
 static size_t wanted(const bg__reader *reader)
 {
     header head;

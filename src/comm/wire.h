@@ -1,5 +1,5 @@
-/* Frames over TCP: a type, a phrase that says what for, and bytes. Sockets do not block; what waits has an end, in
- * milliseconds of bg__now_ms. */
+/* Frames over TCP: a type, a phrase that says what for, and bytes. Sockets do not block; a function that waits has a
+ * deadline, in milliseconds of bg__now_ms. */
 #ifndef BG_COMM_WIRE_H
 #define BG_COMM_WIRE_H
 
@@ -21,7 +21,7 @@ typedef enum bg__frame_type {
     BG__LARGEST,
     BG__GATHER,
     BG__RESULT,
-    /* beside them */
+    /* of the watchdogs */
     BG__FAILED, /* what: nothing; body: bg__failure */
     BG__ASK,    /* where are you? The sequence is the question's */
     BG__PLACE,  /* body: the text; with the question's sequence */
@@ -38,10 +38,10 @@ typedef struct bg__frame {
     size_t bytes;
 } bg__frame;
 
-/* The part of a frame that has arrived so far. */
+/* The part of a frame that has arrived. */
 typedef struct bg__reader {
     unsigned char *data;
-    size_t room, got, most; /* most: bytes of a body */
+    size_t room, got, most; /* most: maximum bytes of a body */
 } bg__reader;
 
 typedef enum bg__read { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ_GARBAGE } bg__read;
@@ -49,21 +49,21 @@ typedef enum bg__read { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ
 /* NOTHING: no whole frame is there yet. END: the connection is closed or broken. A frame is there until the next call.
  */
 bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
-/* Room for any frame, so that reading allocates nothing. False: there is no memory. */
+/* Reserves room for any frame, so that reading allocates nothing. False: there is no memory. */
 bool bg__reader_reserve(bg__reader *reader);
 void bg__reader_free(bg__reader *reader);
 /* False: the connection is closed, or was still full when the time ran out. */
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);
 void bg__close(int *fd);
 
-/* poll(); events are in fds. It may end early: with a signal, and after a second. An error of poll() comes back after a
- * moment, so that a caller who goes on all the same does not spin: IO, where there are more fds than the process may
- * open files, or OUT_OF_MEMORY. */
+/* Calls poll(); events are in fds. It may return early: after a signal, and after a second. After an error it sleeps
+ * for a moment, so that a caller who goes on does not spin. Errors: IO, if there are more fds than the process may open
+ * files; OUT_OF_MEMORY. */
 struct pollfd;
 bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms);
-/* Until then, or until a signal. */
+/* Sleeps until then, or until a signal. */
 void bg__pause(double until_ms);
-/* strerror of an error, with the limit where it is that of open files. */
+/* strerror of an error; for too many open files it adds the limit. */
 enum { BG__ERRNO_MAX = 160 };
 const char *bg__errno_text(int error, char text[BG__ERRNO_MAX]);
 

@@ -1,4 +1,4 @@
-/* The tensors of a run's calls, and what they hold while it is proven. */
+/* The tensors of a run's calls, and their contents during its proof. */
 #include "compile/proof.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static const unsigned long long seed = 1;
 
-/* ---- what the calls have ---- */
+/* ---- the tensors of the calls ---- */
 
 static bg__held *find_held(const bg__proof *p, const bg_tensor *tensor)
 {
@@ -18,7 +18,7 @@ static bg__held *find_held(const bg__proof *p, const bg_tensor *tensor)
     return NULL;
 }
 
-/* Rows that may be padding: of what has as many rows as the run. Integers stay, since they are places in memory. */
+/* Whether the last rows of a tensor may be padding. Integers are excluded, since they may be indices. */
 static bool has_padding(const bg__proof *p, const bg__held *h)
 {
     return p->run->rows > 1 && bg__tensor_is_float(&h->tensor) && h->tensor.rank > 0 &&
@@ -83,7 +83,7 @@ done:
     return status;
 }
 
-/* Scratch of one call may be where an input of an earlier one was that is released between them. */
+/* A call's scratch may lie where an earlier call had an input that was released in between. */
 static bg_status hold_memory(bg__proof *p)
 {
     int tensors = p->count;
@@ -99,7 +99,7 @@ static bg_status hold_memory(bg__proof *p)
                 bool overlaps = bg__tensors_overlap(&p->list[h].tensor, &memory);
                 p->list[h].reused |= overlaps;
                 has_tensor |= overlaps;
-                if (overlaps && !p->list[h].written) /* the rest of it, too, must be what it was */
+                if (overlaps && !p->list[h].written) /* the rest of the tensor must be restored, too */
                     BG__TRY(add_held(
                         p, (bg__held){
                                .tensor = p->list[h].tensor, .call = call, .bytes = p->list[h].bytes, .written = true}));
@@ -125,7 +125,7 @@ static bg_status note_shared(bg__proof *p, const bg__call *call, const bg_field 
     return BG_OK;
 }
 
-/* Memory of the host that CUDA does not know can be copied, and neither filled nor compared. */
+/* Pageable host memory can be copied, but kernels can neither fill nor compare it. */
 static bg_status refuse(bg__proof *p)
 {
     bool any = false;
@@ -173,7 +173,7 @@ static bool needs_copy(const bg__proof *p, const bg__held *h)
     return !h->written && !h->shared && (has_padding(p, h) || h->constant);
 }
 
-/* Where each tensor's copies would be from base on; returns the end. */
+/* Lays out the tensors' copies from base on; base NULL: only measures. Returns the end. */
 static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
 {
     size_t at = bg__room_aligned(bg__proof_results_bytes(p));
@@ -185,7 +185,7 @@ static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
         for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
             if (places[k] == NULL)
                 continue;
-            at += places[k] == &h->copy ? (uintptr_t)h->tensor.data % BG__ROOM_ALIGNED : 0; /* as the tensor's is */
+            at += places[k] == &h->copy ? (uintptr_t)h->tensor.data % BG__ROOM_ALIGNED : 0; /* aligned as the tensor */
             if (base != NULL)
                 *places[k] = base + at;
             at = bg__room_aligned(at + h->bytes);
@@ -194,7 +194,8 @@ static size_t place_copies(bg__proof *p, char *base, bool keep_inputs)
     return at;
 }
 
-/* What is only read is kept if there is room for it. A pass that fits without its proofs is not to fail. */
+/* Inputs are saved if there is room for them. Too little memory closes the proof: a pass that fits without its proofs
+ * must not fail. */
 static bg_status take_room(bg__proof *p)
 {
     bool keep_inputs = true;
@@ -217,7 +218,7 @@ static bg_status take_room(bg__proof *p)
     return status;
 }
 
-/* ---- what it holds ---- */
+/* ---- contents ---- */
 
 bg_status bg__held_list(bg__proof *p)
 {
@@ -265,7 +266,7 @@ done:
     return status;
 }
 
-/* Whether a trial reads other values than the pass had. */
+/* Whether the trial uses other values than the pass. */
 static bool is_other(const bg__proof *p, const bg__held *h)
 {
     if (h->output || h->shared || h->mixed || h->field == NULL)
@@ -275,9 +276,10 @@ static bool is_other(const bg__proof *p, const bg__held *h)
                : p->contents == BG__CONTENTS_RANDOM && h->constant && bg__tensor_is_float(&h->tensor);
 }
 
-/* NaN; an integer that is rarely right: -1 often is. What a later call of the run reads must not make its result NaN
- * wherever it reads what nothing has written, nor be an index that leaves its memory: large numbers, other ones in each
- * tensor, and 0. */
+/* The byte that fills an output before a trial: NaN for floats, an unlikely value for integers (-1 is a likely one). An
+ * output that a later call of the run reads gets other values, since that call may read elements that nothing has
+ * written: large numbers, different in each tensor, so that its result is not NaN, and 0 for integers, so that no index
+ * is out of range. */
 static int pattern_of(const bg__proof *p, const bg__held *h)
 {
     enum { NOT_A_NUMBER = 0xff, ONE = 0x5a, OTHER = 0xa5, LARGE = 0x7a, LARGE_ONES = 16 };
@@ -286,8 +288,8 @@ static int pattern_of(const bg__proof *p, const bg__held *h)
     return bg__tensor_is_float(&h->tensor) ? NOT_A_NUMBER : p->contents == BG__CONTENTS_PATTERN ? ONE : OTHER;
 }
 
-/* Integers that a later call of the run reads are 1 in all trials but the first: of 0 alone, an op that adds to them,
- * or leaves them out where they are 0, would be proven. */
+/* Integers that a later call of the run reads are 0 in the first trial and 1 in the others. With 0 alone, an op that
+ * adds to them, or that skips them where they are 0, would pass. */
 static bg_status fill_output(const bg__proof *p, const bg__held *h, char *memory)
 {
     const size_t element = bg_dtype_bytes(h->tensor.dtype);
@@ -321,7 +323,7 @@ done:
     return status;
 }
 
-/* Memory of a call may be where an output is, or where an input was: it comes first, and copies come last. */
+/* A call's memory may overlap outputs and released inputs: it is filled first, and copies last. */
 static int order_of(const bg__held *h)
 {
     return h->field == NULL ? 0 : h->written ? 1 : 2;
@@ -338,7 +340,7 @@ done:
     return status;
 }
 
-/* Nobody says what scratch holds: NaN, and -1. */
+/* The contents of scratch are undefined: fills it with NaN, or -1 for integers. */
 bg_status bg__held_fill_scratch(const bg__proof *p)
 {
     bg_status status = BG_OK;
@@ -360,7 +362,7 @@ done:
     return status;
 }
 
-/* Also after a failure memory is as it was before: each copy is tried, since one of them may fail. */
+/* Restores memory after a failure, too: tries each copy, even if another one fails. */
 bg_status bg__held_restore(const bg__proof *p)
 {
     bg_status status = BG_OK;
@@ -384,7 +386,7 @@ bg_status bg__held_restore(const bg__proof *p)
     return status;
 }
 
-/* ---- what is only read ---- */
+/* ---- inputs ---- */
 
 const char *bg__held_read_at(const bg__proof *p, const bg__held *h)
 {

@@ -1,7 +1,7 @@
-/* Launches a segment in parts, so that each run that is to be proven finds the memory that it has in the pass. A part
- * is a graph of its own, not the whole one with its other nodes disabled: where a memset node is disabled, nodes of the
- * launch run before what is queued before it, and before each other (CUDA 13.0, driver 580, H200; of kernel and memcpy
- * nodes that is not so). */
+/* Launches a segment in parts, so that each run is proven with the memory contents that it has in the pass. A part is a
+ * graph of its own, not the segment's graph with the other nodes disabled: with a disabled memset node, nodes of a
+ * launch run before work that was queued earlier, and out of order (CUDA 13.0, driver 580, H200; disabled kernel and
+ * memcpy nodes do not cause this). */
 #include <cudaTypedefs.h>
 #include <stdlib.h>
 
@@ -9,12 +9,12 @@
 
 /* ---- copies of nodes ---- */
 
-/* A part, and the driver's functions: the runtime does not know the kernels of libraries. */
+/* A part, and driver functions for kernel nodes: the runtime does not know the kernels of libraries. */
 typedef struct part {
     const bg__piece *piece;
     size_t from, end;
     cudaGraph_t graph;
-    cudaGraphNode_t *made; /* of each node: its copy */
+    cudaGraphNode_t *made; /* by node: its copy */
     PFN_cuGraphKernelNodeGetParams_v12000 get_params;
     PFN_cuGraphAddKernelNode_v12000 add_kernel;
 } part;
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-/* Nodes outside of the part have run. */
+/* Nodes before the part have already run, and need no edge. */
 static bg_status add_wait(const part *p, size_t place, size_t before)
 {
     bg_status status = BG_OK;
@@ -124,7 +124,7 @@ done:
 
 /* ---- parts ---- */
 
-/* CUDA copies no graphs with some kinds of nodes. */
+/* CUDA cannot clone graphs with some kinds of nodes: tries it once here. */
 bg_status bg__parts_open(bg__parts *p)
 {
     cudaGraph_t copy = NULL;

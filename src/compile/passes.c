@@ -114,7 +114,7 @@ static bg_status apply_rules(bg_piece *piece)
     BG__TRY(bg__runs_find(piece));
     if (compiled->run_count == piece->first_run)
         goto done;
-    BG__TRY(bg__relax_begin(&relaxed)); /* it tells the thread's mode */
+    BG__TRY(bg__relax_begin(&relaxed)); /* this returns the thread's mode */
     piece->mode = relaxed.before;
     bg__relax_end(relaxed);
     BG__TRY(bg__piece_read(piece));

@@ -102,7 +102,7 @@ void bg__piece_free(bg__piece *piece)
     bg__edges_free(&piece->edges);
 }
 
-/* ---- what compilers see ---- */
+/* ---- public accessors ---- */
 
 cudaGraph_t bg_piece_graph(const bg_piece *piece)
 {

@@ -7,11 +7,11 @@
 
 /* ---- one trial ---- */
 
-/* What the calls, and the op, are in this trial. calls: NULL: the segment's own nodes. */
+/* The graphs that a trial launches. calls NULL: the segment's own nodes. */
 typedef struct trial {
     const bg__parts *parts;
     cudaGraphExec_t calls, op;
-    cudaGraphExec_t again; /* the calls, captured again; NULL: as calls */
+    cudaGraphExec_t again; /* the calls, captured again; NULL: not launched */
     const char *when;      /* in messages */
 } trial;
 
@@ -30,7 +30,8 @@ static bg_status launch(bg__proof *p, const trial *t, bg__slot slot, cudaGraphEx
                                    op ? "it cannot be launched" : "the calls cannot be launched");
 }
 
-/* From the memory that the trial begins with. exec: NULL: the segment's own nodes. */
+/* Fills memory with the trial's contents, launches exec, and queues the comparison. exec NULL: the segment's own nodes.
+ */
 static bg_status run(bg__proof *p, const trial *t, bg__slot slot, cudaGraphExec_t exec)
 {
     bg_status status;
@@ -45,7 +46,7 @@ done:
     return status;
 }
 
-/* What is wrong with a run, as the device has found it; APPLIED: nothing. */
+/* What the device has found wrong in a slot; state APPLIED: nothing. */
 static bg__finding judge(const bg__proof *p, const trial *t, bg__slot slot)
 {
     const bgk_difference *difference;
@@ -72,9 +73,9 @@ static void set_found(bg__proof *p, const bg__finding *found)
         bg__finding_set(p->finding, found->state, "%s", found->why);
 }
 
-/* Runs the calls and the op once more. Calls whose results vary, such as where other work writes their memory
- * meanwhile, say nothing about the rule. A difference that shows once of twice may be the op's, or such work's: nobody
- * is blamed, and the rule is not tried again. */
+/* Runs the calls and the op a second time. If the calls' own results vary, for example because other work writes their
+ * memory, the trial says nothing about the rule. If only one of the two runs differs, the op or such work may be the
+ * cause: the rule stays unproven, and is not tried again. */
 static bg_status confirm(bg__proof *p, const trial *t, const bg__finding *first)
 {
     bool differs = first->state != BG_FUSION_APPLIED;
@@ -116,7 +117,7 @@ done:
     return status;
 }
 
-/* Other trials capture the calls again: bodies that do something else each time say nothing about the rule. */
+/* Later trials capture the calls again. Bodies that do something else each time say nothing about the rule. */
 static void judge_calls(bg__proof *p, const trial *t)
 {
     const bg__finding calls = judge(p, t, BG__SLOT_CALLS);
@@ -131,7 +132,7 @@ static void judge_calls(bg__proof *p, const trial *t)
     set_found(p, &again);
 }
 
-/* All is queued, and one wait reads what it has come to. */
+/* Queues all work, and waits once for the results. */
 static bg_status run_trial(bg__proof *p, const trial *t)
 {
     bg_status status;
@@ -153,7 +154,7 @@ done:
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all trials ---- */
 
 static void close_trial(const trial *t)
 {
@@ -165,8 +166,8 @@ static void close_trial(const trial *t)
         BG__RELEASE(cudaGraphExecDestroy(t->again));
 }
 
-/* The segment's own nodes, the calls captured again, as other trials run them, and the op as the splice will capture
- * it. */
+/* Runs the segment's own nodes, the calls captured again (as later trials run them), and the op as the splice will
+ * capture it. */
 static bg_status try_as_captured(bg__proof *p, const bg__parts *parts)
 {
     trial t = {.parts = parts, .when = " where outputs held a pattern before"};
@@ -192,7 +193,7 @@ done:
     return status;
 }
 
-/* Both captured again, with copies of what they only read. */
+/* Captures the calls and the op again, with copies in place of the inputs whose contents this trial changes. */
 static bg_status try_others(bg__proof *p, bg__contents contents, const char *when)
 {
     trial t = {.when = when};

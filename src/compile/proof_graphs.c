@@ -12,7 +12,7 @@ bg_status bg__proof_stop_together(bg__proof *p)
 
     if (p->parted)
         return BG_OK;
-    p->parted = true; /* also where the ranks cannot meet */
+    p->parted = true; /* also if the exchange fails */
     BG__TRY(bg__ranks_any(&p->piece->capture->graph->ranks, p->run->name, &stopped));
     if (stopped && bg__proof_is_open(p))
         bg__finding_set(p->finding, BG_FUSION_UNPROVEN, "another rank does not use it");
@@ -38,7 +38,7 @@ static void note_op(void *user, const bg_op *op)
     p->calls_ops = true;
 }
 
-/* As the splice does it, but that the call is in no graph of the pass. */
+/* Captures a body as the splice does, but the call is in no graph of the pass. */
 static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
 {
     bg_capture *capture = p->piece->capture;
@@ -57,8 +57,8 @@ static bg_status capture_body(bg__proof *p, bg__call *call, const void *args)
     memcpy(own, args, call->op->args_size);
     bg__held_use_copies(p, call->op, own);
     scope = bg__body_enter(BG_PHASE_CAPTURE, call);
-    capture->in_body = true; /* calls of ops, and events, are none of the pass */
-    call->want = NULL;       /* what it has captured stays */
+    capture->in_body = true; /* calls of ops, and events, do not belong to the pass */
+    call->want = NULL;       /* keeps the arguments of the captured call */
     self->observe = note_op;
     self->observer = p;
     status = bg__call_run(call, call->op->body, own, p->stream);
@@ -74,7 +74,7 @@ done:
     return status;
 }
 
-/* In the mode that the thread has in the pass: what it forbids there fails here. */
+/* Uses the thread's capture mode of the pass, so that calls which it forbids there fail here, too. */
 static bg_status capture_bodies(bg__proof *p, bool op)
 {
     enum cudaStreamCaptureMode mode = p->piece->mode;
@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-/* By the rules of captures, as the op's own errors are, the op fails each time. */
+/* Whether the error breaks the rules of captures: the op would fail in each capture. */
 static bool is_forbidden(cudaError_t error)
 {
     return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
@@ -98,7 +98,7 @@ static bool is_forbidden(cudaError_t error)
 
 bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool by_op, const char *what)
 {
-    cudaError_t cause = bg__fail_cause(), last = cudaPeekAtLastError(); /* last: of a body's own call */
+    cudaError_t cause = bg__fail_cause(), last = cudaPeekAtLastError(); /* last: the error of a call in the body */
     bool memory =
         cause == cudaErrorMemoryAllocation || last == cudaErrorMemoryAllocation || status == BG_ERROR_OUT_OF_MEMORY;
 
@@ -110,7 +110,7 @@ bg_status bg__proof_judge_failure(bg__proof *p, bg_status status, bool by_op, co
     return BG_OK;
 }
 
-/* CUDA removes no nodes from a graph with allocations: those of the calls would stay. */
+/* CUDA removes no nodes from a graph with allocation nodes, so the calls' nodes would stay. */
 static bg_status check_nodes(bg__proof *p, cudaGraph_t graph, bool op)
 {
     cudaGraphNode_t *nodes = NULL;

@@ -1,13 +1,13 @@
-/* What a proof asks the device: what memory holds, whether it has changed, and how it differs from what was expected.
- * All is queued, and one wait reads the results. */
+/* What a proof measures on the device: contents of memory, whether inputs have changed, and differences from the
+ * expected contents. All work is queued; one wait reads the results. */
 #include "compile/proof.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where results are ---- */
+/* ---- layout ---- */
 
-/* Their lists in memory of the device, or in a copy of it. */
+/* Lays out the lists in device memory, or in the host's copy of it. */
 static void place_results(bg__proof_results *results, int count, void *memory)
 {
     size_t n = (size_t)count;
@@ -70,7 +70,8 @@ static bool has_value(const bg__held *h)
     return !h->output && h->field != NULL;
 }
 
-/* Memory that is the same from its HEAD-th byte on, and whose first elements are the same, holds one value. */
+/* Queues two digests: of the tensor without its last word, and without its first. If they are equal, and the elements
+ * in the first word are, all elements are. */
 static bg_status queue_constant(const bg__proof *p, int index)
 {
     static const bg__slot slots[] = {BG__SLOT_BEFORE, BG__SLOT_CALLS};
@@ -118,8 +119,8 @@ done:
     return status;
 }
 
-/* A float that cannot be replaced tells nothing, whatever else is read. A single integer is a value, not an array that
- * was never filled: it counts where no array is read. */
+/* A constant float that no copy can replace makes the proof inconclusive. A constant array of integers may never have
+ * been filled; a single integer is a value, and counts if no such array is read. */
 bool bg__proof_tells(const bg__proof *p)
 {
     bool varies = false, blind = false;
@@ -163,7 +164,8 @@ done:
     return status;
 }
 
-/* Of integers, such as indices, only what the rule says of their type; of what is both, none. */
+/* The rule's tolerance. It holds for integers, such as indices, only if it names their type, and never for mixed types.
+ */
 static const char *tolerance_of(const bg__proof *p, const bg__held *h)
 {
     const char *text = p->run->rule->attributes_.tolerance;
@@ -186,7 +188,7 @@ done:
     return status;
 }
 
-/* Of runs that were not made there is no probe. */
+/* A slot that was not launched has no digest. */
 static bool is_changed(const bg__proof *p, bg__slot slot, int index)
 {
     unsigned long long digest = probe_at(p, &p->found, slot, index)->digest;

@@ -1,4 +1,4 @@
-/* Proves the runs of a segment, each at its place in the pass: between parts of the segment. */
+/* Proves the runs of a segment between launches of its parts, each at its place in the pass. */
 #include "compile/compile.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static bool is_proven_by(const bg__run *runs, int count, const bg__verdict *verd
     return false;
 }
 
-/* BG_COMPILE_PROVE=always: once in each capture. */
+/* BG_COMPILE_PROVE=always proves each verdict once in each capture. */
 static bool needs_proof(const bg__compiled *compiled, int index)
 {
     const bg__run *run = &compiled->runs[index];
@@ -30,7 +30,7 @@ static int compare_runs(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Ranks prove the same runs, in the same order, or each would wait for the collectives of the others. */
+/* All ranks prove the same runs in the same order, or each would wait for the collectives of the others. */
 static bg_status find_needed(const bg__piece *piece, int index, bool *needed)
 {
     bg__ranks *ranks = &piece->capture->graph->ranks;
@@ -40,7 +40,7 @@ static bg_status find_needed(const bg__piece *piece, int index, bool *needed)
     *needed = needs_proof(piece->compiled, index);
     BG__TRY(bg__ranks_any(ranks, run->name, needed));
     if (*needed && bg__run_is_open(run) && piece->compiled->prove != BG__PROVE_ALWAYS)
-        BG__TRY(bg__run_drop_known(run)); /* another rank's data may not tell */
+        BG__TRY(bg__run_drop_known(run)); /* another rank may not know it */
     if (*needed)
         BG__TRY(bg__run_close_together(ranks, run));
     *needed &= bg__run_is_open(run);
@@ -76,7 +76,7 @@ done:
 
 /* ---- ranks ---- */
 
-/* Before each: whose last one has failed, or whose part of the segment has, says so. */
+/* Before each proof the ranks exchange failures of the last one, and of the launch of a part. */
 static bg_status agree_on_proof(const bg__piece *piece, const bg__run *run)
 {
     char text[600];
@@ -87,9 +87,10 @@ static bg_status agree_on_proof(const bg__piece *piece, const bg__run *run)
     return bg__capture_agree(piece->capture, text);
 }
 
-/* ---- all of them ---- */
+/* ---- all proofs ---- */
 
-/* A proof that cannot be made costs no capture: the calls stay. Ranks that wait for each other end together. */
+/* Turns a failure into UNPROVEN, so that the capture goes on with the calls. With ranks it stays a failure: the others
+ * wait for this one. */
 static bg_status excuse(const bg__piece *piece, bg_status status, const char *what, bg__finding *finding)
 {
     if (status == BG_OK || piece->capture->graph->ranks.there || bg__device_is_gone(bg__fail_cause()))
@@ -120,7 +121,7 @@ done:
     return status;
 }
 
-/* For the runs that are left, which nothing proves any more. */
+/* Sets the finding of the remaining runs, which nothing proves. */
 static void set_all(const bg__piece *piece, bg__run **list, size_t count, const bg__finding *finding)
 {
     for (size_t i = 0; i < count; i++)
@@ -128,7 +129,7 @@ static void set_all(const bg__piece *piece, bg__run **list, size_t count, const 
     piece->compiled->info.proofs += (int)count;
 }
 
-/* Where a part cannot be launched, what is left of the segment is one part. */
+/* If a part cannot be launched, the rest of the segment is launched as one part. */
 static bg_status prove_each(const bg__parts *p, bg__run **list, size_t count)
 {
     bg__finding none = {.state = BG_FUSION_APPLIED};

@@ -1,9 +1,9 @@
-/* What a run's op reads and writes, compared with what its calls do. */
+/* Compares the tensors of a run's op with those of its calls. */
 #include "compile/compile.h"
 
 #include <stdio.h>
 
-/* One tensor of some arguments. Starts zeroed. */
+/* Iterates over the tensors of an op's arguments. Starts zeroed. */
 typedef struct each_tensor {
     uint32_t field;
     int element;
@@ -51,7 +51,7 @@ bool bg__tensors_overlap_in_part(const bg_tensor *a, const bg_tensor *b)
     return bg__tensors_overlap(a, b) && !is_same_memory(a, b);
 }
 
-/* ---- is all there, and nothing else ---- */
+/* ---- the op has the tensors of the calls, and no others ---- */
 
 static bool writes(const bg_op *op, const void *args, const bg_tensor *tensor)
 {
@@ -146,7 +146,7 @@ static bool check_sharing(const bg__run *run, char *why, size_t bytes)
     return true;
 }
 
-/* A tensor that is overlapped in part by another one may be read before, or after, its bytes change. */
+/* If tensors of the calls overlap in part, the op may read bytes before or after they change. */
 static bool check_calls_overlap(const bg__run *run, char *why, size_t bytes)
 {
     for (int i = 0; i < run->rule->count; i++) {

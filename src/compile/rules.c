@@ -8,7 +8,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_rule *first;
 
-/* What is wrong with it; NULL: nothing. */
+/* Returns what is wrong with the rule; NULL: nothing. */
 static const char *find_fault(const bg_rule *rule)
 {
     if (rule->struct_size < sizeof *rule)

@@ -1,4 +1,4 @@
-/* Finds the places where the calls are those of a rule, and chooses among them. */
+/* Finds sequences of calls that match rules, and chooses among them. */
 #include "compile/compile.h"
 
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static char *make_name(const bg_rule *rule, bg__call *const *calls)
     return name;
 }
 
-/* The first rule of the op counts for all of them. */
+/* All rules of an op share the counter of the first one. */
 static int *number_of(bg__compiled *compiled, const bg_rule *rule)
 {
     int i = 0;
@@ -85,7 +85,7 @@ static const bg__call *call_of(const bg__run *run, size_t node)
     return run->calls[i];
 }
 
-/* Nothing outside may come between its nodes. */
+/* Checks that no other work comes between the run's nodes. */
 static bg_status check_chain(const bg__piece *piece, bg__run *run)
 {
     if (run->end > piece->count)
@@ -104,7 +104,7 @@ static bg_status check_chain(const bg__piece *piece, bg__run *run)
     return BG_OK;
 }
 
-/* A runner has lowered its mode to what the ops of the calls support. */
+/* Whether the op supports less than the calls: a runner has lowered its mode to what the calls' ops support. */
 static bool supports_less(const bg__run *run)
 {
     bg_support support = BG_SUPPORT_ALWAYS;
@@ -138,9 +138,9 @@ static bg_status check_arguments(const bg__piece *piece, bg__run *run)
     return BG_OK;
 }
 
-/* ---- what leaves a run out ---- */
+/* ---- what excludes a run ---- */
 
-/* The last pattern that matches decides. A list that only leaves out begins with all. */
+/* The last pattern that matches decides. A list of exclusions alone starts with all. */
 static bool is_wanted(const bg__compiled *compiled, const bg__run *run)
 {
     bg__globs globs = {.list = compiled->wanted};
@@ -323,7 +323,7 @@ bg_status bg__run_drop_known(bg__run *run)
                                                                : BG_OK;
 }
 
-/* What this capture has found itself comes first, of this run before one of equal verdict: other threads prove the same
+/* Prefers a result of this capture, first this run's own, then that for an equal verdict: other threads prove the same
  * rules. */
 static bg__finding find_finding(const bg__compiled *compiled, const bg__run *run)
 {

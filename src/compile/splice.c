@@ -1,12 +1,12 @@
-/* Puts ops into a segment's graph in place of runs of calls. CUDA lets nodes be added to a graph while a stream
- * captures into it, but removes none meanwhile: so one capture adds all ops, each behind what its run waits for, and
- * the nodes of the runs go afterwards. */
+/* Puts ops into a segment's graph in place of runs of calls. While a stream captures into a graph, CUDA lets nodes be
+ * added but not removed. So one capture adds all ops, each after its run's dependencies, and the runs' nodes are
+ * removed afterwards. */
 #include "compile/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes: what a run waits for, or those of its op that nothing of the op waits for. */
+/* A set of nodes: a run's dependencies, or the last nodes of its op. */
 typedef struct nodes {
     cudaGraphNode_t *list;
     size_t count, capacity;
@@ -28,7 +28,7 @@ typedef struct splice {
     const bg__piece *piece;
     placed *list; /* in order of the pass */
     size_t count;
-    size_t *placed_at; /* of each node of the piece that an applied run has: which in the list, from 1 */
+    size_t *placed_at; /* by node of the piece: 1 + the index in list of the applied run that has it; 0: none */
     made *made;
     size_t made_count, made_capacity;
 } splice;
@@ -46,7 +46,7 @@ done:
     return status;
 }
 
-/* What stands for a node now: itself, or the last nodes of the op that has taken its place. */
+/* Adds the node itself, or the last nodes of the op that replaces it. */
 static bg_status add_present(const splice *s, nodes *to, size_t place)
 {
     const placed *at = s->placed_at[place] > 0 ? &s->list[s->placed_at[place] - 1] : NULL;
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-/* What a run waits for comes before it, so that its op is there already. */
+/* A run's dependencies come before it in the pass, so that their ops are already in the graph. */
 static bg_status list_before(const splice *s, const bg__run *run, nodes *before)
 {
     const bg__piece *piece = s->piece;
@@ -101,8 +101,8 @@ static bool has_node(const nodes *of, cudaGraphNode_t node)
     return false;
 }
 
-/* Also an earlier op's nodes are known, and those of the piece: an edge to them that another one makes needless is an
- * edge all the same. */
+/* Adds a node unless it is known. Nodes of the piece and of earlier ops are known: the op may have edges to them that
+ * other edges make redundant. */
 static bg_status add_made(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
     bool known = bg__piece_find(s->piece, node) < s->piece->count;
@@ -121,7 +121,7 @@ done:
 static bg_status add_dependencies(splice *s, cudaGraphNode_t node, const bg__call *run)
 {
     cudaGraphNode_t *list = NULL;
-    cudaGraphEdgeData *data = NULL; /* CUDA lists no edges of special kinds without room for it */
+    cudaGraphEdgeData *data = NULL; /* without room for it CUDA lists no edges of special kinds */
     size_t count = 0;
     bg_status status = BG_OK;
 
@@ -141,7 +141,7 @@ done:
     return status;
 }
 
-/* The nodes of an op: from its last ones back to those that it waits for. */
+/* Lists the nodes of an op, from its last ones back to its dependencies. */
 static bg_status list_made(splice *s, const placed *at)
 {
     size_t first = s->made_count;
@@ -173,7 +173,7 @@ static bg_status capture_op(splice *s, placed *at)
     BG__TRY(bg__call_run(run->call, run->rule->op->body, run->args, capture->origin));
     bg__pending_note(); /* the body may have left an error of its own */
     run->call->stream = run->calls[0]->stream;
-    BG__TRY(bg__owned_add(&capture->graph->owned, run->args, free)); /* a copy from them is a node */
+    BG__TRY(bg__owned_add(&capture->graph->owned, run->args, free)); /* a memcpy node may read them */
     run->args = NULL;
     BG__TRY(read_frontier(capture->origin, &at->last));
     BG__TRY(list_made(s, at));
@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-/* ---- what comes behind them ---- */
+/* ---- dependents ---- */
 
 static bg_status add_edges(const splice *s, const placed *at, cudaGraphNode_t to)
 {
@@ -216,7 +216,7 @@ done:
     return status;
 }
 
-/* What waits for a run and stays; other ops wait for its op already. */
+/* Adds edges from the op to the run's dependents that stay; other ops have theirs already. */
 static bg_status join_rest(const splice *s, const placed *at)
 {
     const bg__piece *piece = s->piece;
@@ -281,7 +281,8 @@ done:
     return status;
 }
 
-/* What waits for it waits for what it waits for. Where both are several, it stays: it saves edges. */
+/* Connects the node's dependents to its dependencies, and removes it. With several of both it stays, since it saves
+ * edges. */
 static bg_status remove_no_op(const splice *s, cudaGraphNode_t node)
 {
     nodes before = {NULL, 0, 0}, after = {NULL, 0, 0};

@@ -1,4 +1,4 @@
-/* What captures call: the level's work on each segment, and what a graph keeps of it. */
+/* The functions that captures call: compiles each segment as the level says, and keeps the result in the graph. */
 #include "compile/compile.h"
 
 #include <stdatomic.h>
@@ -43,7 +43,7 @@ static bool has_rule(const bg__compiled *compiled, const char *pattern, size_t l
     return any;
 }
 
-/* A misspelt name would do nothing, silently. The first one is told, once in a process. */
+/* Warns of the first name that matches no rule, once in a process: a misspelt name would silently do nothing. */
 static void warn_of_unknown(const bg__compiled *compiled)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -213,7 +213,7 @@ bg_status bg_compiler_set(const bg_compiler *compiler)
     return BG_OK;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bg_status bg_graph_get_compile_info(const bg_graph *graph, bg_compile_info *info)
 {

@@ -5,7 +5,7 @@
 
 enum { REPEATS = 4, ROUNDS = 3 };
 
-/* What one launch may vary from the next, of the time. */
+/* The time of a launch may vary by this ratio. */
 static const double noise = 1.02;
 
 static bg_status time_launches(const bg__proof *p, cudaGraphExec_t exec, cudaEvent_t begin, cudaEvent_t end, double *us)
@@ -26,8 +26,8 @@ done:
     return status;
 }
 
-/* Other work on the GPU, such as other ranks', makes a round of either long: an op is faster where two rounds say so
- * clearly, and slower only where all do. */
+/* Other work on the GPU, such as other ranks', makes a round long: two rounds with a large gap show that an op is
+ * faster, but only all rounds show that it is slower. */
 enum { ROUNDS_ENOUGH = 2 };
 static const double clearly = 1.25;
 
@@ -36,7 +36,8 @@ static bool is_enough(const bg__finding *finding, int rounds)
     return rounds >= ROUNDS || (rounds >= ROUNDS_ENOUGH && finding->calls_us > finding->op_us * clearly);
 }
 
-/* The shortest of several rounds each, in turn; the first round of each is not counted, since it uploads the graph. */
+/* Takes the shortest of several rounds, of calls and op in turn. The first round of each is not counted, since it
+ * uploads the graph. */
 static bg_status measure(const bg__proof *p, cudaGraphExec_t calls, cudaGraphExec_t op)
 {
     cudaEvent_t begin = NULL, end = NULL;

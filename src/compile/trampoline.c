@@ -1,4 +1,4 @@
-/* A forward pass that runs as its compiled graph, or itself, as the calling thread says. */
+/* A forward pass that runs as its compiled graph, or as it is, as set for the calling thread. */
 #include "compile/compile.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-/* In a capture or an eager pass, of this library or of others, the calls of the pass are part of that. */
+/* Inside a capture or an eager pass, of this library or another, the pass's calls belong to that. */
 static bg_status is_inside(cudaStream_t stream, bool *inside)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -73,7 +73,7 @@ bg_status bg_compiled_run(void *user, cudaStream_t stream)
         return compiled->forward(compiled->user, stream);
     if (compiled->graph == NULL) {
         BG__TRY(bg_capture_forward(&compiled->graph, compiled->forward, compiled->user, stream, &compiled->options));
-        if (compiled->options.launch_segments) /* the capture was a run */
+        if (compiled->options.launch_segments) /* the capture has run the pass */
             return BG_OK;
     }
     return bg_replay(compiled->graph, stream);

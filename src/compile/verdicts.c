@@ -1,4 +1,4 @@
-/* What the referee has found in this process. */
+/* The results of proofs in this process. */
 #include "compile/compile.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@ struct bg__verdict {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg__verdict *first;
 
-/* ---- keys: shapes, kinds of memory, which tensors share it, values, also what the rule makes of them, the tolerance,
- * and what the capture forbids; no addresses of tensors ---- */
+/* ---- keys: shapes, kinds of memory, overlaps and values of the arguments of the calls and the op, the tolerance, and
+ * the capture modes; no addresses of tensors ---- */
 
 typedef struct span {
     uintptr_t begin, end;
@@ -70,7 +70,7 @@ static bg_status add_tensor(key *k, const bg_tensor *tensor)
         if (k->tensors[i].begin == memory.begin && k->tensors[i].end == memory.end)
             same = i;
     }
-    if (tensor->data != NULL && shared == 0) /* the kind of the others is known: asking takes time */
+    if (tensor->data != NULL && shared == 0) /* the kind is known if memory is shared; the query takes time */
         BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
     BG__TRY(add_word(k, attributes.type));
     BG__TRY(add_word(k, ((int64_t)tensor->dtype << 32) | (int64_t)tensor->rank));
@@ -206,7 +206,7 @@ void bg__verdicts_forget(const bg_rule *rule)
     pthread_mutex_unlock(&mutex);
 }
 
-/* At the end of the process, so that what looks for leaks finds none. */
+/* Frees the verdicts at exit, so that leak checkers find nothing. */
 __attribute__((destructor)) static void free_verdicts(void)
 {
     bg__verdict *next;

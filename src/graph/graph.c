@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making ---- */
+/* ---- create and destroy ---- */
 
 bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
 {
@@ -90,8 +90,8 @@ static void free_forward(bg__forward *forward)
     free(forward);
 }
 
-/* Work on the device may read the closures of calls, such as the data of a host node. A stream that captures takes no
- * event of ours: the event stands for uses before those on that stream. */
+/* Work on the device may read the closures of calls, such as the data of a host node. No event is recorded on a stream
+ * that captures: use->event then stands for the uses before that stream's. */
 static void wait_for_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -161,7 +161,7 @@ void bg_graph_destroy(bg_graph *graph)
         previous = eager->previous;
         free_eager(eager);
     }
-    bg__owned_free(&graph->owned); /* these may use the pool, or other memory of the graph */
+    bg__owned_free(&graph->owned); /* the destroy functions may use the pool, or other memory of the graph */
     /* cudaFree waits for the work that uses the memory. */
     bg__call_clear(&graph->root);
     bg__noted_clear(&graph->noted);
@@ -170,7 +170,7 @@ void bg_graph_destroy(bg_graph *graph)
         bg__debug_hooks.destroyed(graph);
     if (graph->compiled != NULL)
         bg__compile_get_table()->destroyed(graph);
-    bg__graph_leave_ranks(graph); /* its executable graphs are gone */
+    bg__graph_leave_ranks(graph); /* after its executable graphs are destroyed */
     free_forward(graph->forward);
     free(graph->steps);
     free(graph->segments);
@@ -188,7 +188,7 @@ bg_status bg_graph_own(bg_graph *graph, void *object, void (*destroy)(void *obje
     return bg__owned_add(&graph->owned, object, destroy);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static bg_status count_kernels(cudaGraph_t graph, size_t nodes, size_t *kernels)
 {

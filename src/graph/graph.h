@@ -18,7 +18,7 @@
 typedef struct bg__fold bg__fold;
 typedef struct bg__copy {
     struct bg__eager *eager;
-    bg__move move; /* a step: of this replay; a node: as the node was last set */
+    bg__move move; /* of a step: for this replay; of a node: as the node was last set */
     int device;
     bg__fold *fold;        /* the node; NULL: a COPY step */
     int place;             /* its row in the node */
@@ -39,7 +39,8 @@ typedef struct bg__eager {
     bg_op_body body;
     void *args;                 /* the stored arguments, which bg_graph_args returns */
     void *work;                 /* a copy of args for the body, which may change it */
-    bool steady;                /* outputs left as last time need no more work: in place, or copied by write-backs */
+    bool steady;                /* outputs left as last time need no work: they are in place, or write-backs copy
+                                 * them */
     bool results;               /* the op has fields of BG_RESULT */
     bool exposed;               /* bg_graph_args has returned args: the program may change them */
     bg__copy **copies;          /* the write-back of each output, or NULL */
@@ -68,7 +69,7 @@ typedef struct bg__step {
     } of;
 } bg__step;
 
-/* Notes the tensors of a call that has been captured, or has run at a break. */
+/* Records the tensors of a call that was captured, or has run at a break. */
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
 
 /* The pass that a FORWARD step runs (src/capture/forward.c). */
@@ -115,7 +116,7 @@ struct bg_graph {
     bg__noted noted;
     bool wrapped;                  /* the program made the CUDA graph (wrap.c) */
     bool mirrored;                 /* what is set in the executable graph of a wrapped one is set in its source, too */
-    bool instantiated;             /* wrapped: but breakgraph made the executable graph */
+    bool instantiated;             /* wrapped, but breakgraph made the executable graph */
     bool entered;                  /* ranks.table.enter was called for the current replay */
     bool keeps;                    /* owned has closures of calls, which its work on the device may read */
     void *tools;                   /* data of the debugging tools; NULL: none */
@@ -145,32 +146,32 @@ bg_status bg__wrapped_instantiate(bg_graph *graph);
 void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
 void bg__graph_leave_ranks(bg_graph *graph);
 
-/* At the end of the capture: makes the texts of the steps, if replays report where they are. */
+/* At the end of the capture: makes the texts of the steps, if replays report their progress. */
 bg_status bg__watch_note(bg_graph *graph);
 
 /* ---- write-backs (writeback.c) ----------------------------------------------------------------------------------- */
 
-/* A list is linked by next. At a break: appends copy to the list for the next segment; where
- * it cannot be a node, it becomes a COPY step, and runs on stream. */
+/* At a break: appends copy to the list, linked by next, for the next segment. A copy that cannot be part of a node
+ * becomes a COPY step, and runs on stream. */
 bg_status bg__writeback_add(bg_graph *graph, bg__copy **list, bg__copy *copy, cudaStream_t stream);
 /* Captures the list as the first nodes of the segment that stream has just begun. */
 bg_status bg__writeback_capture(bg__copy *list, cudaStream_t stream);
 /* Whether a segment of so many nodes consists of these write-backs alone. */
 bool bg__writeback_alone(const bg__copy *list, size_t nodes);
-/* Makes them COPY steps instead, which run on stream; the list is then empty. */
+/* Makes the copies of the list COPY steps instead, which run on stream; the list is then empty. */
 bg_status bg__writeback_unfold(bg_graph *graph, bg__copy **list, cudaStream_t stream);
-/* Notes that they are nodes of that segment; the list is then empty. */
+/* Stores in the copies of the list that they are part of nodes of that segment; the list is then empty. */
 void bg__writeback_fold(bg__copy **list, int segment);
-/* When all segments are instantiated: looks up what changes the nodes, and lists them. */
+/* After all segments are instantiated: reads the nodes' parameters for later updates, and lists the nodes. */
 bg_status bg__writeback_bind(bg_graph *graph);
 void bg__writeback_free(bg__fold *folds);
 /* In a replay: sets the node or step of copy to this move. If the node cannot do it, the copy is queued on stream, and
- * *steady becomes false. flush, after the last output of the call, updates the nodes. */
+ * *steady becomes false. The second function, after the last output of the call, updates the nodes. */
 bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
 bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
 
-/* What a node of a segment's graph writes back, after bg__writeback_bind; NULL: nothing. is_on: whether the node is
- * enabled in the next launch. */
+/* What a node of a segment's graph writes back, after bg__writeback_bind; NULL: nothing. The second function: whether
+ * the node is enabled in the next launch. */
 const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node);
 bool bg__writeback_is_on(const bg__fold *fold);
 

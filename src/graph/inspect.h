@@ -15,7 +15,8 @@
 const char *bg__graph_name(const bg_graph *graph);
 /* The root of the tree of its calls; it is not a call. */
 const bg__call *bg__graph_root(const bg_graph *graph);
-/* For a run that graph's replay is compared with: of the same batch, if it is of a runner. */
+/* Gives run, which is compared with a replay of graph, the runner's context of graph, so that both have the same
+ * batch. */
 void bg__graph_share_context(bg_graph *run, const bg_graph *graph);
 
 typedef struct bg__graph_facts {
@@ -31,11 +32,12 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph);
 uint64_t bg__graph_replays(const bg_graph *graph);
 /* For a wrapped graph, which the program has launched itself. */
 void bg__graph_count_replay(bg_graph *graph);
-/* What a wrapped graph wraps has got the nodes of source, which takes the place of the source it had. Errors: CUDA. */
+/* Makes source the source of a wrapped graph, after the program updated the executable graph to the nodes of source.
+ * Errors: CUDA. */
 bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source);
-/* Whether what the program sets in the executable graph of a wrapped graph is set in its source, too. */
+/* mirrored: what the program sets in the executable graph of a wrapped graph is set in its source, too. */
 void bg__wrapped_set_mirrored(bg_graph *graph, bool mirrored);
-/* name is copied; what bg__graph_name gave before is invalid. Errors: OUT_OF_MEMORY. */
+/* name is copied; earlier results of bg__graph_name become invalid. Errors: OUT_OF_MEMORY. */
 bg_status bg__wrapped_set_name(bg_graph *graph, const char *name);
 size_t bg__wrapped_count_nodes(const bg_graph *graph);
 /* Adds a call of op at site that stands for one node of a wrapped graph, by its index in cudaGraphGetNodes' list. op
@@ -48,22 +50,22 @@ typedef struct bg__segment {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     size_t nodes;
-    struct bg__origin *origins; /* of a segment that rules have rewritten: where each node comes from; else NULL */
+    struct bg__origin *origins; /* of a segment that rules have rewritten: the origin of each node; else NULL */
     size_t captured_nodes;      /* of such a segment: how many it had when it was captured */
 } bg__segment;
 /* A node of a rewritten segment. */
 typedef struct bg__origin {
-    size_t place;        /* which of the captured nodes it is */
-    const bg__call *run; /* or the call that stands for the calls whose nodes are gone */
+    size_t place;        /* its index among the captured nodes, if run is NULL */
+    const bg__call *run; /* the run that made it; NULL: it is a captured node */
 } bg__origin;
 int bg__graph_segment_count(const bg_graph *graph);
 const bg__segment *bg__graph_segment(const bg_graph *graph, int index);
 
-/* The innermost op call of each node, in the order of cudaGraphGetNodes; NULL: none. Calls around it have the node, too
- * (owners.c). */
+/* The innermost op call of each node, in the order of cudaGraphGetNodes; NULL: none. The calls around it also own the
+ * node (owners.c). */
 typedef struct bg__owners {
     const bg__call **call; /* of all segments */
-    size_t *first;         /* where those of a segment begin; one more than there are segments */
+    size_t *first;         /* the index of each segment's first node; one entry more than segments */
 } bg__owners;
 /* Call bg__owners_free also after a failure. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph);
@@ -103,19 +105,20 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
  */
 typedef struct bg__wait {
     cudaStream_t waiter, on;
-    bg_site waited, recorded;       /* recorded is waited for bg_stream_wait_stream */
-    const bg__call *recorded_after; /* the call that had begun last when the event was recorded; the root: none had */
-    const bg__call *waited_after;   /* and at the wait */
+    bg_site waited, recorded;       /* equal for bg_stream_wait_stream */
+    const bg__call *recorded_after; /* the last call that had begun when the event was recorded; the root: none had */
+    const bg__call *waited_after;   /* likewise at the wait */
 } bg__wait;
 const bg__wait *bg__graph_waits(const bg_graph *graph, int *count);
 
-/* The arguments of a call; of an eager call those for its next replay. NULL: they are not known. */
+/* Returns the arguments of a call; for an eager call, those of its next replay. NULL: not known. */
 const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call);
 /* Whether bg_graph_args has returned arguments of the graph: the program may change them. */
 bool bg__graph_is_exposed(const bg_graph *graph);
 bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call); /* those of that call */
 
-/* A node of a segment's graph that writes back outputs of an eager call. find: false if node does not. */
+/* A node of a segment's graph that writes back outputs of an eager call. The function returns false if node does
+ * not. */
 typedef struct bg__writeback {
     const bg__call *call;
     const struct bg__eager *eager;
@@ -128,10 +131,10 @@ bg_status bg__writeback_run(const bg__writeback *writeback, cudaStream_t stream)
 
 /* ---- the edges between the nodes of a graph (edges.c) ---------------------------------------------------------- */
 
-/* Starts zeroed; may be listed anew into the same arrays. */
+/* Starts zeroed; the arrays are reused if edges are listed again. */
 typedef struct bg__edges {
     cudaGraphNode_t *from, *to;
-    cudaGraphEdgeData *data; /* CUDA lists no edges of special kinds without room for it */
+    cudaGraphEdgeData *data; /* without this array, CUDA does not list edges that have edge data */
     size_t count, capacity;
 } bg__edges;
 /* nodes: all of the graph, which may be one that a stream captures into. Call bg__edges_free also after a failure.
@@ -164,7 +167,7 @@ typedef struct bg__note {
     int owners[BG__LEVELS]; /* -1: none is known on that level */
 } bg__note;
 
-/* An owner that was found before, and where it is. bytes 0: none. */
+/* A cache entry: an owner that was found before. bytes 0: empty. */
 typedef struct bg__noted_recent {
     uintptr_t base;
     size_t bytes;
@@ -183,35 +186,36 @@ typedef struct bg__noted_order {
 enum { BG__NOTE_CHUNK = 256 };
 
 typedef struct bg__noted {
-    bg__note **chunks; /* of BG__NOTE_CHUNK notes each: to grow one list would copy it again and again */
+    bg__note **chunks; /* of BG__NOTE_CHUNK entries each: growing one array would copy it again and again */
     int chunk_count;
     size_t chunk_capacity;
     int count; /* of notes */
     bg__noted_owner *owners;
     int owner_count;
     size_t owner_capacity;
-    bg__noted_order order[BG__LEVELS]; /* of the owners that were found last, by address */
-    bool replaced;                     /* one of the driver's among them, within the capture */
-    uint64_t version;                  /* the ledger's, when all was last checked; 0: never */
+    bg__noted_order order[BG__LEVELS]; /* the owners that were found last, by address */
+    bool replaced;                     /* an allocation of the driver was replaced by another one during the capture */
+    uint64_t version;                  /* the ledger's version at the last check of all; 0: none */
 } bg__noted;
 
 static inline bg__note *bg__noted_at(const bg__noted *noted, int index)
 {
     return &noted->chunks[(unsigned)index / BG__NOTE_CHUNK][(unsigned)index % BG__NOTE_CHUNK];
 }
-/* Notes a tensor with the members of as; fills in address, bytes and owners. */
+/* Records a tensor: copies the members of as, and fills in address, bytes and owners. */
 bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor);
 void bg__noted_clear(bg__noted *noted);
 /* Not const: a check stores in it what it found. */
 bg__noted *bg__graph_noted(const bg_graph *graph);
-/* The tensor that the next replay of an eager call gets instead of the noted one; NULL: it gets the noted one. */
+/* Returns the tensor that the next replay of an eager call gets instead of the recorded one; NULL: the recorded one. */
 const bg_tensor *bg__note_replacement(const bg__note *note);
 
 /* ---- ranks (graph_ranks.c) ------------------------------------------------------------------------------------- */
 
 /* Whether the table of ranks is notified of replays. */
 bool bg__watch_is_wanted(const bg_graph *graph);
-/* enter and leave: around the steps of a replay; step: after each step. They do nothing for a replay inside another. */
+/* The first and the last enclose the steps of a replay; the second follows each step. They do nothing in a nested
+ * replay. */
 bg_status bg__watch_enter(bg_graph *graph, bool *entered);
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);

@@ -32,7 +32,7 @@ static int count_until(const bg__noted *noted, bg__level level, uintptr_t addres
     return low;
 }
 
-/* Inserts an owner into the order by address; it replaces those that it overlaps, which were noted earlier. */
+/* Inserts an owner into the list by address. It replaces earlier owners that it overlaps. */
 static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
 {
     bg__noted_order *order = &noted->order[level];
@@ -66,14 +66,14 @@ done:
     return status;
 }
 
-/* Where the owner is kept that such an address was last found in. A pass names the same few tensors again and again. */
+/* Returns the cache entry for an address: a pass uses the same few tensors again and again. */
 static inline bg__noted_recent *recent_slot(bg__noted_order *order, uintptr_t address)
 {
     return &order->recent[(address >> 8) % BG__RECENT];
 }
 
-/* An address that was noted earlier in this capture is not looked up again: if its allocation has been freed since, the
- * graph is stale already. The two inner levels may change during a capture; the version shows when. */
+/* An address that was recorded earlier in this capture is not looked up again: if its allocation has been freed since,
+ * the graph is stale already. The two inner levels may change during a capture; the version shows when. */
 static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
 {
     bg__noted_order *order = &noted->order[level];
@@ -148,7 +148,7 @@ done:
     return status;
 }
 
-/* A note as that says, at the end of the list; to be counted once it is filled in. */
+/* Appends a copy of as. The caller fills it in, and then counts it. */
 static bg_status begin_note(bg__noted *noted, const bg__note *as, bg__note **note)
 {
     bg_status status = BG_OK;
@@ -166,7 +166,8 @@ static bool goes_on(const bg__noted *noted, int from, int to)
     return to >= 0 && to != from && noted->owners[from].owner.range == noted->owners[to].owner.range;
 }
 
-/* Adds a note for each mapping of the driver that the tensor is in; most are in one. as: for the whole tensor. */
+/* Adds an entry for each mapping of the driver that the tensor is in; most are in one. as describes the whole
+ * tensor. */
 static bg_status note_pieces(bg__noted *noted, const bg__note *as)
 {
     uintptr_t address = as->address;
@@ -242,7 +243,7 @@ static bool has_inner_owners(const bg__noted *noted)
     return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has_inner();
 }
 
-/* One tensor of a call: whose, and which. */
+/* A tensor of a call. */
 typedef struct place {
     const bg__call *call;
     const bg__eager *eager;
@@ -255,8 +256,8 @@ static inline uint32_t offset_of(place at)
     return at.field->offset + (uint32_t)at.element * (uint32_t)sizeof(bg_tensor);
 }
 
-/* Most tensors are in an allocation that was found before, and in nothing inside it: what bg__noted_tensor would note,
- * at less cost. False: it is to do it. */
+/* As bg__noted_tensor, but faster, for most tensors: they are in an allocation that was found before, and in no inner
+ * owner. Returns false for any other tensor, which bg__noted_tensor must record. */
 static inline bool note_known_tensor(bg__noted *noted, place at, const bg_tensor *tensor)
 {
     uintptr_t address = (uintptr_t)tensor->data;

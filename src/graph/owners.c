@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/* The calls of the nodes as they were captured: of segment i from first[i] on. */
+/* The calls of the nodes before rules rewrote them; those of segment i begin at first[i]. */
 typedef struct captured {
     const bg__call **call;
     size_t *first;
@@ -67,7 +67,7 @@ bg_status bg__owners_list(bg__owners *owners, const bg_graph *graph)
     of.call = calloc(of.first[segments] + 1, sizeof *of.call);
     if (owners->call == NULL || of.call == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes of %s", of.first[segments], graph->name);
-    /* In order of the pass an inner call comes after the call around it, and takes over its nodes. */
+    /* In order of the pass an inner call follows the call around it, and replaces it as the owner of its nodes. */
     for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call))
         if (!call->eager && call->first_node >= 0 && call->end_node >= 0)
             own_range(&of, graph, call);

@@ -15,13 +15,13 @@ enum {
     BG__CHECK_REPLAY = 4,
     BG__CHECK_RECAPTURE = 8,
     BG__CHECK_POISON = 16,
-    BG__CHECK_ORDERS = 32, /* of programs under --attach alone */
+    BG__CHECK_ORDERS = 32, /* only for programs under --attach */
     BG__CHECK_PADDING = 64,
     BG__CHECK_INPUTS = 128, /* likewise */
 };
 
-/* What a runner does around each capture of a bucket, also around those of BG_CHECK=recapture: open opens the pool's
- * bucket and prepares the pass, close ends the bucket; where open has failed, close does nothing. */
+/* A runner's functions around each capture of a bucket, also for BG_CHECK=recapture: open opens the pool's bucket and
+ * prepares the pass, close ends the bucket. If open failed, close does nothing. */
 typedef struct bg__around {
     bg_status (*open)(void *user);
     void (*close)(void *user);
@@ -46,15 +46,15 @@ typedef struct bg__padded {
 } bg__padded;
 
 typedef struct bg__debug_table {
-    /* Before a replay of a graph that is watched, also where the device has failed. checks: BG__CHECK_REPLAY returns
-     * STALE_ADDRESS where an address is no longer what it was; BG__CHECK_GRAPH looks again at what can change, and
-     * its findings go to standard error. frame: that of the public function. */
+    /* Before a replay of a graph with checks, also after the device has failed. BG__CHECK_REPLAY returns STALE_ADDRESS
+     * if an address no longer belongs to the same allocation; BG__CHECK_GRAPH repeats the checks whose results can
+     * change, and prints findings to standard error. frame: the frame of the public function. */
     bg_status (*check_replay)(bg_graph *graph, unsigned checks, const void *frame);
     /* BG_CHECK=graph: at the end of its capture. failed: the capture has failed, and there will be no graph. */
     void (*check_graph)(bg_graph *graph, bool failed, const void *frame);
-    /* A graph that one of the checks does not look at. why: "it has options.pool". */
+    /* Reports that one of the checks skips a graph. why: "it has options.pool". */
     void (*not_checked)(const bg_graph *graph, unsigned check, const char *why);
-    /* At the end of its capture: notes what the nodes hold, for later checks to compare with. */
+    /* At the end of a capture: records what the nodes hold, for comparison by later checks. */
     bg_status (*note_nodes)(bg_graph *graph);
     /* Before a capture changes anything: reads the environment for its tools. INVALID_ARGUMENT: a variable is
      * malformed. steps: every replay of graph runs node by node (BG_DEBUG_STEP). */
@@ -85,8 +85,7 @@ typedef struct bg__debug_table {
     bg_status (*replay)(bg_graph *graph, cudaStream_t stream);
     /* When a graph with data of the tools is destroyed. */
     void (*destroyed)(bg_graph *graph);
-    /* BG_REPORT, in the runner's thread: a new runner, or one that has run some more batches; one that is about to be
-     * destroyed. */
+    /* BG_REPORT, in the runner's thread: the runner is new or has run more batches; it is about to be destroyed. */
     void (*runner_ran)(const struct bg_runner *runner);
     void (*runner_destroyed)(const struct bg_runner *runner);
 } bg__debug_table;

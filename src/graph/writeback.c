@@ -13,7 +13,7 @@
 #include <cuda.h>
 #include <stdlib.h>
 
-/* The node. The rows are the kernel's argument; the row of a copy that is not done is empty. */
+/* The node. The rows are the kernel's argument; a copy that is not done has an empty row. */
 struct bg__fold {
     struct bg__fold *next; /* of the same eager call */
     cudaGraphNode_t node;
@@ -37,7 +37,7 @@ static bgk_rows rows_of(const bg__move *move)
                       .kind = BGK_TAIL_PATTERN};
 }
 
-/* Whether kernels of that device can access ptr, in any library's allocation. */
+/* Clears *on_device unless kernels of that device can access ptr, whoever allocated it. */
 static bg_status check_device_memory(const void *ptr, int device, bool *on_device)
 {
     bg__where place;
@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* The last node of the stream, which the caller has just captured. */
+/* Finds the last node of the stream, which the caller has just captured. */
 static bg_status last_node(cudaStream_t stream, cudaGraphNode_t *node)
 {
     enum cudaStreamCaptureStatus capturing;

@@ -7,7 +7,7 @@ size_t bg__arena_top(const bg__arena *arena)
     return arena->last ? arena->last->offset + arena->last->bytes : 0;
 }
 
-/* A free one that has to wait for the next epoch. */
+/* Whether a free extent has to wait for the next epoch. */
 static bool waits(const bg__arena *arena, const bg__extent *extent)
 {
     return arena->defers && extent->epoch == arena->epoch;
@@ -68,7 +68,7 @@ bg__extent *bg__arena_take(bg__arena *arena, bg__extent *fit, size_t bytes, bg__
     return extent;
 }
 
-/* The next one becomes part of it: free neighbours do, unless only one of them has to wait. */
+/* Merges extent with the next one if both are free, unless only one of them has to wait. */
 static bool merge(bg__arena *arena, bg__extent *extent)
 {
     bg__extent *next = extent->next;

@@ -19,7 +19,7 @@ bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
     pool->bucket = copy;
     pool->figures = (bg__bucket_figures){0, 0, 0};
     bg__arena_set_defers(&pool->arenas[BG__LOW], false);
-    /* What the pass was given to read and write stays where it is until the graph is made. */
+    /* Kept blocks that are released meanwhile are not reused before the bucket ends: the pass may still use them. */
     bg__arena_advance(&pool->arenas[BG__HIGH]);
     bg__arena_set_defers(&pool->arenas[BG__HIGH], true);
     bg__ledger_unlock();
@@ -67,7 +67,7 @@ bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
         return bg__fail(BG_ERROR_BUSY, "the pool already serves a capture, in bucket %s; end that first", pool->bucket);
     if (own)
         BG__TRY(bg__pool_bucket_begin(pool, name));
-    bg__pool_break(pool); /* it comes after what was done in the bucket before */
+    bg__pool_break(pool); /* the capture comes after earlier work in the bucket */
     bg__pool_set_concurrent(pool, false);
     pool->capturing = true;
     pool->own_bucket = own;
@@ -84,7 +84,7 @@ void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures)
     if (pool->own_bucket)
         close_bucket(pool);
     else
-        bg__pool_break(pool); /* what follows in the bucket comes after the capture */
+        bg__pool_break(pool); /* later work in the bucket comes after the capture */
 }
 
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)

@@ -10,7 +10,7 @@ typedef struct block {
     uintptr_t base;
     size_t bytes;
     uint64_t generation;
-    uint64_t below; /* the driver's generation under it, when it was told: 0 for pageable memory */
+    uint64_t below; /* the driver's generation of this memory when the block was reported; 0: pageable memory */
     bool freed;
     char *name;
 } block;
@@ -20,7 +20,7 @@ static block *blocks;
 static size_t block_count, block_capacity;
 static uint64_t generations;
 static atomic_uint_fast64_t version;
-static atomic_size_t owners[BG__LEVELS]; /* pools, and blocks, live or freed */
+static atomic_size_t owners[BG__LEVELS]; /* numbers of pools, and of blocks, live or freed */
 
 void bg__ledger_lock(void)
 {
@@ -65,7 +65,7 @@ void bg__ledger_count_pools(int change)
 
 /* ---- blocks ---- */
 
-/* How many blocks begin at the address or before it. */
+/* Returns how many blocks begin at or before the address. */
 static size_t count_until(uintptr_t address)
 {
     size_t low = 0, high = block_count;
@@ -79,7 +79,7 @@ static size_t count_until(uintptr_t address)
     return low;
 }
 
-/* The block, live or freed, that holds the address. */
+/* Returns the block, live or freed, that contains the address; NULL: none. */
 static block *find_block(uintptr_t address)
 {
     size_t count = count_until(address);
@@ -99,7 +99,7 @@ static void set_owner(const block *found, bg__owner *owner)
     strncpy(owner->name, found->name, sizeof owner->name - 1);
 }
 
-/* A block whose memory went back to the driver says nothing about what is there now. */
+/* A freed block whose memory went back to the driver no longer owns the address. */
 bg_status bg__ledger_owner(const void *ptr, bg__owner *owner)
 {
     uint64_t below = 0, now = 0;
@@ -140,7 +140,7 @@ bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
     return found == 1;
 }
 
-/* ---- what allocators tell ---- */
+/* ---- reports from allocators ---- */
 
 static void remove_at(size_t at)
 {
@@ -149,7 +149,8 @@ static void remove_at(size_t at)
     atomic_store(&owners[BG__REGISTERED], block_count);
 }
 
-/* Takes out what the new block replaces: freed ones, and those whose memory went back to the driver untold. */
+/* Removes the blocks that a new block replaces: freed ones, and those whose memory went back to the driver without a
+ * report. */
 static bg_status make_place(uintptr_t base, size_t bytes)
 {
     bg_status status = BG_OK;
@@ -243,7 +244,7 @@ void bg__ledger_resize(void *ptr, size_t bytes)
         size_t after = (size_t)(found - blocks) + 1;
         found->bytes = bytes;
         while (after < block_count && blocks[after].base < found->base + bytes)
-            remove_at(after); /* of what was there before */
+            remove_at(after); /* a block of the memory that was there before */
     }
     bg__ledger_unlock();
 }

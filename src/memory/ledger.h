@@ -44,7 +44,7 @@ bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
 /* "block "kv" of 4096 bytes at 0x... (allocation id 7)" */
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);
 
-/* The same for level BG__DRIVER. */
+/* As bg__owner_find, for level BG__DRIVER. */
 bg_status bg__driver_owner(const void *ptr, bg__owner *owner);
 /* The driver's generation of the allocation at ptr; 0: there is none. Makes one query. */
 bg_status bg__driver_generation(const void *ptr, uint64_t *generation);
@@ -59,15 +59,15 @@ uint64_t bg__ledger_version(void);
 /* Changes the size of a registered block in place. Does nothing for any other pointer. */
 void bg__ledger_resize(void *ptr, size_t bytes);
 
-/* Around changes of a pool's blocks, which other threads may look up. */
+/* Lock the ledger while a pool's blocks change, since other threads may look them up. */
 void bg__ledger_lock(void);
 void bg__ledger_unlock(void);           /* after a change */
 void bg__ledger_unlock_unchanged(void); /* after none */
-/* While locked: the generation for a new owner. */
+/* Returns the generation for a new owner. The ledger must be locked. */
 uint64_t bg__ledger_generation(void);
-/* There is one pool more, or one less: 1, -1. */
+/* Adds change, 1 or -1, to the number of pools. */
 void bg__ledger_count_pools(int change);
-/* As bg__owner_find, on the level BG__REGISTERED; *owner has the kind NONE before. */
+/* As bg__owner_find, for level BG__REGISTERED. *owner must have the kind NONE at the call. */
 bg_status bg__ledger_owner(const void *ptr, bg__owner *owner);
 
 #endif

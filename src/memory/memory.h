@@ -13,15 +13,15 @@
 /* The last use of some memory, so that the next use waits for it. A graph has its own; graphs of a pool share one. */
 typedef struct bg__use {
     cudaStream_t stream; /* of the last replay; NULL: none since event was recorded */
-    atomic_bool busy;    /* a replay or, of a pool, a capture is going on: all else belongs to its thread */
-    bool ordered;        /* event stands for work before the next use */
+    atomic_bool busy;    /* a replay, or a capture with the pool, is running: its thread owns the other members */
+    bool ordered;        /* the next use must wait for event */
     cudaEvent_t event;
 } bg__use;
 
 bg_status bg__use_init(bg__use *use);
 /* use may be zeroed instead of initialized. */
 void bg__use_clear(bg__use *use);
-/* Takes the memory for a replay or a capture; false: another one has it, in this thread or another. */
+/* Acquires the memory for a replay or a capture. Returns false if another one, in this thread or another, has it. */
 static inline bool bg__use_take(bg__use *use)
 {
     return !atomic_exchange_explicit(&use->busy, true, memory_order_acquire);
@@ -34,20 +34,20 @@ static inline bool bg__use_is_taken(const bg__use *use)
 {
     return atomic_load_explicit(&use->busy, memory_order_relaxed);
 }
-/* Makes stream wait for the last use, and notes stream as the last one. */
+/* Makes stream wait for the last use. The use on stream is then the last one. */
 bg_status bg__use_order(bg__use *use, cudaStream_t stream);
 /* Records an event after the use on stream: stream may be destroyed then. After an error, stream stays the last one. */
 cudaError_t bg__use_note(bg__use *use, cudaStream_t stream);
 
 /* ---- pools (pool.c) ------------------------------------------------------------------------------------------ */
 
-/* Takes a reference to the pool, which bg_pool_destroy gives back. NULL: nothing happens. */
+/* Adds a reference to the pool, which bg_pool_destroy releases. NULL does nothing. */
 void bg__pool_retain(bg_pool *pool);
 bg__use *bg__pool_use(bg_pool *pool);
-/* Keeps other holders out until bg__pool_let_go; false: there is one. */
+/* Locks the pool for holder until bg__pool_let_go. Returns false if another holder has it. */
 bool bg__pool_hold(bg_pool *pool, const void *holder);
 void bg__pool_let_go(bg_pool *pool);
-/* INVALID_ARGUMENT unless the current device is the pool's. */
+/* Fails with INVALID_ARGUMENT unless the current device is the pool's. */
 bg_status bg__pool_check_device(const bg_pool *pool, const char *function);
 
 /* Allocates a block that is not reused in its bucket; without a bucket, as bg__pool_keep. bytes > 0. */
@@ -65,7 +65,7 @@ bg_status bg__pool_check(const bg_pool *pool);
 /* ---- buckets (bucket.c) -------------------------------------------------------------------------------------- */
 
 typedef struct bg__bucket_figures {
-    size_t bytes;  /* from the base to the end of the highest block that there has been */
+    size_t bytes;  /* from the base to the highest end that a block has had */
     size_t pinned; /* of these, in pinned blocks */
     size_t reused; /* served from released blocks */
 } bg__bucket_figures;
@@ -79,22 +79,23 @@ bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures);
 /* The figures of the open bucket; zeros without one. */
 bg__bucket_figures bg__pool_bucket_figures(const bg_pool *pool);
 
-/* A capture takes the pool, with the open bucket or, without one, a bucket of its own. BUSY: another capture has it. */
+/* Begins a capture with the pool, in the open bucket or, without one, in a bucket of its own. Errors: BUSY (another
+ * capture uses the pool). */
 bg_status bg__pool_capture_begin(bg_pool *pool, const char *name);
-/* figures: of its bucket so far. Does nothing if no capture has the pool. */
+/* Ends it. *figures describes its bucket. Does nothing if no capture uses the pool. */
 void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures);
 
 /* Whether work in the bucket may run on several streams: released blocks are then reused only after the next break. */
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent);
-/* For work that is put between what has been captured: blocks that have been released may still be in use there, and
- * are not used again meanwhile. */
+/* While fresh is true, allocations do not reuse released blocks. For work that is inserted into captured work, which
+ * may still use these blocks. */
 void bg__pool_set_fresh(bg_pool *pool, bool fresh);
-/* At a point where all later work waits for all earlier work. */
+/* Marks a point where all later work waits for all earlier work: released blocks may be reused. */
 void bg__pool_break(bg_pool *pool);
 
 /* ---- workspaces (workspace_list.c) --------------------------------------------------------------------------- */
 
-/* Forgets the workspaces in a pool that is being destroyed; their memory is freed with it. */
+/* Removes the workspaces in a pool that is being destroyed; the pool frees their memory. */
 void bg__workspace_forget(const bg_pool *pool);
 
 #endif

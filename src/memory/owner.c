@@ -8,7 +8,7 @@
 typedef CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
 typedef CUresult (*get_attribute)(void *data, CUpointer_attribute attribute, CUdeviceptr ptr);
 
-/* Looked up once in a process. */
+/* Looks the function up once in a process. */
 static bg_status find_driver(get_attributes *found)
 {
     static _Atomic(get_attributes) known;
@@ -37,7 +37,8 @@ done:
     return status;
 }
 
-/* By the call for one attribute; that for several was no slower in replays that check some 300 allocations (H100). */
+/* Uses the call for one attribute; the call for several was not slower in replays that check some 300 allocations
+ * (H100). */
 bg_status bg__driver_generation(const void *ptr, uint64_t *generation)
 {
     unsigned long long id = 0;
@@ -56,8 +57,8 @@ done:
     return status;
 }
 
-/* Of mapped memory the range is all addresses that were reserved, and what is mapped there may be several mappings,
- * each with an id of its own: the owner is the one. */
+/* For mapped memory, the range covers all reserved addresses, which may have several mappings, each with its own id.
+ * The owner is the mapping at ptr. */
 bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
 {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -77,7 +78,7 @@ bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
                    get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
     if (id == 0 || type == 0)
         goto done;
-    if (address - range >= range_bytes) { /* nothing is said of how far it goes */
+    if (address - range >= range_bytes) { /* CUDA does not report how far it extends */
         range = address;
         range_bytes = UINTPTR_MAX - address;
     }

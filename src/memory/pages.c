@@ -1,4 +1,4 @@
-/* Virtual memory: addresses are reserved once, device memory is mapped as it is needed. */
+/* Virtual memory: reserves addresses once, and maps device memory when it is needed. */
 #include "memory/pages.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ done:
     return status;
 }
 
-/* false: more than there are numbers. */
+/* Returns false if the result does not fit into a size_t. */
 static bool round_up_bytes(size_t *bytes, size_t to)
 {
     if (*bytes > SIZE_MAX - to)
@@ -97,7 +97,7 @@ void bg__pages_clear(bg__pages *pages)
     bg__relaxed relaxed = bg__relax_to_release();
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         bg__mapped_end *end = &pages->ends[side];
-        /* A call takes back what a call mapped. */
+        /* Each cuMemUnmap undoes one cuMemMap. */
         while (end->count > 0) {
             size_t step = end->steps[--end->count];
             end->bytes -= step;
@@ -131,7 +131,7 @@ static bg_status map_pages(bg__pages *pages, char *at, size_t bytes)
 done:
     if (status != BG_OK && mapped)
         give_back(pages->unmap(address, bytes), "cuMemUnmap");
-    if (created) /* the mapping holds the memory from here on */
+    if (created) /* the mapping keeps the memory */
         give_back(pages->release(handle), "cuMemRelease");
     bg__relax_end(relaxed);
     return status;

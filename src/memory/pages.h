@@ -11,7 +11,7 @@ typedef enum bg__side { BG__LOW, BG__HIGH } bg__side;
 
 typedef struct bg__mapped_end {
     size_t bytes;
-    size_t *steps; /* each mapped at once, from the end inwards */
+    size_t *steps; /* the bytes of each mapping, from the end inwards */
     size_t count, capacity;
 } bg__mapped_end;
 
@@ -37,11 +37,11 @@ typedef struct bg__pages {
 bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limit);
 /* All work on the memory must have finished. */
 void bg__pages_clear(bg__pages *pages);
-/* Maps what is missing of the side's first `bytes`. After an error all is as before. */
+/* Maps the side's first `bytes` bytes, as far as they are not mapped. After an error nothing has changed. */
 bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes);
 size_t bg__pages_mapped(const bg__pages *pages);
 
-/* Where the bytes lie that begin `offset` bytes from the side's end. */
+/* Returns the address of `bytes` bytes that begin `offset` bytes from the side's end. */
 static inline void *bg__pages_address(const bg__pages *pages, bg__side side, size_t offset, size_t bytes)
 {
     return pages->base + (side == BG__LOW ? offset : pages->bytes - offset - bytes);

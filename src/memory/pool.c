@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- making and giving back ---- */
+/* ---- create and destroy ---- */
 
 /* Runs when the last reference is released. */
 static void free_pool(bg_pool *pool)
@@ -179,7 +179,7 @@ bg_status bg__pool_keep(bg_pool *pool, size_t bytes, void **ptr)
 
 /* ---- release ---- */
 
-/* What is wrong with releasing it; NULL: nothing. */
+/* Returns why ptr cannot be released; NULL: it can. */
 static const char *find_fault(const bg_pool *pool, const void *ptr, bg__side *side, bg__extent **extent)
 {
     bool begins = false;
@@ -217,7 +217,7 @@ void bg_pool_release(bg_pool *pool, void *ptr)
     bg__ledger_unlock();
 }
 
-/* ---- asking ---- */
+/* ---- statistics and checks ---- */
 
 bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats)
 {

@@ -13,12 +13,12 @@ struct bg_pool {
     bg__pages pages;
     bg__arena arenas[2]; /* BG__LOW: the open bucket's blocks; BG__HIGH: what is kept */
     bg__use use;
-    _Atomic(const void *) holder; /* the runner whose call has the pool, also between its passes; NULL: none */
-    void *sentry;                 /* cudaMalloc's: to free it waits for the device, which unmapping does not promise */
+    _Atomic(const void *) holder; /* the runner whose call uses the pool, also between its passes; NULL: none */
+    void *sentry;                 /* from cudaMalloc: cudaFree waits for the device, unmapping need not */
 
     char *bucket; /* its name; NULL: none is open */
     bool capturing;
-    bool own_bucket; /* the capture's */
+    bool own_bucket; /* the capture opened the bucket */
     bg__bucket_figures figures;
 
     size_t in_use, peak, pinned, reused;
@@ -27,9 +27,10 @@ struct bg_pool {
     uint64_t generation;
 };
 
-/* The extent of that side that holds the address, and whether it begins there; NULL: none does. */
+/* Returns the extent of that side that contains ptr; NULL: none. *begins: whether it begins at ptr. */
 bg__extent *bg__pool_find(const bg_pool *pool, bg__side side, const void *ptr, bool *begins);
-/* Between list and unlist, owners of addresses are also looked for in the pool, which gets its generation by list. */
+/* Add the pool to, or remove it from, the pools in which owners of addresses are looked up. Adding sets its
+ * generation. */
 void bg__pool_list(bg_pool *pool);
 void bg__pool_unlist(bg_pool *pool);
 

@@ -1,4 +1,4 @@
-/* Whose an address is: the pools, and which block of which pool has it; bg__owner_find for all levels. */
+/* Finds the owner of an address: the list of pools, the blocks of a pool, and bg__owner_find for all levels. */
 #include "memory/pool.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static void set_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
     owner->range = owner->base;
 }
 
-static bg_pool *pools; /* with the ledger's lock */
+static bg_pool *pools; /* guarded by the ledger's lock */
 
 void bg__pool_list(bg_pool *pool)
 {

@@ -13,7 +13,7 @@ typedef struct bg__workspace {
     size_t bytes;
 } bg__workspace;
 
-/* The first of the list, until it is unlocked. */
+/* Locks the list. Returns a pointer to its first element, valid until the list is unlocked. */
 bg__workspace **bg__workspaces_lock(void);
 void bg__workspaces_unlock(void);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often op was called in this pass of parent's body, before now. */
+/* Finds the counter of the earlier calls of op in this pass of parent's body. */
 static bg_status count_of(bg__call *parent, const bg_op *op, bg__op_count **count)
 {
     bg_status status;
@@ -27,7 +27,7 @@ static bg__call *find_child_call(bg__call *parent, const bg_op *op, unsigned ind
 {
     bg__call *start = parent->cursor ? parent->cursor : parent->child;
     if (!parent->repeated)
-        return NULL; /* each child so far has a smaller index */
+        return NULL; /* every child has a smaller index */
     for (bg__call *call = start; call != NULL; call = call->next)
         if (call->op == op && call->index == index)
             return call;
@@ -37,7 +37,7 @@ static bg__call *find_child_call(bg__call *parent, const bg_op *op, unsigned ind
     return NULL;
 }
 
-/* What the calls of one root lie in: a capture makes thousands, and frees them all at once. */
+/* Memory for the calls of one root: a capture makes thousands of calls, and frees them all at once. */
 struct bg__slab {
     struct bg__slab *next;
     size_t used, bytes;
@@ -64,7 +64,7 @@ static __attribute__((noinline)) struct bg__slab *add_slab(bg__call *root, size_
     return slab;
 }
 
-/* bytes: as aligned() returns. */
+/* bytes must be a result of aligned(). */
 static inline void *take_from_slab(bg__call *root, size_t bytes)
 {
     struct bg__slab *slab = root->slabs;
@@ -96,7 +96,7 @@ static __attribute__((noinline)) unsigned write_name(char *name, const char *pat
     return (unsigned)(end - name);
 }
 
-/* "rope#4" from "rope#3"; false: the number has a digit more. */
+/* "rope#4" from "rope#3". Returns false if the number has one more digit. */
 static bool write_next_name(char *name, const char *last, unsigned bytes)
 {
     char *digit = name + bytes;
@@ -109,7 +109,7 @@ static bool write_next_name(char *name, const char *last, unsigned bytes)
     return true;
 }
 
-/* The next call that count counts; behind it its name, and room for its arguments. */
+/* Makes the next call of count's op, followed in memory by its name and room for its arguments. */
 static bg__call *make_call(bg__call *parent, bg__op_count *count)
 {
     enum { NUMBER_BYTES = 16 };
@@ -169,8 +169,8 @@ bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site,
         BG__TRY(add_child_call(parent, count, site, result));
         count->last = *result;
     } else {
-        count->last = NULL; /* name_bytes is not its name's */
-        if (site != NULL)   /* this pass may reach it at another place */
+        count->last = NULL; /* name_bytes belongs to another name */
+        if (site != NULL)   /* this pass may make it at another place */
             (*result)->here = *site;
     }
     count->count++;

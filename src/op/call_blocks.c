@@ -1,4 +1,4 @@
-/* The blocks that a call has: their bytes, and giving them back. */
+/* The blocks of a call: counts their bytes, and frees them. */
 #include "op/op.h"
 
 #include <stdlib.h>

@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-/* In a body that runs at a break, or in a replay: inline, but named. */
+/* Runs a call inside a body that runs at a break or in a replay: inline, but with a name. */
 static bg_status run_nested(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
 {
     bg__call *call;

@@ -8,7 +8,7 @@ static bg__block *find_slot(bg__memory *memory, bg__block_kind kind, int slot)
     return NULL;
 }
 
-/* NULL: the call is in no graph. */
+/* Returns NULL if the call is in no graph. */
 static bg__call *root_of(bg__call *call)
 {
     if (!call->recorded)
@@ -36,9 +36,9 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
         return BG_OK;
     }
     *ptr = NULL;
-    bg__pending_note(); /* of the body's */
+    bg__pending_note(); /* the body may have left an error of its own */
     if (block != NULL && bytes < 2 * block->bytes)
-        bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
+        bytes = 2 * block->bytes; /* smaller blocks stay allocated: together at most as much again */
     BG__TRY(BG__GROW(memory->blocks, memory->count, memory->capacity, "blocks of memory"));
     BG__TRY(source ? source->take(source->user, bytes, ptr) : bg__device_alloc(bytes, ptr));
     block = find_slot(memory, kind, slot); /* growing may have moved it */

@@ -35,8 +35,8 @@ typedef struct bg__source {
     void *user;
 } bg__source;
 
-/* The block (kind, slot) of a call; allocated if there is none of at least `bytes` bytes, from the source of the call's
- * root, else as device memory. bytes > 0. */
+/* Finds the block (kind, slot) of a call. If there is none of at least `bytes` bytes, allocates it from the source of
+ * the call's root or, without one, as device memory. bytes must be above 0. */
 struct bg__call;
 bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
 size_t bg__memory_bytes(const bg__memory *memory);
@@ -59,8 +59,8 @@ typedef struct bg__op_count {
 /* One use of an op. The calls of a graph form a tree: a call's children are the calls that its body makes. */
 typedef struct bg__call {
     const bg_op *op; /* NULL: the root of a pass */
-    bg_site site;    /* in a graph: of the pass that made it */
-    bg_site here;    /* of the pass that runs, where that may be another one: errors name it; file NULL: as site */
+    bg_site site;    /* in a graph: the place in the pass that made it */
+    bg_site here;    /* the place in the pass that runs, if that may differ: errors name it; file NULL: as site */
     struct bg__call *parent;
     bg__memory *memory; /* NULL: a plain call that has not needed any */
 
@@ -73,7 +73,7 @@ typedef struct bg__call {
     bool recorded;
     bool repeated; /* its body has run before: its children may exist already */
     bool eager;
-    bool zero_tail; /* options.zero_tail; calls take it over from their root */
+    bool zero_tail; /* options.zero_tail; calls inherit it from their root */
     bool ranges;    /* profilers get ranges for calls */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their index in cudaGraphGetNodes' list, which is in
@@ -85,22 +85,25 @@ typedef struct bg__call {
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
-    void *want;                                 /* room for a copy of its arguments: as expected; kept, once captured */
-    struct bg__call *run;      /* the call that a rule has put in place of it and its neighbours; NULL: none has */
-    const char *tolerance;     /* of such a call, a run: its rule's, in the form of BG_TOLERANCE; NULL: the same bits */
-    struct bg__call **members; /* of a run: those that it stands for, in order of the pass; else NULL */
+    void *want;                                 /* room for a copy of its arguments: the expected ones; once captured,
+                                                 * kept */
+    struct bg__call *run;      /* the call by which a rule replaced it and its neighbours; NULL: none */
+    const char *tolerance;     /* of a run: its rule's tolerance, in the form of BG_TOLERANCE; NULL: the same bits */
+    struct bg__call **members; /* of a run: the calls that it replaced, in order of the pass; else NULL */
     int member_count;
-    struct bg__call *runs;         /* of a root: the last run; the tree has none of them */
+    struct bg__call *runs;         /* of a root: the last run; runs are not in the tree */
     struct bg__call *last_run;     /* of a run: the one before */
-    const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
-    bg__op_count *counts;          /* the number of children so far in this pass, by op */
+    const struct bg__eager *broke; /* of an eager call: the record that its step runs; NULL: the graph has no step for
+                                    * it */
+    bg__op_count *counts;          /* the number of children in this pass, by op */
     size_t count_used, count_capacity;
     bg__memory own;
     void *shaped;             /* a copy for the shape function; reused, so that replays allocate nothing */
     const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
     struct bg__slab *slabs;   /* of a root: the memory of its calls */
     size_t allocated;         /* of a root: the bytes of blocks of its calls that no source owns */
-    /* Of the root of a runner's graph: the context of the run; outside of runs one of a batch that fills the bucket. */
+    /* Of the root of a runner's graph: the context of the run; between runs, the context of a batch that fills the
+     * bucket. */
     const struct bg_forward_context *context;
 } bg__call;
 
@@ -114,7 +117,7 @@ static inline void bg__call_rewind(bg__call *call)
     call->cursor = NULL;
     call->scratch_used = 0;
 }
-/* Makes a call of op that stands for these sibling calls, in order of the pass. Its name is copied. Errors:
+/* Makes a call of op that replaces these sibling calls, given in order of the pass. Its name is copied. Errors:
  * OUT_OF_MEMORY. */
 bg_status bg__call_add_run(bg__call *const *members, int count, const bg_op *op, const char *name, bg__call **run);
 /* Frees the calls of root and all that root holds, but not root itself. */
@@ -138,7 +141,7 @@ typedef struct bg__output {
 } bg__output;
 bool bg__output_next(const bg_op *op, bg__output *output);
 bool bg__tensor_is_valid(const bg_tensor *tensor);
-/* The tensors of a field in args, and their number: one, those of BG_OUTS, or none. */
+/* Returns the tensors of a field in args. Their number is one, several for BG_OUTS, or none. */
 static inline const bg_tensor *bg__tensors_of(const bg_field *field, const void *args)
 {
     return (const bg_tensor *)((const char *)args + field->offset);
@@ -172,7 +175,7 @@ static inline bool bg__tensor_is_same(const bg_tensor *a, const bg_tensor *b)
     return a->data == b->data && bg__tensor_has_shape(a, b);
 }
 int bg__output_count(const bg_op *op);
-/* Whether the op has fields of BG_RESULT; these alone are copied. */
+/* Whether the op has BG_RESULT fields. The next function copies only these. */
 bool bg__op_has_results(const bg_op *op);
 void bg__results_copy(const bg_op *op, void *to, const void *from);
 static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
@@ -201,8 +204,9 @@ bg_status bg__move_run(const bg__move *move, cudaStream_t stream);
 /* Whether an output of args still has the dtype and shape that it had at capture. */
 bg_status bg__output_check(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
 
-/* Compares the output that the body left in got with the expected one in want, whose shape is filled in if it was left
- * to the body. Both are arguments of the op. Sets *move to what is still to be copied. */
+/* Compares the output that the body left in got with the expected output in want, and sets *move to the copy that is
+ * still needed. Fills in the shape of the expected output if the body had to set it. want and got are arguments of the
+ * op. */
 bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, bg__move *move);
 
 /* Runs body on the caller's args, as a plain or captured call. On return args holds the outputs. */
@@ -263,7 +267,7 @@ typedef struct bg__override bg__override;
 /* Sets a list of patterns for captures of this thread that applies after all others, even BG_BREAKABLE=0; NULL: none.
  * list is not copied. */
 void bg__override_force(const char *list);
-/* Reads the patterns in force: those of own (NULL: none), then the program's, then the environment's. "@FILE" in the
+/* Reads the patterns that apply: those in own (NULL: none), then the program's, then the environment's. "@FILE" in the
  * environment names a file with a pattern in each line. */
 bg_status bg__override_get(bg__override **override, const char *own);
 /* Warns of patterns of the environment that match no op. For the end of a pass: its first call may register an op. */
@@ -291,7 +295,7 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 bg_op_body bg__op_capture_body(const bg_op *op);
 /* Gives an op whose fields are structs a table of all fields, which stays (structs.c). */
 void bg__structs_flatten(bg_op *op);
-/* BG_ROW_LIMITS numbers, as in bg_op_attributes; also of an op of an older header. */
+/* Returns BG_ROW_LIMITS numbers, as in bg_op_attributes; zeros for an op that was compiled with an older header. */
 const int *bg__op_row_limits(const bg_op *op);
 /* Registers op, unless there is an op of that name, which is then returned. */
 const bg_op *bg__op_register_once(bg_op *op);
@@ -307,14 +311,14 @@ bool bg__glob(const char *pattern, size_t length, const char *text);
 /* The same, but a pattern without a number, "graph", matches graph#0, graph#1 and so on, too. */
 bool bg__glob_numbered(const char *pattern, size_t length, const char *name);
 
-/* Goes through a list, "graph#0, !decode*". The last pattern that matches decides. */
+/* Iterates over a list, "graph#0, !decode*". The last pattern that matches decides. */
 typedef struct bg__globs {
     const char *list; /* all of it */
     const char *text; /* one pattern, without '!' and blanks; NULL at first */
     size_t length;
     bool negate; /* '!' was before it */
 } bg__globs;
-/* false: there is none behind it. */
+/* Moves to the next pattern. Returns false after the last one. */
 bool bg__globs_next(bg__globs *at);
 
 #endif

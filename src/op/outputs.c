@@ -106,7 +106,7 @@ static bg_status check_tensors(const bg_op *op, const void *args, bool *missing)
     return BG_OK;
 }
 
-/* An output whose memory and shape are unknown until the body has run. */
+/* Whether an output's memory and shape are unknown until the body has run. */
 static bool is_open(const bg_tensor *tensor)
 {
     return tensor->data == NULL && tensor->rank == 0;
@@ -123,8 +123,8 @@ done:
     return status;
 }
 
-/* Room for a copy of the arguments: few where they fit, else *kept, where a graph keeps the call and so the room for
- * its replays, else memory to be freed. */
+/* Returns room for a copy of the arguments: few, if they fit; *kept, if the call is in a graph, whose replays use the
+ * room again; else memory to be freed. */
 enum { FEW_BYTES = 1024 };
 
 static void *take_room(const bg__call *call, char few[FEW_BYTES], void **kept)
@@ -145,7 +145,8 @@ static void leave_room(void *room, const char few[FEW_BYTES], const void *kept)
         free(room);
 }
 
-/* Lets the op's shape function say what the body would; a copy, since only open outputs may change. */
+/* Calls the op's shape function for the outputs without a shape. It gets a copy of args, since only these outputs may
+ * change. */
 static bg_status ask_for_shapes(bg__call *call, void *args)
 {
     const bg_op *op = call->op;
@@ -227,7 +228,7 @@ bg_status bg__output_check(const bg__call *call, const bg__output *output, const
     return compare_shapes(call->op, output, captured, bg__output_tensor(output, args));
 }
 
-/* Whether what brings an output to its place writes into the bytes at source. */
+/* Whether the copy of an output to its place writes into the bytes at source. */
 static bool writes(const bg__call *call, const bg_tensor *want, const bg_tensor *left, const void *source, size_t bytes)
 {
     uintptr_t from = (uintptr_t)source, begin = (uintptr_t)want->data, end = begin + bg_tensor_bytes(want);
@@ -329,7 +330,8 @@ done:
     return status;
 }
 
-/* Of outputs with memory. Not by memcmp: a program need not initialize what lies between arguments. */
+/* Whether all outputs are at their places; they have memory. Does not use memcmp, since a program need not initialize
+ * padding bytes between arguments. */
 static inline bool are_in_place(const bg_op *op, const void *want, const void *got)
 {
     const bg_field *end = op->fields + op->field_count;

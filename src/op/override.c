@@ -19,7 +19,7 @@ struct bg__override {
     char *text;
     pattern *patterns;
     int count, own_count, first_of_environment, first_forced; /* own: of the capture's options */
-    /* Indices of patterns. A bisect gives names by the ten thousand, which must not be tried one after the other. */
+    /* Indices of patterns. A bisect passes ten thousand names, too many to try one after the other for each call. */
     int *exact, *others; /* by name, then by index; by index */
     int exact_count, other_count;
 };
@@ -63,7 +63,7 @@ static bool pattern_is_valid(const pattern *p)
     }
 }
 
-/* Whether only one call has that name: without '*', and each part with its number. */
+/* Whether only one call has that name: it has no '*', and each part has its number. */
 static bool pattern_is_exact(const pattern *p)
 {
     const char *part = p->text, *end = p->text + p->length;
@@ -79,7 +79,7 @@ static bool pattern_is_exact(const pattern *p)
     }
 }
 
-/* Nothing between two commas, or a line that is blank, is no pattern and no mistake. */
+/* Ignores empty items and blank lines. */
 static bg_status add_pattern(bg__override *override, const char *text, size_t length, const char *from)
 {
     pattern *p = &override->patterns[override->count];
@@ -233,7 +233,7 @@ done:
 
 /* ---- use ---- */
 
-/* Whether p was not warned about before in this process, which may make many passes. */
+/* Whether this is the first warning about p in this process, which may make many passes. */
 static bool is_first_warning(const pattern *p)
 {
     static char **warned;
@@ -251,7 +251,8 @@ static bool is_first_warning(const pattern *p)
     return first;
 }
 
-/* A misspelt name in the environment would do nothing, silently. Ops without a macro exist from their first call on. */
+/* Without the warning, a misspelt name in the environment would silently do nothing. Ops without a macro exist only
+ * after their first call. */
 void bg__override_warn(const bg__override *override)
 {
     bg__nearest nearest;
@@ -286,7 +287,7 @@ static void join_lines(char *text)
             *text = ',';
 }
 
-enum { LIST_BYTES = 16 << 20 }; /* no list of ops is as large */
+enum { LIST_BYTES = 16 << 20 }; /* larger than any list of ops */
 
 bg_status bg__override_read_list(const char *path, char **list)
 {
@@ -412,7 +413,7 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
     }
 }
 
-/* The last pattern that names the call; -1: none does. */
+/* Returns the index of the last pattern that is the call's name; -1: none. */
 static int find_exact(const bg__override *override, const bg__call *call)
 {
     size_t length = override->exact_count > 0 ? strlen(call->name) : 0;
@@ -434,7 +435,7 @@ static int find_exact(const bg__override *override, const bg__call *call)
     return -1;
 }
 
-/* The last pattern after `above` that is not exact, and matches; `above` if there is none. */
+/* Returns the index of the last matching pattern after `above` that is not exact; `above` if there is none. */
 static int find_other(const bg__override *override, const bg__call *call, int above)
 {
     for (int i = override->other_count; i-- > 0 && override->others[i] > above;) {

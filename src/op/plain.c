@@ -1,5 +1,5 @@
-/* Memory of plain calls: for each thread, and there for each place that calls an op, what it last needed. Work on one
- * stream runs in order, so that the next call from the same place on the same stream may use it again. */
+/* Memory of plain calls. In each thread, each place that calls an op keeps the memory of its last call. Work on one
+ * stream runs in order, so the next call from the same place on the same stream may use it again. */
 #include "op/op.h"
 
 #include <pthread.h>
@@ -12,9 +12,9 @@ typedef struct place {
     const bg_op *op;
     int line;
     cudaStream_t stream;
-    int depth; /* calls around it: a body may call its own op */
+    int depth; /* number of enclosing calls: a body may call its own op */
     bg__memory memory;
-    char file[]; /* of the call: the caller's string, or the library that it is in, may go before the thread does */
+    char file[]; /* a copy: the library that has the caller's string may be unloaded before the thread ends */
 } place;
 
 static _Thread_local place *places;
@@ -34,7 +34,7 @@ static void free_places(void *first)
     }
 }
 
-/* NULL: no memory. */
+/* Returns NULL without host memory. */
 static place *add_place(const bg__call *call, const char *file, int depth)
 {
     size_t bytes = strlen(file) + 1;
@@ -51,7 +51,7 @@ static place *add_place(const bg__call *call, const char *file, int depth)
     return made;
 }
 
-/* Threads that end while the process does leave theirs to its end, as CUDA may have ended. */
+/* A thread that ends while the process exits frees nothing, since CUDA may have shut down. */
 static void free_of_thread(void *first)
 {
     if (!atomic_load(&ended))
@@ -96,7 +96,8 @@ bg_status bg__plain_memory(bg__call *call)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a plain call of %s", call->op->name);
     }
     places = p;
-    /* The thread's end frees what the key holds; where that fails it is kept to the end of the process. */
+    /* The key's destructor frees the places when the thread ends; if setting the key fails, they stay until the process
+     * ends. */
     (void)pthread_setspecific(key, places);
 found:
     call->memory = &p->memory;

@@ -6,7 +6,7 @@
 
 enum { NAME_MAX_BYTES = 128, FIELD_NAME_BYTES = 16 };
 
-/* An op that the first call with its name has made. It stays: calls of any graph may refer to it. */
+/* An op that the first call with its name made. It is never freed, since calls of any graph may refer to it. */
 typedef struct named_op {
     bg_op op;
     bg_field fields[BG_OPERANDS_MAX];
@@ -20,7 +20,7 @@ bg_status bg__region_run(void *args, cudaStream_t stream)
     return region->body(region->user, region->tensors, stream);
 }
 
-/* ---- what the program gives ---- */
+/* ---- checks of the program's arguments ---- */
 
 static bool is_name(const char *name)
 {
@@ -112,7 +112,7 @@ static named_op *make_op(const bg_region *region, const bg_site *site)
     return made;
 }
 
-/* What keeps op from being the one that region calls; NULL: nothing. */
+/* Returns why region cannot be a call of op; NULL: it can. */
 static const char *find_difference(const bg_op *op, const bg_region *region)
 {
     if (op->body != bg__region_run)

@@ -6,7 +6,7 @@
 
 #include "op/op.h"
 
-/* Their arguments; an op with fewer operands has fewer tensors (bg_op.args_size). */
+/* The arguments of these ops; an op with fewer operands has fewer tensors (bg_op.args_size). */
 typedef struct bg__region_args {
     bg_status (*body)(void *user, bg_tensor *tensors, cudaStream_t stream);
     void *user;
@@ -16,10 +16,10 @@ typedef struct bg__region_args {
     bg_tensor tensors[BG_OPERANDS_MAX];
 } bg__region_args;
 
-/* Their body. */
+/* The body of these ops. */
 bg_status bg__region_run(void *args, cudaStream_t stream);
 
-/* args, if op is one of these ops; else NULL. */
+/* Returns args if op is one of these ops, else NULL. */
 static inline bg__region_args *bg__region_of(const bg_op *op, const void *args)
 {
     return op->body == bg__region_run ? (bg__region_args *)args : NULL;

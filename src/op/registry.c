@@ -15,8 +15,8 @@ static bg_op *find_locked(const char *name)
     return op;
 }
 
-/* Calls read it without the lock, while libraries come and go, and while the process ends: what stays is not written.
- */
+/* Calls read twin_ without the lock, also while libraries are loaded and while the process exits: an unchanged value is
+ * not written. */
 static void set_twin(bg_op *op, const bg_op *twin)
 {
     if (op->twin_ != twin)
@@ -121,7 +121,7 @@ static bg_status check_attributes(const bg_op_attributes *attributes)
     return BG_OK;
 }
 
-/* The op may be of an older header, whose attributes end sooner. */
+/* The op may be compiled with an older header, whose attributes are shorter. */
 static bg_status set_locked(bg_op *op, const bg_op_attributes *attributes)
 {
     const size_t room =

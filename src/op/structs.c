@@ -1,5 +1,5 @@
-/* Fields that are structs with fields of their own (BG_STRUCT). An op that has some gets a table of all fields, with
- * names like "cache.k", so that nothing else needs to know of structs. */
+/* Flattens fields that are structs with fields of their own (BG_STRUCT): the op gets a list of all inner fields, with
+ * names like "cache.k", so that no other code handles structs. */
 #include "op/op.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { NAME_BYTES = 256 }; /* longer names are cut off */
 
-/* Of what is filled; fields NULL: it is only added up. */
+/* The fields that are written. fields NULL: only count and bytes are computed. */
 typedef struct table {
     bg_field *fields;
     char *names;
@@ -29,7 +29,7 @@ static void put_field(table *t, const bg_field *field, const char *name, uint32_
     t->bytes += bytes;
 }
 
-/* prefix: of the structs around it, "cache."; base: where these begin in the arguments. */
+/* prefix: the names of the enclosing structs, "cache."; base: their offset in the arguments. */
 static void put_all(table *t, const bg_field *field, const char *prefix, uint32_t base)
 {
     char name[NAME_BYTES], inner_prefix[NAME_BYTES];
@@ -69,11 +69,11 @@ void bg__structs_flatten(bg_op *op)
         return;
     t = put_table(op, NULL, NULL);
     made = malloc(t.count * sizeof *made + t.bytes + 1); /* the names are behind the fields */
-    if (made == NULL) {                                  /* in a constructor of the program, which could not go on */
+    if (made == NULL) {                                  /* this runs in a constructor, which cannot return an error */
         bg__warn("out of host memory for the fields of op %s", op->name);
         abort();
     }
     (void)put_table(op, made, (char *)&made[t.count]);
-    op->fields = made; /* for good: calls read it without a lock, also while the process ends */
+    op->fields = made; /* never freed: calls read it without a lock, also while the process exits */
     op->field_count = t.count;
 }

@@ -85,7 +85,7 @@ static bg_status check_shape(const bg__buffer *buffer, const char *what, const b
     return BG_OK;
 }
 
-/* Warns once that an input which the caller was to write in place has to be copied. */
+/* Warns once about an input that the caller was to write in place, but that must be copied. */
 static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
 {
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
@@ -117,7 +117,7 @@ done:
     return status;
 }
 
-/* ---- overlaps: all rows move at once ---- */
+/* ---- overlaps: the rows of all tensors are copied at once ---- */
 
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
@@ -125,7 +125,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
     return x < y + b_bytes && y < x + a_bytes;
 }
 
-/* The caller's rows; NULL: they are, or stay, in the static buffer. */
+/* Returns the caller's rows; NULL: the rows are in the static buffer. */
 static const void *elsewhere(const bg__buffer *buffer, const bg_tensor *tensor)
 {
     return tensor->data != buffer->tensor.data ? tensor->data : NULL;
@@ -139,7 +139,7 @@ static bg_status refuse_overlap(const char *what, const bg__buffer *buffer, cons
                     what, buffer->name, other->name);
 }
 
-/* Whether a source lies where rows are filled. */
+/* Rejects a source that overlaps rows which this run writes. */
 static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
 {
     const bg__buffers *inputs = &runner->inputs;
@@ -158,7 +158,7 @@ static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors
     return BG_OK;
 }
 
-/* Whether an output is to go where outputs come from. */
+/* Rejects a target that overlaps rows of a static output. */
 static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors, int tokens)
 {
     const bg__buffers *outputs = &runner->outputs;
@@ -199,7 +199,7 @@ done:
     return status;
 }
 
-/* A view from the previous run asks for a view of this run. */
+/* A view from the previous run requests a view again. */
 static bool wants_view(const bg__buffer *output, const bg_tensor *tensor)
 {
     return tensor->data == NULL || tensor->data == output->tensor.data;

@@ -1,4 +1,4 @@
-/* Which sizes there are, and which one a batch runs by. */
+/* The sizes of the buckets, and the choice of a bucket for a batch. */
 #include "runner/runner.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ void bg__plan_free(bg__plan *plan)
     *plan = (bg__plan){.order = NULL};
 }
 
-/* A decode bucket holds whole requests: sizes are rounded up to them, each kept once. */
+/* A decode bucket holds whole requests: rounds sizes up to them, and drops duplicates. */
 static void round_up_request(bg__group *group, int request, int max_tokens)
 {
     int count = 0;
@@ -34,14 +34,14 @@ static void round_up_request(bg__group *group, int request, int max_tokens)
     group->size_count = count;
 }
 
-/* The largest size of whole requests that does not cross the limit; 0: there is none, or the schedule ends below it. */
+/* Returns the largest size of whole requests up to the limit; 0: none, or the schedule ends below it. */
 static int size_at(const bg__group *group, int limit)
 {
     const int request = group->query_len > 0 ? group->query_len : 1, size = limit / request * request;
     return group->size_count > 0 && size < group->sizes[group->size_count - 1] ? size : 0;
 }
 
-/* The first size that holds `tokens`; size_count: none does. */
+/* Returns the index of the first size that holds `tokens`; size_count: none does. */
 static int find_size(const bg__group *group, int tokens)
 {
     int low = 0, high = group->size_count;
@@ -129,7 +129,7 @@ done:
     return status;
 }
 
-/* From large to small; of one size the full graphs, which need least memory beside the segments', last. */
+/* From large to small. Of equal sizes the full graphs come last: they need the least memory beside the segments'. */
 static int by_order(const void *a, const void *b)
 {
     const bg__bucket *x = *(bg__bucket *const *)a, *y = *(bg__bucket *const *)b;
@@ -177,7 +177,7 @@ done:
 
 /* ---- dispatch ---- */
 
-/* Beyond it some op uses another kernel. */
+/* Whether some op uses another kernel above this size. */
 static bool is_limit(const bg_runner *runner, const bg__group *group, int size)
 {
     for (int i = 0; i < runner->row_limit_count; i++)
@@ -186,7 +186,7 @@ static bool is_limit(const bg_runner *runner, const bg__group *group, int size)
     return false;
 }
 
-/* BG_LAZY_BACKGROUND: the next larger one that is captured. */
+/* BG_LAZY_BACKGROUND: finds the next larger bucket that is captured. */
 static bg__bucket *find_larger(const bg_runner *runner, const bg__group *group, bg__bucket *missing, int tokens)
 {
     const double most = runner->config.max_padding > 0 ? runner->config.max_padding * tokens : INT_MAX;

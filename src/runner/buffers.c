@@ -1,4 +1,4 @@
-/* The static buffers, where forward finds its inputs and leaves its outputs: how they are declared, and grow. */
+/* The static buffers of forward's inputs and outputs: declaration and growth. */
 #include "runner/runner.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bg_status check_open(const bg_runner *runner, const char *function)
     return BG_OK;
 }
 
-/* The tensor at its largest: rows tokens, or dim[0] itself where rows is 0. */
+/* Makes the tensor at its largest size: `rows` tokens, or dim[0] if rows is 0. */
 static bg_status make_tensor(const char *function, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                              int rows, bg_tensor *tensor)
 {
@@ -46,7 +46,7 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
     return BG_OK;
 }
 
-/* Returns when that is done: the caller may write there next, on any stream. */
+/* Waits for the device: the caller may write there next, on any stream. */
 static bg_status zero_memory(const bg_runner *runner, void *memory, size_t bytes)
 {
     bg__relaxed relaxed;
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-/* Addresses cost nothing but themselves; of these no process has more than 2^47. */
+/* Reserved addresses take no memory, but a process has at most 2^47 of them. */
 static size_t bytes_to_reserve(size_t bytes)
 {
     const size_t times = 64, least = (size_t)256 << 20, most = (size_t)1 << 40;
@@ -70,7 +70,7 @@ static size_t bytes_to_reserve(size_t bytes)
     return wanted < least ? least : wanted;
 }
 
-/* Tells the ledger whose memory it is, "input token". */
+/* Enters the buffer in the ledger as "input token". */
 static bg_status enter_in_ledger(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
 {
     const char *kind = buffers == &runner->inputs ? "input" : buffers == &runner->outputs ? "output" : "buffer";
@@ -79,7 +79,7 @@ static bg_status enter_in_ledger(const bg_runner *runner, const bg__buffers *buf
     return bg_ledger_alloc(buffer->tensor.data, bg_tensor_bytes(&buffer->tensor), name);
 }
 
-/* tensor.data is the memory, even after an error. */
+/* After an error, too, the caller frees the buffer's memory. */
 static bg_status take_memory(const bg_runner *runner, bg__buffer *buffer)
 {
     size_t bytes = bg_tensor_bytes(&buffer->tensor);
@@ -111,7 +111,7 @@ static void give_back(bg__buffer *buffer)
     release_memory(buffer);
 }
 
-/* In *made what is declared; the buffer's other fields are 0. */
+/* *made is the new buffer; fields that are not parameters are 0. */
 static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
                             const bg_tensor *shape, bool by_tokens, bg__buffer **made)
 {
@@ -143,7 +143,7 @@ done:
     return status;
 }
 
-/* In a run: what is added is zero for all later work on its stream. */
+/* Adds rows during a run; they are zero for all later work on its stream. */
 static bg_status grow(const bg_runner *runner, bg__buffer *buffer, int rows)
 {
     const size_t before = (size_t)buffer->tensor.dim[0] * buffer->row;
@@ -277,7 +277,7 @@ static bool owns(const bg__buffer *buffer, const void *ptr)
     return (uintptr_t)ptr - (uintptr_t)buffer->tensor.data < bg_tensor_bytes(&buffer->tensor);
 }
 
-/* What give_back would take away, or two inputs would be padded in. */
+/* Rejects memory of a static input: releasing that input would free it, or two inputs would pad it. */
 static bg_status check_foreign(const bg_runner *runner, const void *data)
 {
     for (size_t i = 0; i < runner->inputs.count; i++) {

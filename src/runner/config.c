@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* Of `least` bytes at least, known to this version or not. */
+/* Copies a config of at least `least` bytes, from this version of the header or another. */
 static bg_status take_config(const bg_runner_config *config, size_t least, bg_runner_config *full)
 {
     return bg__sized_take(full, config, sizeof *full, least, "config", "BG_RUNNER_CONFIG_INIT");

@@ -1,4 +1,4 @@
-/* What the runner knows of its configuration: whether it is valid, which sizes it asks for, what its modes mean. */
+/* A runner's configuration: checks, text, sizes and modes. */
 #ifndef BG_RUNNER_CONFIG_H
 #define BG_RUNNER_CONFIG_H
 
@@ -9,29 +9,29 @@
 
 /* ---- configuration (config.c) -------------------------------------------------------------------------------- */
 
-/* INVALID_ARGUMENT with the key that is wrong; its schedule is checked, too. */
+/* Checks all fields, and the schedule. Errors: INVALID_ARGUMENT, with the key that is wrong. */
 bg_status bg__config_check(const bg_runner_config *config);
 
-/* The same, and *copy becomes the configuration with all fields of this version, the missing ones of a program built
- * against an older header as in BG_RUNNER_CONFIG_INIT; variants is 1 where it was 0. Strings and state are still the
- * caller's, and copy->text_ is NULL: there is nothing to clear. */
+/* The same, and sets *copy to the configuration with all fields of this version. Fields that the program's older header
+ * lacks are as in BG_RUNNER_CONFIG_INIT; variants 0 becomes 1. Strings and state still belong to the caller, and
+ * copy->text_ is NULL: there is nothing to clear. */
 bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy);
 
-/* INVALID_ARGUMENT unless config has all fields of this version, as what changes it needs. */
+/* INVALID_ARGUMENT unless config has all fields of this version, which functions that change it need. */
 bg_status bg__config_check_size(const bg_runner_config *config);
 
 /* ---- text (text.c) ------------------------------------------------------------------------------------------- */
 
-/* What a key's value is. */
+/* The type of a key's value. */
 typedef enum bg__key_type {
-    BG__KEY_CHOICE, /* of an enum, in its order */
+    BG__KEY_CHOICE, /* a value of an enum, in its order */
     BG__KEY_SCHEDULE,
     BG__KEY_PATTERN,
     BG__KEY_BOOL,
     BG__KEY_LAZY, /* a choice, or a bool */
     BG__KEY_INT,
     BG__KEY_QUERY_LENS,
-    BG__KEY_LEVEL, /* a choice, of which the first is -1 */
+    BG__KEY_LEVEL, /* a choice; the first is -1 */
     BG__KEY_COMPILE_SIZES,
     BG__KEY_DOUBLE,
     BG__KEY_SIZE
@@ -39,7 +39,7 @@ typedef enum bg__key_type {
 
 typedef struct bg__config_key {
     const char *name;     /* "max_tokens" */
-    const char *variable; /* "BG_RUNNER_MAX_TOKENS", whose row tells what is allowed */
+    const char *variable; /* "BG_RUNNER_MAX_TOKENS", whose row has the allowed values */
     bg__key_type type;
     size_t offset; /* in bg_runner_config */
 } bg__config_key;
@@ -51,8 +51,8 @@ extern const int bg__config_key_count;
 /* The key of that name; NULL where there is none. */
 const bg__config_key *bg__config_key_find(const char *name);
 
-/* Several keys are set all or not at all: begin makes *trial a copy of config that owns no string; bg_runner_config_set
- * changes it; keep moves it to config. To drop it: bg_runner_config_clear. */
+/* Sets several keys or none: the first function makes *trial a copy of config that owns no string, bg_runner_config_set
+ * changes it, and the second moves it to config. bg_runner_config_clear drops a trial. */
 void bg__config_trial(const bg_runner_config *config, bg_runner_config *trial);
 void bg__config_keep(bg_runner_config *config, bg_runner_config *trial);
 
@@ -70,26 +70,26 @@ bg_status bg__schedule_check(const char *schedule, int max_tokens);
  * an error, too. Errors: OUT_OF_MEMORY. */
 bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *count);
 
-/* Of a list as in config.query_lens: INVALID_ARGUMENT, as for a schedule's. */
+/* Checks a list as in config.query_lens. Errors: INVALID_ARGUMENT, as for a schedule. */
 bg_status bg__query_lens_check(const char *list, int max_tokens);
-/* The same of a list as in config.compile_sizes, or "schedule". */
+/* The same for a list as in config.compile_sizes, or "schedule". */
 bg_status bg__compile_sizes_check(const char *list);
 
 /* ---- modes (mode.c) ------------------------------------------------------------------------------------------ */
 
-/* "full_decode_only"; "none" for a value that is none. Static storage. */
+/* "full_decode_only"; "none" for an invalid value. Static storage. */
 const char *bg__mode_name(bg_mode mode);
 bool bg__mode_is_valid(bg_mode mode);
 
-/* What is to run as graphs. */
+/* What runs as graphs. */
 typedef struct bg__scope {
     bg_mode mode;
-    const int *query_lens; /* ascending; those of decode batches, where the mode has graphs for them apart */
+    const int *query_lens; /* ascending; of decode batches, if the mode has separate graphs for them */
     int query_len_count;
 } bg__scope;
 
-/* Lowers scope to what the weakest of the ops supports: the mode, or the query lengths to the first. Returns whether it
- * did; why, of bytes, then holds a sentence that names the op and what it supports, else "". */
+/* Lowers scope to what the weakest op supports: the mode, or the query lengths to the first one. Returns whether it
+ * did; why, of bytes, then names the op and what it supports, else it is "". */
 bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
 
 #endif

@@ -11,12 +11,12 @@
 
 enum { FILE_MAX = 1 << 20, NUMBER_BYTES = 64 };
 
-/* cJSON notes errors in a variable of all threads. */
+/* cJSON keeps its last error in a variable of all threads. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the file ---- */
 
-/* The whole file, the caller's to free. */
+/* Reads the whole file; the caller frees *text. */
 static bg_status read_config_file(const char *path, char **text)
 {
     size_t size = 0;
@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* cJSON stops at most a character behind what is wrong. */
+/* cJSON stops at most one character after the error. */
 static bg_status refuse_json(const char *text, const char *at)
 {
     enum { AROUND = 20 };
@@ -68,7 +68,7 @@ static bg_status parse_config(const char *text, cJSON **root)
 
 /* ---- values, as the text that bg_runner_config_set takes ---- */
 
-/* Whole numbers in full, others with as many digits as they need and a point, whatever the locale writes. */
+/* Formats whole numbers in full, and others with as many digits as they need and a point, in every locale. */
 static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
 {
     double number = cJSON_GetNumberValue(item);
@@ -81,7 +81,7 @@ static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
     return BG_OK;
 }
 
-/* An array of numbers as a list with commas, the caller's to free. */
+/* Formats an array of numbers as a list with commas; the caller frees *list. */
 static bg_status list_text(cJSON *array, char **list)
 {
     size_t used = 0, bytes = (size_t)cJSON_GetArraySize(array) * NUMBER_BYTES + 1;
@@ -122,7 +122,7 @@ static const char *type_of(const cJSON *item)
     return cJSON_IsObject(item) ? "an object" : "null";
 }
 
-/* What the key takes, in words; NULL where item is that. */
+/* Returns what the key takes, in words; NULL: item is of that type. */
 static const char *wanted(const bg__config_key *key, const cJSON *item)
 {
     switch (key->type) {
@@ -179,7 +179,7 @@ static bg_status set_keys(bg_runner_config *config, cJSON *root)
     cJSON *item;
     cJSON_ArrayForEach(item, root)
     {
-        /* The first of that name, which is another one if there are two. */
+        /* The lookup returns the first item of that name, which is another one if there are two. */
         if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item)
             BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" appears twice; remove one", item->string);
         status = set_key(config, item);

@@ -26,7 +26,7 @@ static struct {
         larger_tokens, idle_captures, idle_overruns, missed_query_lens, missed_variants;
 } counted;
 
-/* The public array ends where that of the first version did; later reasons have members of their own. */
+/* The public array is as long as in the first version; later reasons have members of their own. */
 static uint64_t *eager_in(bg_counters *counters, int reason)
 {
     return reason == BG_REASON_UNSUPPORTED ? &counters->eager_unsupported : &counters->eager[reason];

@@ -1,8 +1,8 @@
-/* Captures in the background: between two batches, in the time until the next one. */
+/* Captures in the background, between two batches, within a budget of time. */
 #include "runner/runner.h"
 
-/* The missing bucket that most batches have wanted, then the largest, of those whose estimate fits; NULL: none does.
- * With ranks the largest: batches of another rank may have wanted another one. */
+/* Chooses among the missing buckets whose estimate fits: the one that most batches have wanted, then the largest; NULL:
+ * none fits. With ranks it is the largest: batches of another rank may have wanted another one. */
 static bg_status choose(bg_runner *runner, double left_ms, bg__bucket **chosen)
 {
     bg_status status = BG_OK;
@@ -40,7 +40,7 @@ static bg_status capture_in(bg_runner *runner, double budget_ms)
             break;
         bg__capture_began(runner);
         BG__TRY(bg__capture_between(runner, bucket, false, &replanned));
-        if (replanned) /* there are other buckets now */
+        if (replanned) /* all buckets have been replaced */
             continue;
         BG__TRY(bg__capture_took(runner, bucket));
         bg__count_idle(bg__now_ms() - begin > budget_ms);
@@ -72,7 +72,7 @@ bg_status bg_runner_idle(bg_runner *runner, int64_t budget_us)
     bg__pending_note();
     status = bg__runner_check_idle(runner, __func__);
     if (status != BG_OK)
-        return status; /* the call that is going on has the pool */
+        return status; /* the running call has the pool */
     status = check_call(runner, budget_us);
     if (runner->config.lazy != BG_LAZY_BACKGROUND || !runner->started)
         goto done;

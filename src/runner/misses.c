@@ -1,10 +1,10 @@
-/* Batches whose query length or variant was never captured: how many, and what they differ in from those that were. */
+/* Counts batches whose query length or variant was never captured, and names those that were. */
 #include "runner/runner.h"
 
 #include <stdio.h>
 
-/* Of a batch, without its size: what selects its graphs. A query length counts where decode batches have graphs of
- * their own, a variant where such batches have graphs at all. */
+/* Returns what no captured graph has for this batch, whatever its size. A query length counts only if decode batches
+ * have graphs of their own, a variant only if such batches have graphs at all. */
 static bg__miss signature_of(const bg_runner *runner, const bg_batch *batch)
 {
     const bg__group *decode = bg__group_of_decode(runner, batch);

@@ -1,5 +1,5 @@
-/* The mix of batches that a runner has run: how many of each size. Only the runner's own thread counts, and counting
- * takes no lock; other threads may read meanwhile. */
+/* The mix of batches that a runner has run: how many of each size. Only the runner's own thread counts, without a lock;
+ * other threads may read meanwhile. */
 #include "runner/mix.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 typedef _Atomic uint64_t counter;
 
-enum { PAGE = 512 }; /* sizes, whose counts are a page of memory */
+enum { PAGE = 512 }; /* sizes whose counts fill a page of memory */
 
 static void add(counter *to, uint64_t count)
 {
@@ -26,7 +26,7 @@ bg_status bg__mix_create(bg__mix *mix, int query_len_count, int max_tokens)
     size_t sizes = (size_t)max_tokens + 1, families = (size_t)query_len_count + 1;
 
     mix->max_tokens = max_tokens;
-    /* The kernel gives pages of zeros where they are first written: sizes that do not come take no memory. */
+    /* The OS allocates a page when it is first written: sizes that do not occur take no memory. */
     mix->batches = calloc(2 * families * sizes, sizeof *mix->batches);
     mix->seen = calloc(sizes / PAGE + 1, sizeof *mix->seen);
     if (mix->batches == NULL || mix->seen == NULL)
@@ -42,7 +42,7 @@ void bg__mix_free(bg__mix *mix)
     *mix = (bg__mix){.batches = NULL};
 }
 
-/* Batches above max_tokens are at 0, where there are none. */
+/* Batches above max_tokens are counted at size 0, which no batch has. */
 static int size_of(const bg__mix *mix, int tokens)
 {
     return tokens <= mix->max_tokens ? tokens : 0;

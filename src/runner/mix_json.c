@@ -1,4 +1,4 @@
-/* What a runner does and has done, for reports. */
+/* A runner's settings and counts as JSON, for reports. */
 #include "runner/mix_json.h"
 
 #include "runner/runner.h"
@@ -66,7 +66,7 @@ static bool add_misses(const bg__misses *misses, cJSON *root)
     return good;
 }
 
-/* The families that run as one: those whose batches have the buckets of that query length, 0 for mixed. */
+/* Adds up the families that share one group of buckets; runs: by family, whether it does. */
 static bool add_sizes(const bg_runner *runner, const bool *runs, cJSON *list)
 {
     const bg__mix *mix = &runner->mix;

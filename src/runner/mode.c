@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A mode is what decode batches run in and what mixed ones do, as in vLLM's CUDAGraphMode. */
+/* A mode says how decode batches run, and how mixed ones do, as in vLLM's CUDAGraphMode. */
 typedef struct mode_row {
     const char *name;
     bg_mode decode, mixed;
@@ -79,7 +79,7 @@ static const char *support_text(bg_support support)
     }
 }
 
-/* The first of the ops that support least; NULL where there are none. */
+/* Returns the first op with the least support; NULL: there is no op. */
 static const bg_op *find_weakest(const bg_op *const *ops, size_t count)
 {
     const bg_op *weakest = NULL;
@@ -94,7 +94,7 @@ static bg_mode without_full_decode(bg_mode mode)
     return mode == BG_MODE_FULL_DECODE_ONLY ? BG_MODE_NONE : BG_MODE_PIECEWISE;
 }
 
-/* "1,4", as far as it has room. */
+/* Writes "1,4", as far as there is room. */
 static void list_query_lens(const bg__scope *scope, char *text, size_t bytes)
 {
     size_t used = 0;

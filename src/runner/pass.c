@@ -20,7 +20,7 @@ bool bg__context_is_set(void)
     return current != NULL;
 }
 
-/* Of the bucket whose graph this thread replays by itself (bg_runner_get_graph); NULL: it replays none. */
+/* The context of the bucket whose graph this thread replays outside a run (bg_runner_get_graph); NULL: none. */
 static const bg_forward_context *find_unbatched(void)
 {
     const bg__call *call = bg__thread_self()->call;
@@ -39,7 +39,8 @@ const bg_forward_context *bg_forward_context_get(void)
     return context;
 }
 
-/* Runs what is the program's: what, in messages. A failure's own sentence is kept, where it has one. */
+/* Calls a function of the program; what: its name in messages. Keeps the error message that a failed function has set.
+ */
 static bg_status call(bg_runner_forward function, void *user, const bg_forward_context *context, cudaStream_t stream,
                       const char *what)
 {

@@ -1,4 +1,4 @@
-/* Which ops a pass calls, and what they ask of the mode and the sizes. */
+/* The ops that a pass calls, and their limits on the mode and the sizes. */
 #include "runner/runner.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void bg__pass_ops_observe_end(void)
     bg__thread_self()->observer = NULL;
 }
 
-/* At its place, once. */
+/* Keeps the limits ascending, and each once. */
 static void insert_limit(bg_runner *runner, int limit)
 {
     int *limits, at = 0;
@@ -55,7 +55,7 @@ static void insert_limits(void *user, const bg_op *op)
         insert_limit(user, bg__op_row_limits(op)[k]);
 }
 
-/* Of the ops seen so far, and of those that rules may put in their place. */
+/* Collects the limits of the ops seen, and of those that rules may put in their place. */
 static bg_status collect_limits(bg_runner *runner)
 {
     runner->row_limit_count = 0;
@@ -72,7 +72,7 @@ static bg_status check_lost(bg_runner *runner)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
 }
 
-/* Lowers the mode to what the ops seen so far support, and makes their row limits sizes. */
+/* Lowers the mode to what the ops seen support, and adds their row limits as sizes. */
 static bg_status resolve(bg_runner *runner, bool *replanned)
 {
     bg_status status;

@@ -31,7 +31,7 @@ typedef struct choice {
     bg_reason reason;    /* why */
     const char *why;     /* the veto's own words, or NULL */
     int tokens;          /* that the bucket must hold: the batch's, or the result of config.pad_across_ranks */
-    bg__bucket *missing; /* the batch's own, if that is still to be captured in the background; else NULL */
+    bg__bucket *missing; /* the batch's own bucket, if its capture in the background is still to come; else NULL */
 } choice;
 
 static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
@@ -143,7 +143,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_can_run: %s is NULL", runner ? "batch" : "runner");
         return false;
     }
-    running = runner->running; /* it may be asked in a run, too */
+    running = runner->running; /* it may be called during a run, too */
     runner->running = true;
     status = check_batch(batch);
     if (status == BG_OK)
@@ -193,7 +193,7 @@ static bool is_lazy(const choice *made)
     return made->bucket != NULL && made->bucket->graph == NULL;
 }
 
-/* How many rows a pass computes: with BG_DEBUG=forward those of the batch alone, as outside graphs. */
+/* Returns the rows that a pass computes. With BG_DEBUG=forward it is the batch's own rows, as in an eager run. */
 static int padded_tokens(const bg_batch *batch, const bg__bucket *bucket)
 {
     bool eager = bucket == NULL || (bucket->graph != NULL && bucket->graph->forward != NULL);
@@ -218,8 +218,8 @@ done:
     return status;
 }
 
-/* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which is in the static buffers
- * from here on. At the first capture the mode may be found too high: then the batch is sent out anew. */
+/* Copies the batch into the static buffers and, if its bucket is lazy, captures the bucket on that batch. The first
+ * capture may lower the mode and replace the buckets: then a bucket is chosen again. */
 static bg_status load_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
     bg_status status;
@@ -239,11 +239,12 @@ done:
     return status;
 }
 
-/* For a check that replays; false: it has to be left out, which is said. The batch itself needs no copy. */
+/* Saves the state for a check that replays. Returns false if it cannot: it warns, and the check is skipped. The batch
+ * itself needs no copy. */
 static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned check, bg__state *state)
 {
     const bg_runner_config *config = &runner->config;
-    char hidden = bg__fail_hide(), why[1024]; /* what follows has failures of its own */
+    char hidden = bg__fail_hide(), why[1024]; /* hidden from the failures of what follows */
     bg_status status = bg__state_save(state, config->state, config->state_count, "config.state", runner->stream);
 
     if (status != BG_OK) {
@@ -256,7 +257,7 @@ static bool save_state(const bg_runner *runner, const bg_graph *graph, unsigned 
     return status == BG_OK;
 }
 
-/* BG_CHECK=poison, now that there is a batch. */
+/* Runs BG_CHECK=poison, which needs a batch. */
 static bg_status check_poison(bg_runner *runner, bg__bucket *bucket)
 {
     bg__state state = {NULL, 0};
@@ -272,7 +273,7 @@ done:
     return status;
 }
 
-/* Of buffers that have a row for each token. */
+/* Lists the buffers that have a row for each token. */
 static size_t add_padded(const bg__buffers *buffers, bool inputs, const bg_forward_context *context, bg__padded *list)
 {
     size_t count = 0;
@@ -302,7 +303,7 @@ static bg_status list_padded(const bg_runner *runner, const bg_forward_context *
     return BG_OK;
 }
 
-/* BG_CHECK=padding. Of several ranks, another one's batch may fill its bucket: it would not replay. */
+/* Runs BG_CHECK=padding. With several ranks it cannot: a rank whose batch fills its bucket would not replay. */
 static bg_status check_padding(bg_runner *runner, bg__bucket *bucket, const bg_forward_context *context)
 {
     bg__state state = {NULL, 0};
@@ -341,7 +342,7 @@ done:
     return status;
 }
 
-/* Before anything is copied: a bound buffer may be gone. */
+/* Checks bound buffers before anything is copied, since the caller may have freed one. */
 static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
 {
     if (bucket == NULL || bucket->graph == NULL || (bucket->graph->watched & BG__CHECK_REPLAY) == 0)
@@ -372,7 +373,7 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
         bg__debug_hooks.runner_ran(runner);
 }
 
-/* All that may keep a batch from running before anything has been copied. */
+/* Does all checks that may reject a batch, before anything is copied. */
 static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *outputs, choice *made)
 {
     bg_status status;

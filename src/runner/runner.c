@@ -62,7 +62,7 @@ done:
     return status;
 }
 
-/* A device that cannot have one still runs every batch eagerly. */
+/* On a device without support for pools, every batch runs eagerly. */
 static bg_status make_pool(bg_runner *runner)
 {
     bg_pool_options options = BG_POOL_OPTIONS_INIT;

@@ -21,8 +21,8 @@ typedef struct bg__buffer {
     char *name;
     bg_tensor tensor; /* with all its rows */
     bool by_tokens;   /* dim[0] is the token dimension: all such buffers have the same number of rows */
-    bg__pages pages;  /* by_tokens: the memory, which grows in place. Without a base the buffer is an allocation of the
-                       * driver, whose end memory checkers know */
+    bg__pages pages;  /* the memory of a by_tokens buffer, which grows in place. Without a base the buffer is a plain
+                       * allocation, whose end memory checkers know */
     bool bound;       /* the memory belongs to the caller */
     size_t row;       /* bytes of one row */
     bg_padding padding;
@@ -38,9 +38,9 @@ typedef struct bg__buffers {
 /* Makes the 8-byte pattern that fills a buffer of dtype with value (pattern.c); false: dtype cannot represent it. */
 bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
-/* Grows the buffers with a token dimension to at least so many rows, in place. */
+/* Grows the buffers with a token dimension to at least that many rows, in place. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
-/* Notes the addresses of the buffers in a graph of so many rows, for the checks. */
+/* Records the addresses of the buffers in a graph of that many rows, for the checks. */
 bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
 
 /* ---- batches (batches.c) ------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reache
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
 /* Copies a batch's rows into the static buffers, and pads them. */
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
-/* Whether all rows of a batch are copied, so that its pass reads none where the caller has them. */
+/* Whether all inputs of a batch are copied, so that its pass reads nothing of the caller's. */
 bool bg__inputs_are_copied(const bg_runner *runner, const bg_tensor *tensors);
 bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens);
 /* Returns a batch's rows, as copies or views. */
@@ -65,15 +65,15 @@ typedef struct bg__bucket {
     int query_len; /* of each request in decode batches; 0: for mixed batches */
     int tokens, variant;
     bg_graph *graph; /* NULL: not captured */
-    char *failure;   /* of its last capture; NULL: none */
+    char *failure;   /* why its last capture failed; NULL: it did not */
     size_t pool_bytes;
     uint64_t replays; /* of all graphs that it has had */
     bool captured_before;
-    uint64_t wanted; /* BG_LAZY_BACKGROUND: by so many batches while it was missing */
+    uint64_t wanted; /* BG_LAZY_BACKGROUND: how many batches wanted it while it was missing */
     double took_ms;  /* its last capture in the background, with warm-ups and their work on the device; 0: unknown */
     bool poison;     /* BG_CHECK=poison: the next replay is checked first */
-    bool padding;    /* BG_CHECK=padding: so is the next one of a padded batch */
-    bg_forward_context unbatched; /* for replays of the graph outside of a run: that of a batch that fills the bucket */
+    bool padding;    /* BG_CHECK=padding: the next replay of a padded batch is checked first */
+    bg_forward_context unbatched; /* for replays outside of a run: the context of a batch that fills the bucket */
 } bg__bucket;
 
 typedef struct bg__group {
@@ -87,7 +87,7 @@ typedef struct bg__group {
 typedef struct bg__plan {
     bg__group *groups; /* first the one for mixed batches (mode NONE: none), then by query length, ascending */
     int group_count;
-    bg__bucket **order; /* of capture: from large to small */
+    bg__bucket **order; /* in the order of capture: from large to small */
     int bucket_count;
 } bg__plan;
 
@@ -100,25 +100,25 @@ void bg__plan_free(bg__plan *plan);
 typedef struct bg__dispatched {
     bg__bucket *bucket;  /* NULL: none */
     bg_reason reason;    /* why there is none */
-    bg__bucket *missing; /* BG_LAZY_BACKGROUND: the batch's own, if that is still to be captured; else NULL */
+    bg__bucket *missing; /* BG_LAZY_BACKGROUND: the batch's own bucket, if it is still to be captured; else NULL */
 } bg__dispatched;
 
-/* The bucket for a batch, of which all ranks run `tokens` together. */
+/* Returns the bucket for a batch; tokens: what the bucket must hold, the same on all ranks. */
 bg__dispatched bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens);
-/* Whether it is so of its kind. */
+/* Whether the bucket is the largest of its group. */
 bool bg__bucket_is_largest(const bg_runner *runner, const bg__bucket *bucket);
-/* Milliseconds that its capture may take: those that the least bucket of its kind took that is as large, or larger; 0:
- * none is known. */
+/* Estimates the milliseconds of its capture: those of the smallest bucket of its group that is at least as large and
+ * was timed; 0: there is none. */
 double bg__bucket_estimate(const bg_runner *runner, const bg__bucket *bucket);
 
-/* That of decode batches of the batch's query length, which is not rounded up; NULL: there is none. */
+/* Returns the group of decode batches with exactly the batch's query length; NULL: there is none. */
 const bg__group *bg__group_of_decode(const bg_runner *runner, const bg_batch *batch);
 
 /* ---- what was never captured (misses.c) ---------------------------------------------------------------------- */
 
-/* What no captured bucket has, of any size. */
+/* A query length or variant that no bucket has, of any size. */
 typedef struct bg__miss {
-    int query_len, variant; /* 0: it is not that */
+    int query_len, variant; /* 0: not missing */
     uint64_t batches;
 } bg__miss;
 
@@ -129,11 +129,11 @@ typedef struct bg__misses {
     uint64_t others; /* batches for which the list has no room */
 } bg__misses;
 
-/* Counts a batch that has run, if it is one. */
+/* Counts a batch that has run, if it is a miss. */
 void bg__miss_count(bg_runner *runner, const bg_batch *batch);
 /* "query length 3 (captured: 1, 4; config.max_query_len)". Returns text. */
 const char *bg__miss_text(const bg_runner *runner, const bg__miss *miss, char *text, size_t bytes);
-/* The same of a batch; "": it is none. */
+/* The same for a batch; "": it is no miss. */
 const char *bg__miss_of(const bg_runner *runner, const bg_batch *batch, char *text, size_t bytes);
 void bg__misses_print(const bg_runner *runner, FILE *out);
 
@@ -158,27 +158,27 @@ bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 /* Lists the ops that this thread calls, until the mode has been lowered to what they support. */
 void bg__pass_ops_observe(bg_runner *runner);
 void bg__pass_ops_observe_end(void);
-/* Lowers the mode to what the ops seen so far support, on all ranks to the same, and makes their row limits sizes.
+/* Lowers the mode to what the ops seen support, to the same on all ranks, and adds their row limits as sizes.
  * *replanned: the sizes or modes have changed. Errors: OUT_OF_MEMORY, RANKS. */
 bg_status bg__pass_ops_resolve(bg_runner *runner, bool *replanned);
 
 /* ---- captures (runner_captures.c) -------------------------------------------------------------------------------- */
 
-/* Captures one bucket. batch: for a batch that is in the static inputs; else between batches, and the outputs stay,
- * too. config.state and the inputs stay. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
- * lowered the runner's mode, and all buckets were replaced. */
+/* Captures one bucket, and preserves config.state and the static inputs. batch: for a batch that is in the static
+ * inputs; else between batches, and the static outputs are preserved, too. A failed capture becomes the bucket's
+ * failure. *replanned: the ops of the pass lowered the runner's mode, and all buckets were replaced. */
 bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned);
 
-/* From here on the time of a capture counts. */
+/* Begins to time a capture. */
 void bg__capture_began(bg_runner *runner);
-/* Notes how long the bucket's capture has taken, with its work on the device. */
+/* Waits for the device, and records how long the bucket's capture has taken. */
 bg_status bg__capture_took(const bg_runner *runner, bg__bucket *bucket);
 
 /* ---- the runner ---------------------------------------------------------------------------------------------- */
 
 struct bg_runner {
     bg_runner_config config;
-    bg__owned owned;  /* what bg_runner_own gave it */
+    bg__owned owned;  /* objects of bg_runner_own */
     bg_tensor *state; /* config.state */
     int *query_lens;  /* config.query_lens, or config.max_query_len alone */
     bg_runner_forward forward;
@@ -189,11 +189,11 @@ struct bg_runner {
     uint64_t thread; /* the creating thread */
     bg__capture_info capture_info;
     bg_pool *pool;   /* NULL: the device does not support pools, and nothing is captured */
-    void *sentry;    /* cudaMalloc's, which cannot be freed before all work is done */
+    void *sentry;    /* memory of cudaMalloc: freeing it waits for all work */
     bg_graph *eager; /* runs passes outside graphs */
     bg__buffers inputs, outputs, extra;
     cudaEvent_t read; /* is recorded in each run when the inputs may be written again; NULL: none */
-    int rows;         /* of buffers by tokens */
+    int rows;         /* of by_tokens buffers */
 
     bg_mode mode;
     int *row_limits; /* of the ops, ascending */
@@ -208,7 +208,7 @@ struct bg_runner {
 
     bg__ranks ranks;
     bool agreed;   /* all ranks have the same settings */
-    bool compares; /* each choice is compared */
+    bool compares; /* ranks compare each choice */
     uint64_t eager_runs;
     bg__mix mix;
     bg__misses misses;
@@ -230,7 +230,8 @@ struct bg_runner {
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
 /* Fails if another device is current, or the runner's stream captures. */
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
-/* Keeps other runners of the pool out until give, which may follow a failure, too. BUSY: the pool is in use. */
+/* Locks the pool against other runners until it is released, which may follow a failure, too. BUSY: the pool is in use.
+ */
 bg_status bg__runner_take_pool(bg_runner *runner, const char *function);
 void bg__runner_give_pool(bg_runner *runner);
 /* Fails if no capture can begin in this thread now. */
@@ -241,8 +242,8 @@ bg_status bg__runner_check_capture(const char *function);
 /* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
 
-/* Compares settings with all ranks; status: this rank's failure so far. RANKS: another rank differs or failed. once:
- * only if that has not been done yet. Without ranks, all of these functions return OK. */
+/* Compares settings with all ranks; status: this rank's failure before that. RANKS: another rank differs or failed. The
+ * second function does nothing if that has been done. Without ranks, all of these functions return OK. */
 bg_status bg__runner_agree(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_once(bg_runner *runner);
 /* Compares the mode after the ops of a pass are known. */
@@ -251,14 +252,14 @@ bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
 /* Whether each choice is compared before it runs. */
 bool bg__runner_compares(const bg_runner *runner);
-/* Runs a batch's eager pass. The watchdog is told of it as of a replay, since other ranks may wait for it. */
+/* Runs a batch's eager pass. The watchdog tracks it like a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- memory (space.c) ---------------------------------------------------------------------------------------- */
 
-/* Of the device; 0: CUDA does not tell. */
+/* Returns the free bytes of the device; 0: CUDA cannot say. */
 size_t bg__space_free(void);
-/* The first bucket is captured: says what all are to take, and warns if that is more than there is. */
+/* Estimates the memory of all buckets from the first one, and warns if that is more than is free. */
 void bg__space_expect(bg_runner *runner, const bg__bucket *first);
 void bg__space_print(const bg_runner *runner, FILE *out);
 
@@ -271,18 +272,17 @@ void bg__capture_progress_end(bg__progress *progress, const bg_runner *runner);
 /* ---- counters (counters.c) ----------------------------------------------------------------------------------- */
 
 void bg__count_capture(const bg_graph *graph, bool again); /* graph NULL: it failed */
-/* larger: rows beyond the batch's own bucket, which is missing; 0: it is not. */
+/* larger: the rows beyond the batch's own bucket, if a larger one has replaced it; else 0. */
 void bg__count_replay(bg_mode mode, int padded_tokens, int larger);
 void bg__count_idle(bool overran);
 void bg__count_eager(bg_reason reason);
-/* A batch of a query length, or variant, that was never captured. */
+/* Counts a batch of a query length, or variant, that was never captured. */
 void bg__count_miss(bool query_len, bool variant);
 /* "too_large". Static storage. */
 const char *bg__reason_name(bg_reason reason);
 
-/* Which family of runner->mix the batch is of, also where the mode has no graphs for decode batches alone: 0: mixed;
- * else 1
- * + the index of a query length. */
+/* Returns the batch's family in runner->mix, also if the mode has no graphs for decode batches alone. 0: mixed; else
+ * the index of a query length, from 1. */
 int bg__runner_family(const bg_runner *runner, const bg_batch *batch);
 
 #endif

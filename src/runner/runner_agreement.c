@@ -82,7 +82,7 @@ static bg_status agree_on(bg_runner *runner, const char *what, print print)
     return status;
 }
 
-/* Of the configuration, the program and the environment. */
+/* Compares the eager ops that the configuration, the program and the environment set. */
 static bg_status agree_on_eager_ops(bg_runner *runner)
 {
     bg__override *override = NULL;

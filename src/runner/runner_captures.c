@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether ranks still do the same: where not, each further bucket would only wait for them. */
+/* Fails once ranks do different things: each further bucket would only wait for them. */
 static bg_status check_step(const bg_runner *runner)
 {
     return runner->ranks.parted ? BG_ERROR_RANKS : BG_OK;
@@ -54,8 +54,8 @@ static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
                                 .phase = phase};
 }
 
-/* The first pass of a process loads kernels and makes handles. Where captures are timed, it is one more, unless the
- * program wants none. */
+/* The first pass of a process loads kernels and makes handles. If captures are timed, one more warm-up does that,
+ * unless the program wants none. */
 static bool needs_loading(const bg_runner *runner)
 {
     return !runner->loaded && runner->config.lazy == BG_LAZY_BACKGROUND && runner->config.warmups > 0;
@@ -76,7 +76,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     bg_forward_context context = context_of(bucket, BG_PHASE_WARMUP);
     bg_status status;
 
-    /* Eager runs go by the overrides of the last capture. */
+    /* Eager runs use the overrides of the last capture. */
     status = bg__forward_renew(runner->eager, runner->config.eager_ops);
     if (status != BG_OK)
         return status;
@@ -96,7 +96,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     return status;
 }
 
-/* One rank's failure is all ranks'. */
+/* A failure on any rank becomes a failure on all ranks. */
 static bg_status share(bg_runner *runner, bg_status status, const char *when, const char *name)
 {
     char what[160];
@@ -104,7 +104,7 @@ static bg_status share(bg_runner *runner, bg_status status, const char *when, co
     return bg__ranks_share(&runner->ranks, what, status);
 }
 
-/* ---- what comes around its capture ---- */
+/* ---- hooks around its capture ---- */
 
 typedef struct bucket_capture {
     bg_runner *runner;
@@ -114,7 +114,7 @@ typedef struct bucket_capture {
     bool open;
 } bucket_capture;
 
-/* Other ranks wait before the capture: a failure goes to them there. */
+/* Other ranks wait before the capture, so a failure is sent to them there. */
 static bg_status open_bucket(void *user)
 {
     bucket_capture *c = user;
@@ -200,7 +200,8 @@ static void note_failure(bg__bucket *bucket, const char *name)
         bucket->failure = calloc(1, 1);
 }
 
-/* A failure of the pass is the bucket's, and OK here unless *failed. fill: the static inputs hold no batch. */
+/* A failure of the pass becomes the bucket's, and OK is returned; *failed keeps the first one. fill: the static inputs
+ * hold no batch. */
 static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool *replanned, bg_status *failed)
 {
     bg_status status = BG_OK, pass = BG_OK;
@@ -215,7 +216,7 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     if (fill && !runner->ranks.there)
         BG__TRY(bg__inputs_fill(runner, bucket->tokens));
     else if (fill)
-        pass = bg__inputs_fill(runner, bucket->tokens); /* the others go on to the next bucket, and so must this one */
+        pass = bg__inputs_fill(runner, bucket->tokens); /* all ranks must go on to the next bucket */
     if (pass == BG_OK)
         pass = warm_up(runner, bucket);
     pass = share(runner, pass, "the warm-up", name);
@@ -247,7 +248,7 @@ done:
     return status;
 }
 
-/* Also after failures; the first one is reported. */
+/* Restores after a failure, too, and returns the first one. */
 static bg_status restore_state_keeping_error(const bg__state *state, bg_status status, cudaStream_t stream)
 {
     char text[1024];
@@ -261,7 +262,7 @@ static bg_status restore_state_keeping_error(const bg__state *state, bg_status s
     return status;
 }
 
-/* Their first rows. */
+/* Saves the first rows of the buffers. */
 static bg_status save_buffers(const bg_runner *runner, const bg__buffers *buffers, int rows, bg__state *state)
 {
     const char *what = buffers == &runner->inputs ? "input" : "output";
@@ -279,8 +280,8 @@ static bg_status save_buffers(const bg_runner *runner, const bg__buffers *buffer
     return status;
 }
 
-/* A batch's source may be what a pass writes, a view of an output, so that it cannot be brought in again. The outputs
- * may still be views of the batch before. */
+/* Inputs are saved, since a batch's source may be a view of an output, which the pass writes. Outputs are saved, since
+ * they may still be views of the last batch. */
 bg_status bg__capture_between(bg_runner *runner, bg__bucket *bucket, bool batch, bool *replanned)
 {
     const bg_runner_config *config = &runner->config;
@@ -320,7 +321,7 @@ static int count_chosen(const bg_runner *runner, bool only_largest)
     return count;
 }
 
-/* only_largest: of each kind. */
+/* only_largest: the largest bucket of each group. */
 static bg_status capture_all(bg_runner *runner, bool only_largest, bg_status *failed, char **why)
 {
     bool expects = true;

@@ -1,4 +1,4 @@
-/* Which sizes are captured, by a rule that has a name or as they are listed, and of which query lengths. */
+/* The sizes and query lengths to capture, by a named rule or a list. */
 #include "runner/config.h"
 
 #include <ctype.h>
@@ -8,14 +8,14 @@
 
 #include "base/text.h"
 
-/* From size from on, sizes grow by by; 0: they double. */
+/* From size `from` on, sizes grow by `by`; 0: they double. */
 typedef struct step {
     int from, by;
 } step;
 
 typedef struct rule {
     const char *name;
-    step steps[8]; /* ascending; the first one's from is the first size; by < 0 ends them */
+    step steps[8]; /* ascending; the first `from` is the first size; by < 0 ends the list */
 } rule;
 
 /* sglang: SGLang's sizes for graphs of prefills. atom: ATOM's default sizes. vllm: vLLM's default sizes. */
@@ -41,7 +41,7 @@ static const rule *find_rule(const char *name)
     return NULL;
 }
 
-/* The sizes of a rule, of which there are that many; sizes NULL: only counted. */
+/* Writes the sizes of a rule, and how many there are; sizes NULL: only counts them. */
 static bg_status follow_rule(const rule *rule, int max_tokens, int *sizes, int *count)
 {
     int first = rule->steps[0].from;
@@ -60,7 +60,7 @@ static bg_status follow_rule(const rule *rule, int max_tokens, int *sizes, int *
 
 /* ---- lists ---- */
 
-/* The element of a list at text, up to a comma or the end. */
+/* An element of a list, up to a comma or the end. */
 typedef struct element {
     const char *text; /* without the spaces around it */
     int length;
@@ -83,7 +83,7 @@ static element element_at(const char *text, int index)
     return e;
 }
 
-/* The words of a list's errors. */
+/* The names of a list in errors. */
 typedef struct words {
     const char *key, *variable;
 } words;
@@ -108,7 +108,7 @@ static bg_status refuse_schedule(const char *what)
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is %s; allowed are %s", what, allowed(&schedule_words));
 }
 
-/* The number that e is, beyond INT_MAX as INT_MAX. */
+/* Parses the element; numbers above INT_MAX become INT_MAX. */
 static bg_status read_element(const words *words, const element *e, int *number)
 {
     int sign = e->length > 1 && e->text[0] == '-', i = sign;

@@ -150,7 +150,7 @@ static void free_text(struct bg_config_text *text)
     free(text);
 }
 
-/* Where the configuration has its string of that key, and keeps its own. */
+/* Returns where the configuration owns the key's string; *field: its public field. */
 static char **find_string(bg_runner_config *config, const bg__config_key *key, const char ***field)
 {
     switch (key->type) {
@@ -178,7 +178,7 @@ static bg_status read_string(const bg__config_key *key, const char *value, bg_ru
     return BG_OK;
 }
 
-/* One number is the field's, which programs read; a list is a string. */
+/* A single number goes into max_query_len, which programs read; a list stays a string. */
 static bg_status read_query_lens(const bg__config_key *key, const char *value, bg_runner_config *config)
 {
     bg_status status;

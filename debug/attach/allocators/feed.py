@@ -1,6 +1,6 @@
-# Runs in a program that uses PyTorch or CuPy, when it has begun a capture or instantiated a graph: tells the tools which
-# blocks these allocators give out and take back from then on, and which they have. The tools' functions (python.c):
-# allocated, freed, begin, segment, live, end, note.
+# Runs in a program that uses PyTorch or CuPy after it has begun a capture or instantiated a graph. Reports the live
+# blocks of these allocators, and from then on each allocation and free. The tools' functions (python.c): allocated,
+# freed, begin, segment, live, end, note.
 import gc, sys
 
 
@@ -8,7 +8,7 @@ class breakgraph_feed:
     PYTORCH, CUPY = 1, 2
     torch = cupy = hook = None
 
-    # Events first: what is freed while the allocator is asked is not missed.
+    # Registers the callbacks before it reads the blocks, so that no free is missed meanwhile.
     def watch(self):
         torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
         if not self.torch and getattr(getattr(torch, "cuda", None), "is_initialized", bool)():
@@ -48,7 +48,7 @@ class breakgraph_feed:
                 address += block["size"]
         end(self.PYTORCH)
 
-    # Its hooks are of one thread, the main thread here.
+    # A hook of CuPy covers one thread, here the main thread.
     def watch_cupy(self, cupy):
         class hook(cupy.cuda.MemoryHook):
             name = "breakgraph"
@@ -64,7 +64,7 @@ class breakgraph_feed:
         self.hook.__enter__()
         self.cupy = cupy
 
-    # Its pool does not list what it gave out; but the interpreter knows the pointers into it.
+    # CuPy's pool does not list its live blocks, but the garbage collector has the pointers into them.
     def ask_cupy(self):
         memory = self.cupy.cuda.memory
         begin()

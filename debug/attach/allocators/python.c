@@ -1,6 +1,6 @@
-/* What the allocators of PyTorch and CuPy do, by feed.py, which runs in the program's own interpreter. Hooks never wait
- * for the interpreter's lock: they leave a call pending, which the main thread makes between two instructions of
- * Python. */
+/* Runs feed.py in the program's interpreter: it reports the blocks of PyTorch's and CuPy's allocators. Hooks never wait
+ * for the interpreter's lock. They add a pending call (Py_AddPendingCall), which the main thread runs between two
+ * instructions of Python. */
 #include "python.h"
 #include "attach_ledger.h"
 
@@ -13,12 +13,12 @@
 #include "debug/attach/memory/blocks.h"
 #include "debug/attach/stacks/stacks.h"
 
-/* Its frames have a file name by which stacks leave them out. */
+/* Its frames have a special file name, by which stacks omit them. */
 static const char feed[] = "exec(compile(r'''\n"
 #include "debug/attach/allocators/feed_lines.inc"
                            "''', '" BG__FEED_FILE "', 'exec'))\n";
 
-/* Of the stable interface of Python's C library, so that the tools need no headers of it. */
+/* Copies of Python's stable ABI, so that the tools do not need its headers. */
 typedef void *object;
 typedef object fast_function(object self, const object *arguments, ptrdiff_t count);
 typedef struct method {
@@ -31,10 +31,10 @@ enum { FILE_INPUT = 257, FASTCALL = 0x80 };
 
 static struct {
     const bg__attach_shim *shim;
-    bool child;           /* it is one, without CUDA */
-    bool complete;        /* the interpreter has all of the functions */
-    atomic_bool pending;  /* a call that has not begun */
-    atomic_bool snapshot; /* it is wanted */
+    bool child;           /* this is a forked child, which cannot use CUDA */
+    bool complete;        /* the interpreter has all functions below */
+    atomic_bool pending;  /* a pending call is queued */
+    atomic_bool snapshot; /* the next call takes a snapshot */
     atomic_bool broken;   /* the script failed: it is not run again */
     int (*is_initialized)(void);
     int (*at_exit)(void (*function)(void));
@@ -47,20 +47,20 @@ static struct {
     object (*new_function)(method *method, object self, object module);
     unsigned long long (*number)(object number);
     object (*truth)(long value);
-    object globals; /* of the script: the program sees no name of it */
+    object globals; /* the script's own: the program does not see its names */
 } python;
 
-/* ---- called by the script: all have numbers as arguments --------------------------------------------------------- */
+/* ---- called by the script, with numbers as arguments ------------------------------------------------------------- */
 
 static size_t number_of(object argument)
 {
     unsigned long long number = python.number(argument);
     if (number == (unsigned long long)-1)
-        python.clear_error(); /* it is none: nothing is known of such an address */
+        python.clear_error(); /* not a number: no block has this address */
     return (size_t)number;
 }
 
-/* (allocator, base, bytes or 0). Returns whether it is to be asked for all it has. */
+/* (allocator, base, bytes or 0). Returns whether the script is to take a snapshot. */
 static object allocated(object self, const object *arguments, ptrdiff_t count)
 {
     bool moved = false;
@@ -73,8 +73,7 @@ static object allocated(object self, const object *arguments, ptrdiff_t count)
     return python.truth(ask);
 }
 
-/* (allocator, base, bytes or 0). The stack is that of the program: the interpreter has released the last reference
- * there. */
+/* (allocator, base, bytes or 0). Runs on the program's stack, where the last reference was released. */
 static object freed(object self, const object *arguments, ptrdiff_t count)
 {
     bg__allocator allocator = (bg__allocator)number_of(arguments[0]);
@@ -99,7 +98,7 @@ static object begin(object self, const object *arguments, ptrdiff_t count)
     return python.truth(0);
 }
 
-/* (base, bytes, whether it is of a private pool) */
+/* (base, bytes, whether the pool is private) */
 static object segment(object self, const object *arguments, ptrdiff_t count)
 {
     (void)self;
@@ -149,8 +148,7 @@ static bool run_script(const char *script)
     return python.run(script, FILE_INPUT, python.globals, python.globals) != NULL;
 }
 
-/* At the end of Py_Finalize: a call that is pending then is never made, and the program's next interpreter knows
- * nothing of the script. */
+/* Runs at the end of Py_Finalize. A pending call is dropped then, and a new interpreter does not have the script. */
 static void leave_interpreter(void)
 {
     python.globals = NULL;
@@ -173,7 +171,7 @@ static bool define_feed(void)
     return run_script(feed);
 }
 
-/* With the interpreter's lock, on its main thread. A failure is none of the program's. */
+/* Runs on the interpreter's main thread, with its lock. Failures must not reach the program. */
 static int run_feed(void *unused)
 {
     (void)unused;
@@ -190,13 +188,13 @@ static int run_feed(void *unused)
     return 0;
 }
 
-/* A lock may be held by a thread that the child does not have. */
+/* A forked child must not lock anything: another thread may have had the lock. */
 static void leave_child(void)
 {
     python.child = true;
 }
 
-/* Not one that ends, which has no queue of calls: it is asked without its lock. */
+/* Needs no lock of the interpreter. False while it ends, since it has no queue of pending calls then. */
 bool bg__python_is_there(void)
 {
     return python.complete && !atomic_load(&python.broken) && python.is_initialized() != 0;
@@ -236,7 +234,7 @@ void bg__python_watch(void)
     if (!bg__python_is_there() || atomic_exchange(&python.pending, true))
         return;
     if (python.add_pending(run_feed, NULL) != 0)
-        atomic_store(&python.pending, false); /* its queue is full; the next graph tries again */
+        atomic_store(&python.pending, false); /* the queue is full; the next graph tries again */
 }
 
 void bg__python_snapshot(void)

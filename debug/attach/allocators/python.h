@@ -5,11 +5,11 @@
 #include "debug/attach/shim/shim.h"
 
 void bg__python_begin(const bg__attach_shim *shim);
-/* Whether the program has an interpreter that can be asked. */
+/* Whether the program has an interpreter that can run the script. */
 bool bg__python_is_there(void);
-/* A capture has begun: lets the program's interpreter, if it has one, tell from soon on what its allocators do. */
+/* A capture has begun: lets the interpreter, if there is one, report allocations and frees from soon on. */
 void bg__python_watch(void);
-/* A graph was instantiated or updated: lets it say soon what they hold, too. */
+/* A graph was instantiated or updated: lets the interpreter also report all live blocks soon. */
 void bg__python_snapshot(void);
 
 #endif

@@ -14,9 +14,9 @@ static struct {
     pthread_mutex_t lock;
     void (*begin)(void);
     atomic_bool used;
-    uint64_t graphs; /* that were made */
+    uint64_t graphs; /* number of graphs recorded */
     bg__around_uses *all;
-    bool stopped; /* out of memory, or too many streams: nothing can be said any more */
+    bool stopped; /* out of memory, or too many streams: no more findings */
 } around = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void bg__around_begin(void (*begin)(void))
@@ -29,7 +29,6 @@ bool bg__around_is_used(void)
     return atomic_load(&around.used);
 }
 
-/* With the lock. */
 static void stop(const char *why)
 {
     if (!around.stopped)
@@ -37,7 +36,7 @@ static void stop(const char *why)
     around.stopped = true;
 }
 
-/* false: nothing is looked at; else the caller unlocks. */
+/* Returns false if nothing is recorded; else the caller unlocks. */
 static bool lock(void)
 {
     if (!bg__around_is_used())
@@ -51,7 +50,6 @@ static bool lock(void)
 
 /* ---- what a graph uses ------------------------------------------------------------------------------------------ */
 
-/* With the lock. */
 static void keep_places(const bg__around_uses *uses)
 {
     bool kept = true;
@@ -96,7 +94,7 @@ done:
     return status;
 }
 
-/* No longer of a graph: what is known of its inputs is told. */
+/* Removes uses from the list, and reports the inputs of its graph. */
 static void leave(bg__around_uses *uses)
 {
     pthread_mutex_lock(&around.lock);
@@ -136,7 +134,7 @@ void bg__around_look(bg__around_uses *uses)
     pthread_mutex_unlock(&around.lock);
 }
 
-/* With the lock. What follows in the stream, and what the host does, may depend on anything. */
+/* Unknown work: later work in the stream, and of the host, may come after any earlier work. */
 static void note_unknown(CUstream stream)
 {
     bg__clocks_wait_all(stream);
@@ -145,7 +143,6 @@ static void note_unknown(CUstream stream)
     bg__clocks_forget_events();
 }
 
-/* With the lock. */
 static void wait_unseen(bg__unseen unseen, CUstream stream)
 {
     if (unseen.waits)
@@ -154,7 +151,6 @@ static void wait_unseen(bg__unseen unseen, CUstream stream)
         bg__clocks_may_wait_for_host(stream);
 }
 
-/* With the lock. */
 static void order_before(const bg__around_uses *uses, CUstream stream)
 {
     if (uses->last.time > 0)
@@ -165,7 +161,6 @@ static void order_before(const bg__around_uses *uses, CUstream stream)
     wait_unseen(uses->unseen, stream);
 }
 
-/* With the lock. */
 static void order_behind(const bg__around_uses *uses, CUstream stream)
 {
     for (size_t i = 0; i < uses->event_count; i++)
@@ -175,7 +170,6 @@ static void order_behind(const bg__around_uses *uses, CUstream stream)
         bg__clocks_host_may_know(stream);
 }
 
-/* With the lock. */
 static void note_graph(bg__around_uses *uses, CUstream stream)
 {
     bg__moment work = {0, 0};
@@ -218,7 +212,6 @@ static bg_site site_here(void)
     return stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
 }
 
-/* With the lock. */
 static void note_uses(const bg__launched *launched, const bg__moment *work, CUstream stream)
 {
     bg__user user = {.stream = stream, .work = *work};
@@ -254,7 +247,7 @@ void bg__around_work(const bg__driver_call *call, const char *name, CUstream str
     pthread_mutex_unlock(&around.lock);
 }
 
-/* ---- what waits ------------------------------------------------------------------------------------------------- */
+/* ---- waits ------------------------------------------------------------------------------------------------------ */
 
 void bg__around_wait(const bg__driver_call *call, const char *name, CUstream stream)
 {
@@ -266,7 +259,7 @@ void bg__around_wait(const bg__driver_call *call, const char *name, CUstream str
         bg__clocks_record(first, stream);
     else if (strncmp(name, "cuStreamWaitEvent", 17) == 0)
         bg__clocks_wait_event(stream, second);
-    else if (strncmp(name, "cuEventElapsedTime", 18) == 0) { /* both are over, as it has succeeded */
+    else if (strncmp(name, "cuEventElapsedTime", 18) == 0) { /* it succeeds only when both events are complete */
         bg__clocks_host_waits_event(second);
         bg__clocks_host_waits_event(bg__call_argument(call, 2));
     } else if (strncmp(name, "cuEvent", 7) == 0)

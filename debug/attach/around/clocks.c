@@ -1,4 +1,4 @@
-/* Vector clocks: of each stream, the last piece of work of every stream that its next one comes behind. */
+/* Vector clocks: for each stream, the last work of every stream that its next work comes after. */
 #include "clocks.h"
 
 #include <stdlib.h>
@@ -14,19 +14,19 @@ typedef bg__clock clock;
 typedef struct event {
     CUevent handle;
     clock at;
-    bool unknown; /* what it is behind: everything */
+    bool unknown; /* it may be after any work, and is taken to be after all */
     bool lost;
     UT_hash_handle hh;
 } event;
 
 static struct {
     CUstream handle[STREAMS];
-    bool blocks[STREAMS]; /* the stream is ordered with the legacy one */
+    bool blocks[STREAMS]; /* the stream is ordered with the legacy default stream */
     clock of[STREAMS];
     int streams;
     bool full;
-    clock host, waited;      /* what the host may know; and what it has waited for */
-    uint64_t asked[STREAMS]; /* the last work of each stream that may wait for the host; 0: none */
+    clock host, waited;      /* what the host may know is done; what it has waited for */
+    uint64_t asked[STREAMS]; /* each stream's last work that may wait for the host; 0: none */
     event *events;
 } clocks;
 
@@ -50,7 +50,8 @@ static bool is_blocking(CUstream stream)
     return error != cudaSuccess || (flags & cudaStreamNonBlocking) == 0;
 }
 
-/* The host may know of all that it comes behind: another stream in its place is not ordered by that. */
+/* Whether the host may know that all work in the stream's clock is done. The slot can then be reused: a new stream in
+ * it gets no order that it lacks. */
 static bool is_over(int index)
 {
     for (int i = 0; i < clocks.streams; i++)
@@ -59,7 +60,7 @@ static bool is_over(int index)
     return true;
 }
 
-/* -1: there is none. */
+/* Returns -1 if there is none. */
 static int find_free(void)
 {
     if (clocks.streams < STREAMS)
@@ -70,7 +71,8 @@ static int find_free(void)
     return -1;
 }
 
-/* -1: there is no room for it. Of the per-thread streams, all are one: less is told, and nothing wrong. */
+/* Returns -1 if there is no room. The per-thread default streams of all threads share one clock: that hides findings,
+ * and adds no false ones. */
 static int find_stream(CUstream stream)
 {
     CUstream handle = is_legacy(stream) ? CU_STREAM_LEGACY : stream;
@@ -93,12 +95,12 @@ void bg__clocks_stream_gone(CUstream stream)
 {
     for (int i = 0; i < clocks.streams; i++)
         if (clocks.handle[i] == stream && !is_legacy(stream)) {
-            clocks.handle[i] = NULL; /* no stream's: NULL is kept as CU_STREAM_LEGACY */
+            clocks.handle[i] = NULL; /* a free slot: the stream NULL is stored as CU_STREAM_LEGACY */
             clocks.blocks[i] = false;
         }
 }
 
-/* The legacy stream's work comes behind that of all blocking streams, and theirs behind its. */
+/* Work in the legacy default stream comes after the work of all blocking streams, and the reverse. */
 static void join_legacy(int stream)
 {
     const bool legacy = clocks.handle[stream] == CU_STREAM_LEGACY;
@@ -107,7 +109,7 @@ static void join_legacy(int stream)
             join(&clocks.of[stream], &clocks.of[i]);
 }
 
-/* What its next piece of work comes behind. NULL: it has no room. */
+/* The clock of the stream's next work. Returns NULL if there is no room. */
 static clock *clock_of(CUstream stream)
 {
     const int index = find_stream(stream);
@@ -192,7 +194,7 @@ void bg__clocks_record(CUevent handle, CUstream stream)
     if (e == NULL)
         e = add_event(handle);
     if (e == NULL || own == NULL)
-        clocks.full = true; /* nothing can be said any more */
+        clocks.full = true; /* no more findings */
     else {
         e->at = *own;
         e->unknown = false;
@@ -223,7 +225,7 @@ void bg__clocks_forget_events(void)
         e->unknown = true;
 }
 
-/* All that has been launched. */
+/* The clock after all work launched. */
 static clock everything(void)
 {
     clock all = {{0}};

@@ -48,7 +48,7 @@ static int compare_uses(const void *first, const void *second)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of equal uses, the first node's, with the most threads of all. */
+/* Keeps one of equal uses: the first node's, with the most threads. */
 static void drop_equal(bg__around_uses *uses)
 {
     size_t kept = 0;
@@ -87,7 +87,7 @@ done:
     return status;
 }
 
-/* Of rows with something between them, the first one. */
+/* Counts only the first row if there are gaps between rows. */
 static size_t bytes_of(const bg__node *node, const bg__end *end, bg__end_kind which)
 {
     if (node->type == cudaGraphNodeTypeMemset) {

@@ -12,9 +12,9 @@ typedef struct bg__graph_use {
     uintptr_t begin, end;
     size_t rest;      /* bytes to the end of its block; 0: unknown */
     uint64_t threads; /* of a kernel */
-    size_t index;     /* in the order of the nodes */
+    size_t index;     /* number among all uses, in the order of the nodes */
     bg__touch use;
-    const char *name; /* of the first node that uses it so */
+    const char *name; /* of the first node with this use */
     bg_site site;
 } bg__graph_use;
 
@@ -27,16 +27,16 @@ typedef struct bg__around_uses {
     } * events;
     size_t event_count, event_capacity;
     bg__unseen unseen;
-    struct bg__around_uses *next; /* of all graphs */
+    struct bg__around_uses *next; /* in the list of all graphs */
     bg__host_sources *sources;
     bg__inventory *inventory;
     const char *graph;
     uint64_t id;      /* of the graph */
-    bg__moment last;  /* its last launch: CUDA runs those of one executable graph one after the other */
-    bg__clock behind; /* what that comes behind, and itself */
+    bg__moment last;  /* its last launch: CUDA runs the launches of an executable graph in order */
+    bg__clock behind; /* the clock after the last launch */
 } bg__around_uses;
 
-/* Fills in what the nodes of graph use; uses starts zeroed. Errors: OUT_OF_MEMORY, CUDA. */
+/* Collects what the nodes of graph use into uses, which starts zeroed. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__graph_uses_note(bg__around_uses *uses, const bg_graph *graph, const bg__allocations *addresses);
 void bg__graph_uses_free(bg__around_uses *uses);
 

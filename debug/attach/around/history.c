@@ -9,32 +9,32 @@
 enum { OTHERS = 6, MOST = 1 << 17 };
 
 typedef struct used {
-    bg__user user; /* name NULL: nobody */
+    bg__user user; /* name NULL: none */
     bg__touch use;
-    bool exact;     /* it uses all of the bytes */
-    uint64_t reach; /* bytes from the place on */
-    uint64_t order; /* among all uses */
+    bool exact;     /* all of the bytes are accessed */
+    uint64_t reach; /* bytes from the begin of the place on */
+    uint64_t order; /* number among all uses */
 } used;
 
-/* Memory of a graph: what a copy or memset uses, or the byte that a kernel's pointer points to. */
+/* Memory of a graph: the range of a copy or memset node, or the byte that a kernel's pointer points to. */
 typedef struct place {
     uintptr_t begin, end;
     size_t rest;
-    bool written; /* by the device, as far as it may be told; stays */
+    bool written; /* the device may have written it; never reset */
     used writer;
-    used graph;          /* the last writer that is in a graph: the writer itself, or one before it */
-    used others[OTHERS]; /* one of each stream: who has read it, may have written it, or has and is in no order with
-                            the writer */
+    used graph;          /* the last writer in a graph: writer itself, or one before it */
+    used others[OTHERS]; /* one for each stream: the last that reads, may write, or writes without an order
+                            with writer */
 } place;
 
-/* In the order of addresses, but for those behind `sorted`. */
+/* The first `sorted` places are in the order of their addresses. */
 typedef struct table {
     place **list;
     size_t count, capacity, sorted;
 } table;
 
 static struct {
-    table bytes, ranges; /* of kernels, which may be very many; of copies and memsets */
+    table bytes, ranges; /* bytes: of kernels, may be very many; ranges: of copies and memsets */
     uint64_t order;
 } places;
 
@@ -77,8 +77,8 @@ static int compare_handles(const void *first, const void *second)
     return compare_places(*(place *const *)first, *(place *const *)second);
 }
 
-/* Merges what is behind t->sorted into the rest; of a place that is there already, that one stays. false: out of host
- * memory. */
+/* Merges the unsorted places into the sorted ones. A place that is there already stays, and the new one is freed.
+ * Returns false if out of host memory. */
 static bool sort_table(table *t)
 {
     place **merged = malloc((t->capacity + 1) * sizeof(place *));
@@ -120,10 +120,10 @@ static size_t first_byte(uintptr_t begin)
     return low;
 }
 
-/* Those that have some of the bytes. Starts with begin and end. */
+/* A search for the places that overlap [begin, end). The other members start zeroed. */
 typedef struct search {
     uintptr_t begin, end;
-    size_t byte, range; /* the next ones */
+    size_t byte, range; /* the next candidates */
     bool began;
 } search;
 
@@ -155,7 +155,7 @@ bool bg__history_may_write(uintptr_t begin, uintptr_t end)
     return false;
 }
 
-/* Since it was written last. */
+/* Whether it was read after the last write. */
 static bool is_read(const place *p)
 {
     for (int i = 0; i < OTHERS; i++)
@@ -164,7 +164,7 @@ static bool is_read(const place *p)
     return false;
 }
 
-/* Who has used it since then, and may have written. */
+/* Returns the name of another owner's access after since that may have written. */
 static const char *find_perhaps(const place *p, uint64_t owner, uint64_t since)
 {
     for (int i = 0; i < OTHERS; i++) {
@@ -205,7 +205,7 @@ void bg__history_forget(uintptr_t begin, uintptr_t end)
     }
 }
 
-/* ---- what nothing orders ---------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------------------------- */
 
 static const char *place_of(const bg__user *user, char *text, size_t bytes)
 {
@@ -234,7 +234,7 @@ static const char *verb(bg__touch use)
     return use == BG__DOES_WRITE ? "writes" : use == BG__DOES_READ ? "reads" : "may use";
 }
 
-/* node: in a graph; other: what nothing orders with it, launched before it or after. */
+/* node is in a graph. Nothing orders other with it. before: other was launched before node. */
 static void tell(const used *node, const used *other, bool before, uintptr_t address)
 {
     const bg__user *n = &node->user, *o = &other->user;
@@ -255,8 +255,8 @@ static void tell(const used *node, const used *other, bool before, uintptr_t add
         message);
 }
 
-/* A kernel need not use what its pointer points to, such as in a cache of slots: it is taken to if it has enough
- * threads for all of the block, or the other one uses most of the block. */
+/* Whether both access the same bytes. A kernel may access only a part of the block behind its pointer, such as a slot
+ * of a cache. It is taken to access all of it if it has enough threads, or if the other access covers most of it. */
 static bool do_meet(const place *p, const used *one, const used *other)
 {
     return (one->exact && other->exact) || (one->exact ? 2 : 1) * one->reach >= p->rest ||
@@ -275,7 +275,7 @@ static void compare(const place *p, const used *now, const used *before)
         tell(before, now, false, p->begin);
 }
 
-/* In the place of its stream's last one, of one that is over, or else of the oldest. */
+/* Chooses the entry to replace: that of the same stream, one that is done, or else the oldest. */
 static used *other_of(place *p, const bg__user *user)
 {
     used *oldest = &p->others[0];
@@ -289,8 +289,8 @@ static used *other_of(place *p, const bg__user *user)
     return oldest;
 }
 
-/* Of two uses outside of graphs nothing is told. So who comes next is compared with those before this one, too: with
- * all that has no order with it, and with those in graphs, if it is in none. */
+/* Keeps the accesses that later ones must still be compared with: those without an order with the new writer, and, if
+ * the writer is outside of graphs, those in graphs, since two accesses outside of graphs are no finding. */
 static void replace_writer(place *p, const used *now)
 {
     const used before = p->writer;
@@ -323,7 +323,7 @@ static void use_place(place *p, const used *now)
 
 void bg__history_use(uintptr_t begin, uintptr_t end, uint64_t threads, bg__touch use, const bg__user *user)
 {
-    enum { A_THREAD = 16 }; /* bytes at most */
+    enum { A_THREAD = 16 }; /* bytes that a thread accesses, at most */
     used now = {.user = *user, .use = use, .exact = threads == 0, .order = ++places.order};
     search f = {begin, end, 0, 0, false};
 

@@ -7,12 +7,12 @@
 #include "debug/attach/report/findings.h"
 #include "history.h"
 
-enum { MOST = 1 << 20 }; /* bytes of a source that are looked at: a launch waits for that */
+enum { MOST = 1 << 20 }; /* bytes of a source that are compared: each launch waits for that */
 
 typedef struct source {
     const void *address;
     size_t bytes;
-    void *before; /* the bytes at the last launch; NULL: there was none */
+    void *before; /* a copy of the bytes at the last launch; NULL: there was none */
     char name[64];
     bg_site site;
 } source;
@@ -22,7 +22,7 @@ struct bg__host_sources {
     size_t count, capacity;
 };
 
-/* That CUDA knows: it stays where it is as long as it is not freed. */
+/* Whether CUDA knows the memory: then it can be read until it is freed. */
 static bool is_pinned(const void *address)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};

@@ -13,23 +13,23 @@ enum { LISTED = 6, TEXT = 1600 };
 
 typedef struct item {
     uintptr_t begin, end;
-    bool is_input, is_result;    /* both: carried from launch to launch */
+    bool is_input, is_result;    /* if both, the memory carries data from launch to launch */
     bool is_scratch;             /* the graph reads what it writes */
-    bool is_certain;             /* it is read; else it may be */
+    bool is_certain;             /* the graph certainly reads it; else it may read it */
     const char *reader, *writer; /* nodes; NULL: none */
     bg_site site;                /* of the reader, or else of the writer */
-    unsigned long written;       /* launches before which others had written it since the one before */
-    unsigned long maybe;         /* and those before which others may have */
-    const char *perhaps;         /* the last of these */
-    unsigned long lost;          /* launches before which nothing had read what the one before had written */
-    bg__user last;               /* of others; name NULL: nobody was seen */
+    unsigned long written;       /* launches before which others had written it since the launch before */
+    unsigned long maybe;         /* launches before which others may have written it */
+    const char *perhaps;         /* the last that may have */
+    unsigned long lost;          /* launches before which nothing had read the result of the launch before */
+    bg__user last;               /* the last writer outside of this graph; name NULL: none was seen */
 } item;
 
 struct bg__inventory {
     item *list;
     size_t count, capacity;
     unsigned long launches;
-    uint64_t order;   /* of the history, at the last launch */
+    uint64_t order;   /* bg__history_order at the last launch */
     size_t nodes;     /* that use device memory */
     const char *node; /* the last one */
     bool told, updated;
@@ -49,7 +49,7 @@ void bg__inventory_free(bg__inventory *inventory)
     free(inventory);
 }
 
-/* Host memory is written without a call. */
+/* Only device memory is listed, since the program writes host memory without a call. */
 static bool is_of_device(uintptr_t address)
 {
     struct cudaPointerAttributes about = {.type = cudaMemoryTypeUnregistered};

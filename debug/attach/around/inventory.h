@@ -1,6 +1,6 @@
-/* BG_CHECK=inputs: what a graph reads before it writes it, whether others write that between its launches, and which of
- * its results are written over before anything reads them. Notes ("inputs"): only the program knows what is right.
- * Callers hold the lock of around.c. */
+/* BG_CHECK=inputs: the memory that a graph reads before it writes it, whether others write it between launches, and the
+ * results that are overwritten before anything reads them. These are notes ("inputs"), since only the program knows
+ * what is right. The lock of around.c protects all of it. */
 #ifndef BG_ATTACH_INVENTORY_H
 #define BG_ATTACH_INVENTORY_H
 
@@ -8,19 +8,20 @@
 #include "debug/attach/stacks/stacks.h"
 #include "signature.h"
 
-/* Of one graph. NULL: nothing is listed, in all functions. */
+/* The inputs and results of one graph. All functions accept NULL: nothing is listed. */
 typedef struct bg__inventory bg__inventory;
 
-/* Before the first graph. */
+/* Call it before the first graph. */
 void bg__inventory_want(bool wanted);
-/* The graph's uses of memory, in the order of its nodes. name lives until the process ends. Errors: OUT_OF_MEMORY. */
+/* Adds a use of memory. Call it in the order of the nodes. name must live until the process ends. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__inventory_add(bg__inventory **inventory, uintptr_t begin, uintptr_t end, bg__touch use, const char *name,
                             bg_site site);
-/* The graph is another one than before, which is freed: what is known of it stays if it has the same uses. */
+/* The graph was updated. *inventory gets the launches of before if both have the same uses; the other one is freed. */
 void bg__inventory_replace(bg__inventory **inventory, bg__inventory *before);
-/* The graph is launched: before the history has its uses. owner: as in these. */
+/* The graph is launched. Call it before bg__history_use gets the uses of this launch, with the same owner. */
 void bg__inventory_launched(bg__inventory *inventory, uint64_t owner);
-/* It is launched no more: adds the notes. */
+/* Adds the notes. Call it when the graph is launched no more. */
 void bg__inventory_tell(bg__inventory *inventory, const char *graph);
 void bg__inventory_free(bg__inventory *inventory);
 

@@ -64,7 +64,7 @@ const char *bg__launched_keep(const char *given)
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
 typedef struct known {
-    void *handle; /* a CUfunction, or a CUkernel in its place */
+    void *handle; /* a CUfunction or a CUkernel */
     bg__kernel kernel;
     const char *name;
     bool lost;
@@ -148,7 +148,7 @@ static void read_kernel(bg__launched *launched, void *handle, uint64_t threads, 
     (void)bg__node_addresses(&node, add_held, launched); /* add_held does not fail */
 }
 
-/* Of the six arguments from the first on: blocks, and threads of each. */
+/* Multiplies the six arguments from first on: the dimensions of grid and block. */
 static uint64_t count_threads(const bg__driver_call *call, int first)
 {
     uint64_t count = 1;
@@ -167,7 +167,7 @@ static bool is_any(const char *name, const char *const *list)
     return false;
 }
 
-/* Not of memory that CUDA knows: then the call may wait. */
+/* Whether CUDA does not know the memory: then the call may wait. */
 static bool is_pageable(uint64_t address)
 {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
@@ -184,7 +184,7 @@ static void copy(bg__launched *launched, uint64_t to, uint64_t from, size_t byte
     launched->host_waits = launched->host_waits || is_pageable(to) || is_pageable(from);
 }
 
-/* All rows, or where there is something between them, the first one. */
+/* Bytes of all rows, or of the first row if there are gaps between rows. */
 static size_t span_of(size_t pitch, size_t width, size_t rows)
 {
     return pitch == width ? width * rows : rows > 0 ? width : 0;
@@ -205,7 +205,7 @@ static void copy_rows(bg__launched *launched, const CUDA_MEMCPY2D *c)
         launched->host_waits || c->dstMemoryType == CU_MEMORYTYPE_HOST || c->srcMemoryType == CU_MEMORYTYPE_HOST;
 }
 
-/* Of the first slice. */
+/* Adds the first slice alone. */
 static void copy_slices(bg__launched *launched, const CUDA_MEMCPY3D *c)
 {
     copy_rows(launched, &(CUDA_MEMCPY2D){c->srcXInBytes, c->srcY + c->srcZ * c->srcHeight, c->srcMemoryType, c->srcHost,
@@ -214,7 +214,7 @@ static void copy_slices(bg__launched *launched, const CUDA_MEMCPY3D *c)
                                          c->dstArray, c->dstPitch, c->WidthInBytes, c->Depth > 0 ? c->Height : 0});
 }
 
-/* Of CUDA's names, "cuMemcpyDtoDAsync_v2". */
+/* name: as CUDA exports it, "cuMemcpyDtoDAsync_v2". */
 static void read_copy(bg__launched *launched, const bg__driver_call *call, const char *name)
 {
     static const char *const rows[] = {"cuMemcpy2D", NULL},
@@ -231,7 +231,7 @@ static void read_copy(bg__launched *launched, const bg__driver_call *call, const
         copy_slices(launched, bg__call_argument(call, 0));
     else if (strncmp(name, "cuMemcpyPeer", 12) == 0)
         copy(launched, call->arguments[0], call->arguments[2], call->arguments[4]);
-    else if (is_any(name, others) || is_any(name, to_array)) /* what they use is not looked at */
+    else if (is_any(name, others) || is_any(name, to_array)) /* the memory that they use is not recorded */
         launched->host_waits = true;
     else
         copy(launched, call->arguments[0], call->arguments[1], call->arguments[2]);

@@ -1,4 +1,4 @@
-/* What the program's calls of the driver launch outside of graphs, and the memory that it uses. */
+/* The work that a driver call launches outside of graphs, and the memory that this work uses. */
 #ifndef BG_ATTACH_LAUNCHED_H
 #define BG_ATTACH_LAUNCHED_H
 
@@ -8,37 +8,37 @@
 #include "signature.h"
 
 typedef struct bg__launched_use {
-    uintptr_t begin, end; /* of a pointer among a kernel's parameters, the byte that it points to */
+    uintptr_t begin, end; /* for a kernel's pointer, the byte that it points to */
     bg__touch use;
 } bg__launched_use;
 
-enum { BG__LAUNCHED_USES = 64 }; /* of a kernel: those are looked at */
+enum { BG__LAUNCHED_USES = 64 }; /* the most uses of a kernel that are recorded */
 
-/* Order that no stream or event shows. */
+/* Order that comes from the work itself, and not from streams and events. */
 typedef struct bg__unseen {
-    bool waits;      /* for what anybody may write into memory */
-    bool waits_host; /* for what is launched later, too */
-    bool tells_host; /* that it has run */
+    bool waits;      /* for memory that any other work may write */
+    bool waits_host; /* for the host, and so for work that is launched later */
+    bool tells_host; /* the host may learn that the work has run */
 } bg__unseen;
 
 void bg__unseen_add(bg__unseen *unseen, bg__unseen other);
-/* Code of the program that runs on the host, a memory operation or a semaphore, a kernel that waits. */
+/* The program's host functions; memory operations and semaphores; kernels that may wait. */
 extern const bg__unseen bg__unseen_host_code, bg__unseen_memory, bg__unseen_kernel;
 
 typedef struct bg__launched {
     const char *name; /* "scale", "memcpy"; lives until the process ends */
     bg__launched_use uses[BG__LAUNCHED_USES];
     int count;
-    uint64_t threads; /* of a kernel; 0: it is none */
-    bool host_waits;  /* the call waits for it, or may */
+    uint64_t threads; /* of a kernel; 0: not a kernel */
+    bool host_waits;  /* the call waits, or may wait, for the work */
     bg__unseen unseen;
 } bg__launched;
 
-/* name: of the driver's function, which has succeeded. Of a kernel that cannot be read, nothing is known. */
+/* Reads a driver call that has succeeded. name: the driver's function. A kernel that cannot be read gets no uses. */
 void bg__launched_read(bg__launched *launched, const bg__driver_call *call, const char *name);
-/* Handles of kernels that are known may be those of others. */
+/* Forgets all kernels, since their handles may be reused. */
 void bg__launched_forget(void);
-/* The same text, which lives until the process ends. NULL: out of host memory. */
+/* Returns a copy of text, one for equal texts, that lives until the process ends. NULL: out of host memory. */
 const char *bg__launched_keep(const char *text);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The "(" of the parameters: the one that the last ")" closes. NULL: there is none. */
+/* Returns the "(" that the last ")" closes: the parameters begin there. NULL: there is none. */
 static const char *find_parameters(const char *name)
 {
     const char *at = strrchr(name, ')');
@@ -15,7 +15,7 @@ static const char *find_parameters(const char *name)
     return NULL;
 }
 
-/* After "(" or ","; the end of that parameter. Commas of templates and function types are part of it. */
+/* Returns the end of the parameter that begins at `at`. It may contain commas of templates and function types. */
 static const char *find_end(const char *at)
 {
     for (int depth = 0; *at != '\0'; at++) {
@@ -32,7 +32,7 @@ static bool ends_in(const char *begin, const char *end, const char *text)
     return (size_t)(end - begin) >= bytes && memcmp(end - bytes, text, bytes) == 0;
 }
 
-/* A number that holds no address. */
+/* Whether the type is a number too small to hold an address. */
 static bool is_number(const char *begin, const char *end)
 {
     static const char *const names[] = {"int",  "unsigned int", "float",          "double",        "bool",
@@ -53,7 +53,7 @@ static bool is_volatile_pointer(const char *begin, const char *end)
     return ends_in(begin, end, " volatile*");
 }
 
-/* Of cuda::atomic, cuda::std::atomic, and their _ref, which holds the address. */
+/* A pointer to cuda::atomic or cuda::std::atomic, or their atomic_ref, which holds the address. */
 static bool is_atomic_pointer(const char *begin, const char *end)
 {
     const char *at = strstr(begin, "::atomic<"), *ref = strstr(begin, "::atomic_ref<");

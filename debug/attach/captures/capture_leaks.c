@@ -1,6 +1,6 @@
-/* Work that a thread launches while it captures, into a stream that does not. It runs once, and is in no graph.
- * Libraries that have to prepare something meanwhile make their thread relaxed for that, as CUDA's rules for unsafe
- * calls want it (NCCL, allocators), and a capture in mode relaxed allows it by intent: that is not reported. */
+/* Work that a capturing thread launches into a stream that does not capture. It runs once, and is in no graph. It is
+ * not reported in mode relaxed: libraries that must prepare something during a capture (NCCL, allocators) set their
+ * thread to this mode, as CUDA demands for unsafe calls, and a capture in this mode allows such work on purpose. */
 #include "captures.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void bg__leak_begin(const bg__attach_shim *given)
     shim = given;
 }
 
-/* Also where it cannot be told. */
+/* Also true if the mode cannot be read. */
 static bool is_relaxed(void)
 {
     bg__relaxed relaxed = bg__relax_to_release();
@@ -23,7 +23,7 @@ static bool is_relaxed(void)
     return relaxed.before == cudaStreamCaptureModeRelaxed;
 }
 
-/* The kernel, or the driver's function. NULL: it is no work of the kinds that are looked at. */
+/* Returns the name of the kernel, or of the driver's function. NULL: no kernel, copy or memset. */
 static char *name_work(const bg__driver_call *call, const char *function)
 {
     char *kernel = NULL;

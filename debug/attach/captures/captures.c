@@ -1,5 +1,5 @@
-/* While a capture is open, each call of the driver is watched. One that fails, after which a capture is invalidated
- * that was not before, is the culprit. */
+/* Observes each driver call during a capture. A failed call after which a capture is newly invalidated is the culprit.
+ */
 #include "captures.h"
 
 #include <pthread.h>
@@ -17,11 +17,11 @@ static const bg__attach_shim *shim;
 
 static struct {
     pthread_mutex_t lock;
-    bg__open_capture *list; /* the last that began is first */
+    bg__open_capture *list; /* the newest first */
     atomic_int count;
-    atomic_int inside; /* watched calls that have not returned */
+    atomic_int inside; /* observed calls that have not returned */
     bool checks;       /* findings are wanted */
-    pid_t process;     /* not a child of it */
+    pid_t process;     /* the process that captures; a forked child reports nothing */
 } open = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool bg__captures_are_open(void)
@@ -58,12 +58,11 @@ static CUstreamCaptureStatus status_of(const bg__open_capture *c)
     return status;
 }
 
-/* With the lock, as all below. */
 static void drop(bg__open_capture **at)
 {
     bg__open_capture *c = *at;
     *at = c->next;
-    bg__blocks_capture_ended(c->id, NULL); /* unless it has ended well */
+    bg__blocks_capture_ended(c->id, NULL); /* no effect if it has ended well */
     if (!c->told && c->suspect.function != NULL)
         bg__culprit_report(c, &c->suspect);
     for (size_t i = 0; i < c->count; i++)
@@ -75,7 +74,7 @@ static void drop(bg__open_capture **at)
         shim->watch(false);
 }
 
-/* "set_flag", or "": it launches no kernel. The caller frees it. */
+/* "set_flag"; "" if it is no kernel node. The caller frees it. */
 static char *name_node(CUgraphNode node)
 {
     CUresult (*get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
@@ -89,8 +88,8 @@ static char *name_node(CUgraphNode node)
     return name != NULL ? name : strdup("");
 }
 
-/* What the command says if the program ends in the capture, such as one that waits there for what it has captured: the
- * last launch. */
+/* Records the last launch, which the command shows if the program dies during the capture, such as one that waits for
+ * work that it has only captured. */
 static void note_running(bg__open_capture *c, CUgraphNode node, const bg__stack *stack)
 {
     const bg_site begun = c->begun != NULL ? bg__stack_site(c->begun) : (bg_site){NULL, 0};
@@ -143,7 +142,7 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
                             .begun = bg__stack_here(),
                             .running = -1};
     pthread_mutex_lock(&open.lock);
-    if (*find_origin(stream) != NULL) /* its end was not seen */
+    if (*find_origin(stream) != NULL) /* its end was missed */
         drop(find_origin(stream));
     c->next = open.list;
     open.list = c;
@@ -153,7 +152,7 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
     pthread_mutex_unlock(&open.lock);
 }
 
-/* The capture that the stream is in; NULL: none that is followed. */
+/* Returns the capture that the stream is in, or NULL. */
 static const bg__open_capture *find_capture(CUstream stream)
 {
     CUstreamCaptureStatus status;
@@ -238,11 +237,11 @@ static bool is_waited_for(CUgraphNode node)
     size_t count = 0;
     cudaError_t error = cudaGraphNodeGetDependentNodes((cudaGraphNode_t)node, NULL, NULL, &count);
     bg__ignore(error);
-    return error != cudaSuccess || count > 0; /* else no stream is named */
+    return error != cudaSuccess || count > 0; /* after an error no stream is named */
 }
 
-/* The end fails if there is a node that none waits for, and the origin does not either. Afterwards the graph is gone.
- */
+/* Marks the streams whose last node neither a node nor the origin depends on: then the end fails. Must run before the
+ * end, since the graph is destroyed afterwards. */
 static bg_status find_unjoined(bg__open_capture *c)
 {
     CUstreamCaptureStatus captures = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -273,7 +272,7 @@ void bg__capture_ending(CUstream stream)
     pthread_mutex_lock(&open.lock);
     c = *find_origin(stream);
     if (c != NULL && (c->count > 1 || (c->count == 1 && c->streams[0].stream != stream)))
-        (void)find_unjoined(c); /* then no stream is named */
+        (void)find_unjoined(c); /* after an error no stream is named */
     pthread_mutex_unlock(&open.lock);
 }
 
@@ -304,7 +303,7 @@ void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph)
 
 /* ---- all calls -------------------------------------------------------------------------------------------------- */
 
-/* A stream that is gone must not be asked. */
+/* Removes captures on streams that the call destroys: CUDA must not be asked about them afterwards. */
 static void drop_streams(const char *function, CUstream stream)
 {
     bool all = strncmp(function, "cuCtxDestroy", 12) == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
@@ -333,7 +332,7 @@ static CUstream stream_of(const bg__driver_call *call, const char *function)
     return per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* Of calls that other threads make meanwhile, one that a rule forbids is the culprit, and not one that just fails. */
+/* If several threads make calls, the culprit is the one that a rule forbids, and not one that merely fails. */
 static void look(bg__open_capture *c, const bg__driver_call *call)
 {
     bg__culprit culprit = {.function = shim->name(call->name), .result = call->result};
@@ -351,7 +350,7 @@ static void look(bg__open_capture *c, const bg__driver_call *call)
     }
 }
 
-/* Those two never invalidate one: the stream has work, the capture was invalidated before. */
+/* The two errors never invalidate a capture: the stream has work, or the capture was invalidated before. */
 static bool is_innocent(uint32_t result)
 {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -380,11 +379,11 @@ bool bg__captures_begin(const bg__attach_shim *given)
     return open.checks;
 }
 
-/* What is suspected is said at the latest here. */
+/* Reports the remaining suspects when the program ends. */
 __attribute__((destructor)) static void end_captures(void)
 {
     if (open.process != getpid() || pthread_mutex_trylock(&open.lock) != 0)
-        return; /* a thread that goes on looks at one */
+        return; /* another thread still uses the list */
     for (bg__open_capture *c = open.list; c != NULL; c = c->next)
         if (!c->told && c->suspect.function != NULL)
             bg__culprit_report(c, &c->suspect);

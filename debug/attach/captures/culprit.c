@@ -1,4 +1,4 @@
-/* Which rule of CUDA a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
+/* The rule of CUDA that a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
 #include "captures.h"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ static const char *name_of_mode(CUstreamCaptureMode mode)
 
 /* ---- rules ------------------------------------------------------------------------------------------------------ */
 
-/* CUDA's errors that say which rule was broken. */
+/* CUDA's errors that each stand for one rule. */
 static const struct {
     uint32_t result;
     const char *rule, *advice;
@@ -142,7 +142,7 @@ static void print_threads(FILE *out, const bg__open_capture *c, const bg__culpri
                 (int)c->thread.id, c->thread.name);
 }
 
-/* The sentence that print writes, as a finding about the call, or about the last node in stream. */
+/* Adds a finding with the sentence that print writes: about the call or, if stream is not NULL, its last node. */
 static void report(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
                    void (*print)(FILE *, const bg__open_capture *, const bg__culprit *, const bg__capture_stream *))
 {

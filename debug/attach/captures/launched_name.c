@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "debug/attach/nodes/node_calls.h"
 
-/* A launch takes a function, or a kernel of a library in its place. */
+/* A launch accepts a CUfunction or a CUkernel, and nothing shows which one it is. */
 char *bg__launched_name(const bg__attach_shim *shim, void *function)
 {
     CUresult (*name_of[2])(const char **, void *);

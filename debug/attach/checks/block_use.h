@@ -1,4 +1,4 @@
-/* What a graph's nodes point into, as block_uses.c notes it. */
+/* The blocks that a graph's nodes point into, as block_uses.c records them. */
 #ifndef BG_ATTACH_BLOCK_USE_H
 #define BG_ATTACH_BLOCK_USE_H
 
@@ -8,12 +8,11 @@
 
 typedef enum bg__block_use_kind {
     BG__USES,   /* a node points into the block */
-    BG__READS,  /* and reads it, for certain */
-    BG__WRITES, /* and writes it */
-    BG__TAKES,  /* points there although the block was freed: its memory is another block's */
-    BG__OWNS,   /* and the graph's own capture allocated it, in a pool of graphs' own */
-    BG__FINDS,  /* and it was there, in such a pool, before the graph's capture: it may hold what the program puts there
-                 */
+    BG__READS,  /* the node reads the block, for certain */
+    BG__WRITES, /* the node writes the block */
+    BG__TAKES,  /* the block was freed before the node was made: the graph's own block lies in the same memory */
+    BG__OWNS,   /* the graph's own capture allocated the block in a private pool */
+    BG__FINDS,  /* the block was in a private pool before the graph's capture: the program may fill it */
 } bg__block_use_kind;
 
 typedef struct bg__block_use {
@@ -22,17 +21,17 @@ typedef struct bg__block_use {
     uintptr_t address;
     bg__block_use_kind kind;
     bool alone;
-    char *text; /* "parameter 2, offset 8,": where the node has it; NULL of BG__TAKES, or out of host memory */
+    char *text; /* "parameter 2, offset 8,": where the node has the address; NULL: BG__TAKES, or out of memory */
 } bg__block_use;
 
 struct bg__block_uses {
     bg__block_use *list;
     size_t count, capacity;
-    uint64_t *made;             /* when each node was made, by its place; 0: unknown */
-    size_t nodes;               /* in made */
-    bg__block_capture *capture; /* that made the graph; NULL: unknown */
-    bool in_pool;               /* some block is of a private pool */
-    bg__spans unknown;          /* addresses of nodes that were in no block that is known, when the node was made */
+    uint64_t *made;             /* when each node was made, by the node's place; 0: unknown */
+    size_t nodes;               /* length of made */
+    bg__block_capture *capture; /* the capture that made the graph; NULL: unknown */
+    bool in_pool;               /* some block belongs to a private pool */
+    bg__spans unknown;          /* addresses that were in no known block when their node was made */
 };
 
 #endif

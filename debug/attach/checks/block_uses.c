@@ -1,8 +1,8 @@
-/* Which blocks the nodes of a graph point into, and what became of these.
+/* Which blocks the nodes of a graph point into, and what became of these blocks.
  *
- * A block of a pool that graphs have to themselves is legal to use when it is freed: graphs of one pool lie in the same
- * memory, one after the other. What is wrong is an order of launches: a graph reads what another one left in a block,
- * and a third one was launched in between whose nodes point there too, since the block was freed. */
+ * A graph may use a freed block of a private pool: graphs that share a pool lie in the same memory, one after the
+ * other. Only some launch orders are wrong: a graph reads what another graph left in a block, but since the block
+ * was freed, a third graph was launched whose nodes point into the same memory. */
 #include "block_uses.h"
 
 #include "block_use.h"
@@ -14,7 +14,7 @@
 #include "debug/check/node_pointers.h"
 #include "debug/graph/nodes.h"
 
-static uint64_t launches; /* under the lock of blocks */
+static uint64_t launches; /* guarded by the lock of blocks */
 static bool owns_noted;
 
 static void clear_uses(bg__block_uses *uses)
@@ -32,12 +32,12 @@ static void clear_uses(bg__block_uses *uses)
 
 typedef struct noting {
     bg__block_uses *uses;
-    bg__heap_block **live[BG__ALLOCATORS]; /* by their addresses */
+    bg__heap_block **live[BG__ALLOCATORS]; /* sorted by address */
     size_t count[BG__ALLOCATORS];
-    uintptr_t low, high; /* that all freed ones are between */
-    uint64_t made;       /* the node; 0: unknown */
+    uintptr_t low, high; /* all freed blocks lie between these */
+    uint64_t made;       /* when the node was made; 0: unknown */
     const bg__call *call;
-    bool after_begin; /* it was made during the graph's capture */
+    bool after_begin; /* the node was made during the graph's capture */
 } noting;
 
 static int compare_blocks(const void *a, const void *b)
@@ -67,7 +67,7 @@ static bg__heap_block *find_live(const noting *n, bg__allocator allocator, uintp
     return order[low - 1];
 }
 
-/* A freed one counts only where it is known to have been live when the node was made. */
+/* A freed block counts only if it is known to have been live when the node was made. */
 static bg__heap_block *find_used(const noting *n, bg__allocator allocator, uintptr_t address)
 {
     bg__heap_block *found = find_live(n, allocator, address);
@@ -91,8 +91,8 @@ done:
     return status;
 }
 
-/* What this graph's own capture allocated in a pool is memory that it fills itself. What none did, the program may fill
- * in ways that are not seen. */
+/* In a private pool, only blocks from before the graph's capture are judged: the graph fills what its own capture
+ * allocated. A block that no capture allocated may be filled by the program unseen. */
 static bool is_judged(const noting *n, const bg__heap_block *b)
 {
     if (b->pool != BG__POOL_PRIVATE)
@@ -106,7 +106,7 @@ static bool is_own(const noting *n, const bg__heap_block *b)
     return owns_noted && b->pool == BG__POOL_PRIVATE && b->maker != NULL && b->maker == n->uses->capture;
 }
 
-/* Memory of it is not empty when the graph begins, though the graph's own capture may use it again later. */
+/* The block is not empty when the graph begins, though the graph's own capture may reuse its memory later. */
 static bool is_found(const bg__heap_block *b)
 {
     return owns_noted && b->pool == BG__POOL_PRIVATE;
@@ -120,8 +120,8 @@ static bool is_taken(const noting *n, const bg__heap_block *b)
     return false;
 }
 
-/* Blocks of pools that other graphs use, and that were freed when this node was made: the memory is the graph's own,
- * which it fills, unless it is a block from before its capture. */
+/* Records blocks of other graphs that were freed before this node was made: the graph writes its own block into their
+ * memory. If the address now lies in a block from before the capture, the memory is not the graph's own. */
 static bg_status note_taken(noting *n, uintptr_t address)
 {
     const bg__heap_block *now;
@@ -177,7 +177,7 @@ void bg__blocks_note_own(void)
     owns_noted = true;
 }
 
-/* ---- noting a graph --------------------------------------------------------------------------------------------- */
+/* ---- recording a graph ------------------------------------------------------------------------------------------ */
 
 bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
 {
@@ -237,7 +237,7 @@ static bg_status order_live(noting *n, bg__allocator allocator)
     return BG_OK;
 }
 
-/* A handle may have been another node's before: what was made before the capture is unknown. */
+/* CUDA may reuse a node's handle, so the time of a node from before the capture counts as unknown. */
 static void set_node(noting *n, const bg__node *node)
 {
     const bg__block_uses *uses = n->uses;
@@ -268,7 +268,7 @@ done:
     return status;
 }
 
-/* A freed block that no graph used so far was not looked at when its memory was given out again. */
+/* While no graph used a freed block, nobody checked whether the allocator gave its memory out again. */
 static void find_reused(const bg__block_uses *uses)
 {
     for (size_t i = 0; i < uses->count; i++) {
@@ -351,8 +351,8 @@ static const char *in_struct(const bg__block_use *u)
     return u->alone ? "" : " (in a struct, where it may be a number or unused)";
 }
 
-/* Where the program has now what it had named there; 0: nowhere. A name from before the block was another one's, and a
- * slice of the block has gone with it. */
+/* Where the object that the program had named at this address lies now; 0: nowhere. A name that is older than the block
+ * belonged to another block, and a slice of the block was freed together with it. */
 static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
 {
     const bg__block_use *u = &uses->list[index];
@@ -393,7 +393,7 @@ static bool is_lost(const bg__block_use *u)
     return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
 }
 
-/* Uses of one lost block, which are one finding. */
+/* Uses of the same freed block become one finding. */
 static bool is_same_loss(const bg__block_uses *uses, size_t a, size_t b)
 {
     const bg__block_use *first = &uses->list[a], *second = &uses->list[b];
@@ -402,7 +402,7 @@ static bool is_same_loss(const bg__block_uses *uses, size_t a, size_t b)
            find_moved(uses, a) == find_moved(uses, b);
 }
 
-/* Out of host memory the finding names fewer nodes. */
+/* Out of host memory, the finding names fewer nodes. */
 static void report_loss(const bg__block_uses *uses, size_t index, bg_report *report)
 {
     bg__about about = {.calls = NULL};
@@ -456,7 +456,7 @@ static uint64_t filled_at(const bg__heap_block *b)
     return b->maker->launched > b->filled ? b->maker->launched : b->filled;
 }
 
-/* What a node may write counts as written: the block is blamed on nobody after that. */
+/* What a node may write counts as written, so that no earlier launch is blamed for the block afterwards. */
 static void launch_use(const bg__block_use *u, const bg_graph *graph, bg_report *report)
 {
     bg__heap_block *b = u->block;

@@ -1,4 +1,4 @@
-/* Which blocks a graph's nodes point into. */
+/* The blocks that a graph's nodes point into. */
 #ifndef BG_ATTACH_BLOCK_USES_H
 #define BG_ATTACH_BLOCK_USES_H
 
@@ -8,28 +8,27 @@
 
 typedef struct bg__block_uses bg__block_uses;
 
-/* A graph has just been made from source, or updated: keeps when its nodes were made, and forgets what was noted. uses
- * starts NULL. Errors: OUT_OF_MEMORY, CUDA. */
+/* Call it when a graph has been made from source, or updated. Records when its nodes were made, and drops the recorded
+ * uses. uses starts NULL. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **uses);
-/* The nodes' parameters are no longer those that they were made with: forgets what was noted. NULL does nothing. */
+/* Call it when the program has changed the nodes' parameters. Drops the recorded uses. NULL does nothing. */
 void bg__blocks_changed(bg__block_uses *uses);
-/* Notes which blocks the nodes of graph point into, live or freed since they were made. uses NULL does nothing.
+/* Records the blocks that the nodes of graph point into, live or freed since the node was made. uses NULL does nothing.
  * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses);
-/* Adds a finding "freed", "reused" or "moved" for each that has changed since. NULL does nothing. */
+/* Adds a finding "freed", "reused" or "moved" for each block that has changed since. NULL does nothing. */
 void bg__blocks_check(const bg__block_uses *uses, bg_report *report);
-/* At each launch of graph: adds a finding "pool-alias" for memory of a pool that another graph has overwritten since it
- * was filled. report NULL: adds none. uses NULL does nothing. */
+/* Call it at each launch of graph. Adds a finding "pool-alias" if another graph has overwritten memory of a pool since
+ * it was filled. report NULL: adds none. uses NULL does nothing. */
 void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
-/* Graphs also note, from now on, what their own captures have allocated in pools of graphs' own. */
+/* From now on, also records the blocks that a graph's own capture has allocated in a private pool. */
 void bg__blocks_note_own(void);
-/* Adds to empty the memory that holds nothing when the graph begins, as its allocator says: freed blocks that the nodes
- * point into, as far as no live one has them. In a pool of graphs' own these are what the graph's capture itself has
- * allocated; memory behind such a block whose size is unknown is added up to the next block. uses NULL adds nothing.
- * Errors: OUT_OF_MEMORY. */
+/* Adds to empty the memory that holds nothing when the graph begins, by what its allocator reports: freed blocks that
+ * the nodes point into, except where a live block overlaps them. In a private pool, only blocks that the graph's own
+ * capture allocated count; a block of unknown size reaches up to the next block. uses NULL adds nothing. Errors:
+ * OUT_OF_MEMORY. */
 bg_status bg__blocks_empty(const bg__block_uses *uses, bg__spans *empty);
-/* Whether an allocator has told of some block that the nodes point into, and of when these were made. uses NULL: false.
- */
+/* Whether an allocator has reported a block that the nodes point into, and the nodes' times are known. NULL: false. */
 bool bg__blocks_are_known(const bg__block_uses *uses);
 void bg__blocks_free(bg__block_uses *uses);
 

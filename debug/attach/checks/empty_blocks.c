@@ -1,10 +1,10 @@
-/* Which memory holds nothing when a graph begins. */
+/* The memory that holds nothing when a graph begins. */
 #include "block_uses.h"
 
 #include "block_use.h"
 
-/* The freed blocks of another graph's capture, or from before any, may hold what this graph reads: graphs of one pool
- * give tensors to each other, and keep no memory for them. */
+/* Freed blocks of another graph's capture, or from before any capture, may hold what this graph reads: graphs of one
+ * pool pass tensors to each other without keeping the memory allocated. */
 static bool is_empty(const bg__block_use *u)
 {
     const bg__heap_block *b = u->block;
@@ -13,7 +13,7 @@ static bool is_empty(const bg__block_use *u)
     return b->pool == BG__POOL_PRIVATE ? u->kind == BG__OWNS : b->pool == BG__POOL_SHARED && b->told;
 }
 
-/* Where the memory ends that may be in b. */
+/* The end of the memory that may belong to b. */
 static uintptr_t end_of(const bg__heap_block *b)
 {
     uintptr_t end = b->base + b->bytes, segment_end;
@@ -27,7 +27,7 @@ static uintptr_t end_of(const bg__heap_block *b)
     return end;
 }
 
-/* In a pool of graphs' own a node pointed there when no block was known to be there. */
+/* A node pointed into this part of a private pool when no block was known there. */
 static bool is_doubtful(const bg__block_uses *uses, const bg__heap_block *b)
 {
     return b->pool == BG__POOL_PRIVATE && bg__spans_overlap(&uses->unknown, b->base, end_of(b));
@@ -38,7 +38,7 @@ static bool may_hold(const bg__block_use *u)
     return u->block->died != 0 && u->block->pool == BG__POOL_PRIVATE && u->kind != BG__TAKES && u->kind != BG__OWNS;
 }
 
-/* Adds what may hold something, of the same allocator: another one's block may lie in it, or it in one. */
+/* Adds memory that may hold data, of one allocator only: blocks of different allocators may contain each other. */
 static bg_status add_held(const bg__block_uses *uses, bg__allocator allocator, const bg__spans *found, bg__spans *held)
 {
     bg_status status = BG_OK;

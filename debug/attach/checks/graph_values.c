@@ -21,21 +21,21 @@
 struct bg__values {
     unsigned long number;
     size_t nodes;
-    bool all; /* are updated */
+    bool all; /* all nodes are updated */
     bool updated[];
 };
 
 static struct {
     pthread_mutex_t lock;
     int file;  /* -1: nothing is written */
-    int error; /* why there is no file; 0: it is not wanted */
+    int error; /* errno: why there is no file; 0: no file is wanted */
     unsigned long graphs;
-    bool cut; /* a line could not be written: no more are */
+    bool cut; /* a line could not be written; no more lines are */
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
-/* With the lock. NULL: out of host memory. A process that is killed leaves whole lines. */
+/* NULL: out of host memory. A process that is killed leaves whole lines. */
 static void write_line(const cJSON *line)
 {
     char *text = line != NULL ? bg__json_text(line, false) : NULL;
@@ -43,7 +43,7 @@ static void write_line(const cJSON *line)
     ssize_t got = 1;
 
     if (text != NULL)
-        text[bytes++] = '\n'; /* in place of the zero */
+        text[bytes++] = '\n'; /* in place of the terminating zero */
     while (!out.cut && written < bytes && got > 0) {
         got = write(out.file, text + written, bytes - written);
         written += got > 0 ? (size_t)got : 0;
@@ -89,7 +89,7 @@ static void write_process(void)
     cJSON_Delete(line);
 }
 
-/* A program that has called exec is the same process, and leaves the file of the one before. -1: there is none. */
+/* A program that has called exec keeps its process id; the file of the program before it stays. -1: no file. */
 static int open_file(const char *directory)
 {
     enum { MOST = 100 };
@@ -103,7 +103,7 @@ static int open_file(const char *directory)
         if (asprintf(&path, "%s/values-%ld%s.jsonl", directory, (long)getpid(), again) < 0)
             return -1;
         file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        free(path); /* leaves errno as it is */
+        free(path); /* keeps errno */
     }
     return file;
 }
@@ -185,7 +185,7 @@ static bool add_address(writing *w, cJSON *list, bool there, const bg__end *end)
     return add_value(w, list, &end->address, there ? sizeof end->address : 0);
 }
 
-/* Where there is one row, nothing depends on its distance from another one, which CUDA may choose; so with slices. */
+/* With one row, the pitch means nothing and CUDA may choose any; the same holds for the slices. */
 static bool add_copy(writing *w, cJSON *list, const bg__node *node)
 {
     const struct cudaMemcpy3DParms *copy = &node->of.copy;
@@ -238,13 +238,13 @@ static bool add_values(writing *w, cJSON *list, const bg__node *node)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-/* 0, as it is where no clusters are asked for, is one block. */
+/* CUDA reports 0 where no clusters were asked for. */
 static unsigned count_of(unsigned blocks)
 {
     return blocks > 0 ? blocks : 1;
 }
 
-/* " 1 1 1 0": clusters, and whether it is cooperative; "": CUDA does not tell. */
+/* " 1 1 1 0": cluster dimensions, and whether the launch is cooperative; "": CUDA does not report them. */
 static void write_attributes(const bg__node *node, char *text, size_t bytes)
 {
     cudaLaunchAttributeValue cluster = {0}, together = {0};
@@ -303,7 +303,7 @@ static bool fill_node(writing *w, cJSON *row, const bg__node *node)
     return values != NULL && add_launch(row, node) && (!node->known || add_values(w, values, node));
 }
 
-/* Of the edges, whatever their order: of which nodes, and of which kind. */
+/* Sums over all edges, so that their order does not matter: of the nodes, and of the nodes and the edge data. */
 typedef struct edge_hashes {
     uint64_t ends, kinds;
 } edge_hashes;
@@ -323,7 +323,7 @@ static void hash_edge(const bg__nodes *nodes, const bg__edges *edges, size_t i, 
     hashes->kinds += bg__text_hash(edge);
 }
 
-/* parent: the node whose child graph it is; -1: none. */
+/* parent: the node that contains this child graph; -1: none. */
 static bg_status hash_edges(const bg__nodes *nodes, cudaGraph_t graph, long parent, edge_hashes *hashes)
 {
     cudaGraphNode_t *list = NULL;
@@ -398,7 +398,7 @@ static bg__values *create_values(size_t nodes)
     return values;
 }
 
-/* The warning may be read by nobody. */
+/* The finding in the report reaches the command; nobody may read the warning. */
 static void tell_unwritten(const bg_graph *graph)
 {
     char why[120];

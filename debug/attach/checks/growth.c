@@ -1,6 +1,5 @@
-/* A cache of graphs without a limit: many graphs of one call are alive, and many of them were made when one had been
- * launched more than once. So those that a program makes before it launches them, one for each size, do not count,
- * however many they are. */
+/* Detects a cache of graphs without a limit: one call has many live graphs, and made many of them after an older one
+ * had been launched twice. Graphs that a program makes before it launches any, one for each size, do not count. */
 #include "growth.h"
 
 #include <pthread.h>
@@ -12,11 +11,11 @@
 
 #include "debug/attach/report/findings.h"
 
-enum { MANY = 128, LATE = 64 }; /* graphs of one call */
+enum { MANY = 128, LATE = 64 }; /* graphs of one call before a finding is added */
 
 typedef struct site {
     const bg__stack *made;
-    size_t alive, late, bytes; /* late: made when one had been launched twice */
+    size_t alive, late, bytes; /* late: made after another one had been launched twice */
     bool launched_twice, told, lost;
     UT_hash_handle hh;
 } site;

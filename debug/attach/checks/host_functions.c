@@ -12,8 +12,8 @@
 #include "debug/graph/nodes.h"
 #include "debug/files/json.h"
 
-/* A launch may still run when its executable graph is destroyed: so these live as long as the process, and there is an
- * end to them. */
+/* A launch may still be running when its executable graph is destroyed. So wrappers live as long as the process, and
+ * their number is limited. */
 enum { MOST = 1 << 16 };
 typedef struct host_function {
     cudaHostFn_t function;
@@ -25,7 +25,7 @@ typedef struct host_function {
 } host_function;
 
 static atomic_int made;
-static _Thread_local const host_function *inside; /* that this thread runs */
+static _Thread_local const host_function *inside; /* NULL: this thread runs none */
 
 static void CUDART_CB run(void *user)
 {
@@ -40,7 +40,7 @@ static void CUDART_CB run(void *user)
     bg__running_leave(place);
 }
 
-/* The caller frees it. NULL: it has none, or there is no host memory. */
+/* The caller frees the name. NULL: the function has none, or out of host memory. */
 static char *name_function(cudaHostFn_t function)
 {
     Dl_info about;

@@ -1,4 +1,4 @@
-/* Host functions of the program's graphs, while they run. */
+/* Watches the host functions of the program's graphs while they run. */
 #ifndef BG_ATTACH_HOST_FUNCTIONS_H
 #define BG_ATTACH_HOST_FUNCTIONS_H
 
@@ -8,12 +8,13 @@
 #include "graph/inspect.h"
 #include "debug/attach/shim/shim.h"
 
-/* exec was made from source, of which graph has the calls: puts a function in front of each host function in exec,
- * which calls the program's own. The program's graph stays as it is, and exec cannot be asked for it. Host nodes in
- * child graphs, and those that the program sets in exec later, are left alone. */
+/* Replaces each host function in exec by a wrapper that calls the program's function. exec was made from source; graph
+ * has the calls of source. The program's graph is unchanged, and no call of CUDA reads the parameters of exec. Host
+ * nodes in child graphs, and host functions that the program sets in exec later, are not wrapped. */
 void bg__host_functions_watch(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph);
 
-/* Before a call of the driver: none may be made in a host function. Adds a finding "host-function" if this one is. */
+/* Call it before each call of the driver. Adds a finding "host-function" if the thread runs a host function, which must
+ * not call CUDA. */
 void bg__host_function_calls(const bg__driver_call *call);
 
 #endif

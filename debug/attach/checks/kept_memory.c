@@ -1,5 +1,5 @@
-/* An allocation node without a free node leaves memory behind, also when its executable graph is destroyed. Where each
- * launch frees what the one before has allocated, nobody frees what the last one has. */
+/* An allocation node without a free node leaves memory allocated, even after its executable graph is destroyed. If each
+ * launch frees what the launch before allocated, nobody frees the memory of the last launch. */
 #include "kept_memory.h"
 
 #include <pthread.h>
@@ -13,9 +13,9 @@
 
 typedef struct kept {
     struct kept *next;
-    CUgraphExec exec; /* NULL: it was destroyed */
+    CUgraphExec exec; /* NULL: destroyed */
     uintptr_t address;
-    size_t bytes; /* 0: exec frees what is there, which another graph allocates */
+    size_t bytes; /* 0: a free node; another graph allocates the memory */
     bool live;
     bool told;
     bg_site site;
@@ -29,7 +29,7 @@ static struct {
     pid_t process;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Of what is left by one graph alone the program may have use until it ends. */
+/* The program may need the memory of a single graph until it ends, so one graph is no finding. */
 enum { FEWEST = 2 };
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
@@ -39,7 +39,7 @@ static bool is_memory(const bg__node *node)
     return node->known && (node->type == cudaGraphNodeTypeMemAlloc || node->type == cudaGraphNodeTypeMemFree);
 }
 
-/* Whether the graph has both an allocation and a free of that address. */
+/* Whether the graph both allocates and frees that address. */
 static bool is_paired(const bg__nodes *nodes, const bg__node *node)
 {
     for (size_t i = 0; i < nodes->count; i++) {
@@ -91,7 +91,7 @@ done:
 
 /* ---- what happens to them --------------------------------------------------------------------------------------- */
 
-/* With the lock, as all below. Those of graphs that are gone are forgotten. */
+/* Marks the memory at address as free, and drops nodes of destroyed graphs whose memory is free. */
 static void free_at(uintptr_t address)
 {
     for (kept **at = &memory.list; *at != NULL;) {
@@ -154,7 +154,7 @@ static bool is_same_place(const kept *a, const kept *b)
 
 static void report(const kept *first)
 {
-    const bg__call place = {.site = first->site, .name = (char *)(uintptr_t)first->call}; /* it is only read */
+    const bg__call place = {.site = first->site, .name = (char *)(uintptr_t)first->call}; /* name is only read */
     unsigned long count = 0;
     size_t bytes = 0;
     char message[300];
@@ -176,7 +176,7 @@ static void report(const kept *first)
                          message);
 }
 
-/* What the program has until it ends it may still free. */
+/* The program may still free memory until it ends, so this is reported at the end. */
 __attribute__((destructor)) static void end_memory(void)
 {
     if (!atomic_load(&memory.is_used) || memory.process != getpid() || pthread_mutex_trylock(&memory.lock) != 0)

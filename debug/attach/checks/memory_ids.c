@@ -15,7 +15,7 @@
 #include "debug/attach/stacks/symbols.h"
 #include "debug/check/node_pointers.h"
 
-/* All that were told, for as long as the process lives. */
+/* A number that was given out; it lives as long as the process. */
 typedef struct told {
     size_t owner;
     bool lost;
@@ -26,7 +26,8 @@ static told *all;
 
 /* ---- the process's own memory ----------------------------------------------------------------------------------- */
 
-/* An address of the host differs in each run. Low ones count as numbers: programs that do not move lie there. */
+/* Addresses of the host differ from run to run. Low addresses count as numbers, though a program that is not
+ * position-independent lies there. */
 static bg_status read_mappings(bg__spans *host)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -66,7 +67,7 @@ void bg__memory_ids_end(bg__memory_ids *ids)
     bg__spans_free(&ids->host);
 }
 
-/* The caller frees it. NULL: nothing of that name begins there. */
+/* The caller frees the name. NULL: no symbol begins at this address. */
 static char *find_symbol(const Dl_info *about, const void *at)
 {
     size_t offset = 0;
@@ -108,10 +109,10 @@ bool bg__code_name(uintptr_t address, char *text, size_t bytes)
 typedef struct place {
     size_t offset;
     char id[96], text[400];
-    const char *stack; /* of the call that allocated it; NULL: unknown */
-    long thread;       /* that has called it; -1: unknown */
-    uintptr_t base;    /* of the allocation that the driver gave out */
-    size_t bytes;      /* 0: it is none */
+    const char *stack; /* of the allocating call; NULL: unknown */
+    long thread;       /* that made that call; -1: unknown */
+    uintptr_t base;    /* of the driver's allocation */
+    size_t bytes;      /* 0: not an allocation of the driver */
 } place;
 
 static bool describe_named(uintptr_t address, place *p)
@@ -137,7 +138,7 @@ static bool describe_own(const bg__allocations *own, uintptr_t address, place *p
     return true;
 }
 
-/* Of which nobody has seen the call, such as a variable of a module: the size is all that another run has, too. */
+/* For memory whose allocating call nobody has seen, such as a module's variable: another run has only the same size. */
 static void describe_bytes(uintptr_t address, uintptr_t base, size_t bytes, place *p)
 {
     snprintf(p->id, sizeof p->id, "bytes %zu", bytes);
@@ -180,7 +181,7 @@ static bool describe_made(uintptr_t address, place *p)
     return true;
 }
 
-/* A variable of the host device is one of a file that is loaded. */
+/* A variable of the host device is a symbol of a loaded file. */
 static bool describe_variable(uintptr_t address, uintptr_t base, place *p)
 {
     char name[BG__CODE_NAME];

@@ -1,4 +1,4 @@
-/* Numbers for memory that graphs point into, which have the same text in each run of the program. */
+/* Numbers for memory that graphs point into, with a text that is the same in each run of the program. */
 #ifndef BG_ATTACH_MEMORY_IDS_H
 #define BG_ATTACH_MEMORY_IDS_H
 
@@ -8,33 +8,33 @@
 
 /* Memory that has a number. */
 typedef struct bg__memory_id {
-    const char *id;    /* equal in two runs where the memory is, but for which thread has made it */
-    long thread;       /* that has (bg__owners_thread); -1: none, or it is not known */
+    const char *id;    /* the same in two runs for the same memory, if its thread is the same */
+    long thread;       /* the thread that made it (bg__owners_thread); -1: none, or unknown */
     const char *text;  /* for messages */
-    const char *stack; /* of the call that allocated it, a line for each frame, or "" */
-    bool pool;         /* an allocator has it, such as PyTorch's, which gives out parts of it */
+    const char *stack; /* of the allocating call, a line for each frame, or "" */
+    bool pool;         /* it belongs to an allocator that gives out parts of it, such as PyTorch's */
 } bg__memory_id;
-/* Called for each number that is new in this process, before it is used. */
+/* Called for each number that is new in this process, before the number is used. */
 typedef void bg__memory_id_tell(size_t owner, const bg__memory_id *id);
 
-/* For one graph. */
+/* What the addresses of one graph may point into. */
 typedef struct bg__memory_ids {
     bg__memory_id_tell *tell;
-    bg__allocations *notes; /* that CUDA knows, of the graph's addresses */
-    bg__allocations own;    /* that the graph's nodes allocate */
+    bg__allocations *notes; /* allocations that CUDA knows at the graph's addresses */
+    bg__allocations own;    /* allocations by the graph's nodes */
     bg__spans host;         /* mappings of the process */
 } bg__memory_ids;
 
-/* nodes: all of graph. End it also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
+/* nodes: all nodes of graph. Call bg__memory_ids_end also after a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__memory_ids_begin(bg__memory_ids *ids, bg_graph *graph, const bg__nodes *nodes, bg__memory_id_tell *tell);
 void bg__memory_ids_end(bg__memory_ids *ids);
 
 enum { BG__CODE_NAME = 320 };
-/* "add_one in program", "program+0x1234": what is there in a file that is loaded, which has the same text in each run.
- * false: no file is. */
+/* Writes what lies at address in a loaded file, as "add_one in program" or "program+0x1234", the same in each run.
+ * Returns false if no loaded file contains address. */
 bool bg__code_name(uintptr_t address, char *text, size_t bytes);
 
-/* false: word is the address of no memory that is known, and rather a number. Calls are made under one lock. */
+/* Returns false if word is no address of known memory; it is a number then. The caller serializes all calls. */
 bool bg__memory_id_find(bg__memory_ids *ids, uint64_t word, size_t *owner, size_t *offset);
 
 #endif

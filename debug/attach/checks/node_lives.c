@@ -10,17 +10,17 @@
 typedef struct lives {
     bg__nodes nodes;
     bg__order order;
-    size_t *steps; /* each behind all that it waits for */
+    size_t *steps; /* each after all steps that it waits for */
     bool *reached; /* by step */
     bg_report *report;
 } lives;
 
-/* A node of the allocation's two, and what is looked for. */
+/* The node at one end of an allocation's lifetime, and its memory. */
 typedef struct life {
-    const bg__node *end; /* the node that allocates or frees */
+    const bg__node *end; /* the node that allocates or frees the memory */
     uintptr_t begin;
     size_t bytes;
-    bool holds; /* what is looked at does */
+    bool holds; /* the node that is checked has an address in it */
 } life;
 
 static bool is_memory(const bg__node *node, enum cudaGraphNodeType type)
@@ -28,7 +28,7 @@ static bool is_memory(const bg__node *node, enum cudaGraphNodeType type)
     return node->known && node->type == type;
 }
 
-/* Fills reached: the steps before the one at `from`, or behind it, as edges tell. */
+/* Marks in reached the steps before the step `from`, or the steps behind it, along the edges. */
 static void reach(lives *l, size_t from, bool before)
 {
     const bg__order *o = &l->order;
@@ -71,8 +71,8 @@ static void report_race(const lives *l, const life *m, const bg__node *user, boo
                    name, end, (const void *)m->begin);
 }
 
-/* CUDA gives an address again to a later allocation of the same graph, and the end of one allocation is the begin of
- * the next: of what lies in, or at the end of, another allocation, it is not known which of them a node means. */
+/* CUDA may give the same address to a later allocation of the graph, and one allocation may end where the next begins.
+ * If another allocation overlaps or adjoins this one, it is unknown which of them a node uses. */
 static bool is_another_at(const lives *l, const bg__node *allocates)
 {
     const uintptr_t begin = (uintptr_t)allocates->of.memory.ptr, end = begin + allocates->of.memory.bytes;
@@ -87,7 +87,7 @@ static bool is_another_at(const lives *l, const bg__node *allocates)
     return false;
 }
 
-/* Each node that holds an address in it must be reached from its end. */
+/* Reports each node that has an address in the memory, but no path to or from the node that allocates or frees it. */
 static bg_status check_users(lives *l, life *m, bool frees)
 {
     size_t step = 0;
@@ -95,7 +95,7 @@ static bg_status check_users(lives *l, life *m, bool frees)
 
     while (step < l->order.count && l->order.nodes[step] != m->end)
         step++;
-    if (step == l->order.count) /* in a part that has no order */
+    if (step == l->order.count) /* the end is in a part of the graph without an order */
         return BG_OK;
     reach(l, step, frees);
     for (size_t i = 0; i < l->order.count; i++) {

@@ -1,5 +1,5 @@
-/* No call of CUDA tells whether a function's module is still loaded, and one that asks about a function that is gone
- * may crash: so the modules are noted while they are there, and calls that unload one mark its kernels. */
+/* CUDA has no call that reports whether a function's module is still loaded, and asking about a function of an unloaded
+ * module may crash. So modules are recorded while they are loaded, and a call that unloads one marks its kernels. */
 #include "unloaded.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@
 typedef struct use {
     cudaGraphNode_t node;
     const bg__call *call;
-    CUmodule module;   /* NULL: it is in a library, or unknown */
-    CUlibrary library; /* NULL: it is in no library, or unknown */
+    CUmodule module;   /* NULL: in a library, or unknown */
+    CUlibrary library; /* NULL: in no library, or unknown */
     const bg__stack *unloaded;
 } use;
 
@@ -22,7 +22,7 @@ struct bg__kernel_uses {
     bg__kernel_uses *next, **at;
     use *list;
     size_t count, capacity;
-    atomic_bool marked; /* one of them may be unloaded */
+    atomic_bool marked; /* a module may be unloaded */
 };
 
 static struct {
@@ -139,7 +139,7 @@ bool bg__kernels_check(const bg__kernel_uses *uses, bg_report *report)
 
 /* ---- the program's calls ---------------------------------------------------------------------------------------- */
 
-/* What this thread unloads. */
+/* What this thread is unloading. */
 static _Thread_local struct {
     CUmodule module;
     CUlibrary library;
@@ -152,7 +152,7 @@ static bool is_unloading(const use *u)
            (u->library != NULL && u->library == unloading.library);
 }
 
-/* Before the call, since another one could get the same handle right after it. */
+/* Marks kernels before the call, since another module could get the same handle right after it. */
 void bg__unload_begin(CUmodule module, CUlibrary library)
 {
     unloading.module = module;

@@ -1,4 +1,4 @@
-/* What the book has of each of the program's graphs, for what looks at them. */
+/* The record of each graph of the program, for the checks and the launchers. */
 #ifndef BG_ATTACH_ATTACHED_H
 #define BG_ATTACH_ATTACHED_H
 
@@ -20,92 +20,92 @@
 struct bg__found;
 typedef struct bg__attached bg__attached;
 
-/* What is done in place of the launches of the program's graphs: at most one thing in a process (bg__book_use). */
+/* What a tool launches in place of the program's graphs. A process has at most one (bg__book_use). */
 typedef struct bg__launcher {
-    const char *name; /* of what is done, as reports have it */
-    /* With the graph's lock. true: the graph has been launched, and the program gets *result; false: it is launched as
-     * it is. */
+    const char *name; /* in reports */
+    /* Called with the graph's lock. Returns true if it has launched the graph: the program gets *result. After false
+     * the graph itself is launched. */
     bool (*launch)(bg__attached *a, cudaStream_t stream, CUresult *result);
-    /* The graph has changed, or is gone: frees a->kept, which is not NULL. */
+    /* Frees a->kept, which is not NULL, when the graph changes or is destroyed. */
     void (*drop)(void *kept);
-    /* Before drop, and when the program ends: reports what is known by then. Makes no call of CUDA. NULL: nothing. */
+    /* Reports what is known, before drop and when the program ends. Makes no CUDA call. May be NULL. */
     void (*end)(bg__attached *a);
-    /* Before end and drop, but not when the program ends: may wait for launches. a->kept is not NULL. NULL: nothing. */
+    /* Called before end and drop, but not when the program ends. May wait for launches. May be NULL. */
     void (*settle)(bg__attached *a);
-    /* What it launches is not the program's executable graph, and may still run when launch returns. */
+    /* It launches something other than the program's executable graph, which may still run when launch returns. */
     bool queues;
 } bg__launcher;
 
 struct bg__attached {
-    /* With the book's lock. */
+    /* Protected by the lock of the graph table. */
     CUgraphExec exec;
     cudaGraph_t source;  /* a copy, or the program's own; NULL: there is none */
-    bool own;            /* it is the program's own */
-    bool doomed;         /* which the program has destroyed */
-    _Atomic bool edited; /* and has changed since */
+    bool own;            /* source is the program's own */
+    bool doomed;         /* the program has destroyed its own source */
+    _Atomic bool edited; /* the program has changed its own source since */
     _Atomic bool gone;   /* no longer in the table: freed by its last user */
-    bool lost;           /* the table has no memory for it */
-    int users;           /* threads between take and give */
-    cJSON *row;          /* of the listing; NULL: it could not be made */
+    bool lost;           /* out of memory: it is not in the table */
+    int users;           /* threads that have acquired it */
+    cJSON *row;          /* in the listing; NULL: it could not be made */
     char name[BG_ATTACH_NAME_BYTES];
-    _Atomic bool renamed; /* graph and report do not have it yet */
+    _Atomic bool renamed; /* graph and report do not have the name yet */
     size_t nodes;
     const bg__stack *made;
     UT_hash_handle hh;
-    /* With its own lock, which a thread may keep for as long as the graph runs: stepping waits for the program. */
+    /* Protected by its own lock. A thread may keep it while the graph runs, since stepping waits for each node. */
     pthread_mutex_t lock;
     bg_graph *graph; /* wraps source and exec; NULL: it could not be made */
     _Atomic uint64_t updates;
-    bg_report *report;      /* what checks have found so far */
-    int told, asked;        /* of its findings: to the user, to the program */
-    uint64_t looked;        /* changes of memory before it was last checked */
-    uint64_t blocks_looked; /* and of blocks */
-    bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
+    bg_report *report;      /* findings of the checks */
+    int told, asked;        /* findings that were printed, and those that bg_attach_check has returned */
+    uint64_t looked;        /* bg__changes() at the last check */
+    uint64_t blocks_looked; /* bg__book_moves() at the last check */
+    bg__block_uses *blocks; /* blocks of allocators that its nodes use; NULL: not recorded */
     bool blocks_noted;
-    bg__kernel_uses *kernels; /* NULL: not noted */
+    bg__kernel_uses *kernels; /* NULL: not recorded */
     bool checked;             /* at least once */
-    bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
-    bg__values *values;       /* what is written of its nodes; NULL: nothing */
-    bool noted;               /* where its addresses point is known */
-    bg__grown *grown;         /* it is counted; NULL: it is not */
-    bg__around_uses *around;  /* what other work may use, too */
+    bool stale;               /* exec differs from source; CUDA has no call that reads exec */
+    bg__values *values;       /* the written values of its nodes; NULL: none */
+    bool noted;               /* the allocations behind its addresses are recorded */
+    bg__grown *grown;         /* its entry in the growth check; NULL: none */
+    bg__around_uses *around;  /* memory and events that work outside of graphs may use, too */
     bool around_noted;
-    /* Of nodes that a launcher launched outside of the graph. */
-    _Atomic size_t cut;              /* so many */
-    _Atomic uint64_t split, outside; /* launches of the graph, and of them in these */
-    void *kept;                      /* what the process's launcher has of it; NULL: nothing */
-    int looks;                       /* so many launches has it looked at; these stay when the graph is updated */
-    bool counted;                    /* as looked at */
-    bool learned;                    /* a launch has told which blocks are written */
-    /* In place of its launches (in_place.h). */
-    cudaEvent_t ended; /* recorded behind the last one; NULL: there was none */
-    bool launched;     /* it has been recorded */
-    bool left;         /* a launch was the program's own, which has been told */
+    /* Nodes that a launcher launches outside of the graph. */
+    _Atomic size_t cut;              /* their number */
+    _Atomic uint64_t split, outside; /* launches of the graph without them, and launches of these nodes */
+    void *kept;                      /* the launcher's state for this graph; NULL: none */
+    int looks;                       /* launches that the launcher has inspected; an update does not reset it */
+    bool counted;                    /* the report counts it as inspected */
+    bool learned;                    /* a launch has shown which blocks are written */
+    /* Launches in its place (in_place.h). */
+    cudaEvent_t ended; /* recorded after the last launch; NULL: there was none */
+    bool launched;     /* ended has been recorded */
+    bool left;         /* a launch was left to the program, and this is reported */
 };
 
-/* From now on, before the first graph. */
+/* Sets the launcher. Call it before the first graph. */
 void bg__book_use(const bg__launcher *launcher);
 const bg__launcher *bg__book_launcher(void);
 
-/* The graph of exec, locked; NULL: nobody knows it, or only its place in the list. */
+/* Returns the graph of exec, locked, or NULL if it is unknown or only listed. bg__attached_give releases it. */
 bg__attached *bg__attached_take(CUgraphExec exec);
 void bg__attached_give(bg__attached *a);
-/* What is in it then, nobody knows: it is launched as it is. */
+/* Marks the content of the executable graph as unknown: no tool checks or replaces its launches from now on. */
 void bg__attached_set_stale(bg__attached *a);
-/* Notes what other work may use, too, unless it is noted; only where launches are the program's own. */
+/* Records, once, the memory that work outside of graphs may use, too; only where no tool replaces launches. */
 bg_status bg__attached_note_around(bg__attached *a);
-/* bg_last_error() tells why. */
+/* Warns that the graph is listed or checked only in part. bg_last_error() has the reason. */
 void bg__attached_warn(const bg__attached *a);
 
-/* The graphs that can be checked now, by what they are launched by; the caller frees the list. found counts those that
- * cannot. Errors: OUT_OF_MEMORY. */
+/* Lists the executable graphs that can be checked; the caller frees the list. Adds the number of the others to
+ * found->not_checked. Errors: OUT_OF_MEMORY. */
 bg_status bg__book_graphs(CUgraphExec **list, size_t *count, struct bg__found *found);
-/* A process may be killed, or end by _exit: so the list is written while it runs, but never for more than a small part
- * of its time. */
+/* Writes the list if it is due. The list is written while the process runs, since a process may be killed or end by
+ * _exit; this takes at most 5 % of its time. */
 void bg__book_list_if_due(void);
 /* Whether launches are stepped. */
 bool bg__book_steps(void);
-/* So often has the program's own allocator freed a block, or given one out again, that a graph uses. */
+/* Returns how often an allocator of the program has freed, or given out again, a block that a graph uses. */
 uint64_t bg__book_moves(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* The program's graphs, by their executable graphs. No call of CUDA tells what an executable graph holds: so the graph
- * that it was made from is copied at once (PyTorch destroys its own right afterwards), and what changes the executable
- * graph changes the copy. Of a graph that CUDA cannot copy (memory nodes, conditional nodes) the program's own is kept:
- * its destruction waits for that of the executable graph. */
+/* The table of the program's graphs; the key is the executable graph. CUDA has no call that reads an executable graph.
+ * So the table clones the source at instantiation (PyTorch destroys its own right afterwards), and applies to the clone
+ * what the program changes in the executable graph. CUDA cannot clone some graphs (memory nodes, conditional nodes):
+ * for these the table keeps the program's own graph, and destroys it only after the executable graph. */
 #include "book.h"
 #include "attached.h"
 #include "in_place.h"
@@ -32,18 +32,18 @@
 static struct {
     pthread_mutex_t lock;
     bg__attached *by_exec;
-    _Atomic unsigned long made; /* graphs: the next one's number */
-    pid_t process;              /* that it is of; not of a child */
+    _Atomic unsigned long made; /* number of graphs instantiated */
+    pid_t process;              /* the process that recorded this; a forked child does not write it */
     bool checks, steps;
-    bool blocks;                  /* of allocators that the nodes use are noted */
-    const bg__launcher *launcher; /* NULL: launches are the program's */
+    bool blocks;                  /* record the allocators' blocks that nodes use */
+    const bg__launcher *launcher; /* NULL: the program's launches are not replaced */
     const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
-    _Atomic int kept;         /* graphs of the program's own that stand for copies */
-    bg__ended *ended;         /* rows of graphs that are gone */
-    bg_report *list;          /* of all graphs, as it was written last */
-    _Atomic bool unlisted;    /* there are graphs that it lacks */
-    _Atomic double next_list; /* when it may be written again, in seconds */
+    _Atomic int kept;         /* number of graphs whose source is the program's own */
+    bg__ended *ended;         /* rows of destroyed graphs */
+    bg_report *list;          /* all graphs, as last written */
+    _Atomic bool unlisted;    /* list lacks some graphs */
+    _Atomic double next_list; /* when list may be written again, in seconds */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bg_status bg__book_begin(const bg__attach_shim *shim)
@@ -101,7 +101,7 @@ void bg__attached_warn(const bg__attached *a)
 
 /* ---- copies ---------------------------------------------------------------------------------------------------- */
 
-/* *own: CUDA cannot copy it. */
+/* *own: CUDA cannot clone source, which is returned itself. */
 static cudaGraph_t copy_of(cudaGraph_t source, bool *own)
 {
     cudaGraph_t copy = NULL;
@@ -111,7 +111,7 @@ static cudaGraph_t copy_of(cudaGraph_t source, bool *own)
     return *own ? source : copy;
 }
 
-/* Whether another executable graph was made from it, too. */
+/* Whether another executable graph has the same source. */
 static bool is_shared(cudaGraph_t source, const bg__attached *but)
 {
     for (const bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
@@ -120,7 +120,7 @@ static bool is_shared(cudaGraph_t source, const bg__attached *but)
     return false;
 }
 
-/* With the book's lock: a gets another source. Returns the one that it had if nobody needs it any more, or NULL. */
+/* Replaces the source of a. Returns the old one if nobody needs it any more, else NULL. */
 static cudaGraph_t exchange_source(bg__attached *a, cudaGraph_t source, bool own)
 {
     cudaGraph_t old = !a->own || (a->doomed && !is_shared(a->source, a)) ? a->source : NULL;
@@ -149,7 +149,6 @@ static bg__attached *find_attached(CUgraphExec exec)
     return found;
 }
 
-/* With both locks. */
 static bg_status use_name(bg__attached *a)
 {
     bg_status status;
@@ -161,7 +160,7 @@ done:
     return status;
 }
 
-/* A name that was given while the graph's lock was taken. */
+/* Applies a name that was set while another thread had the graph's lock. */
 static void catch_up(bg__attached *a)
 {
     bg_status status;
@@ -180,7 +179,7 @@ static void count_row(const bg__attached *a)
     bg__listing_count_outside(a->row, a->cut, a->split, a->outside);
 }
 
-/* Nobody uses it, and nobody finds it. */
+/* No thread has acquired a, and the table does not have it. */
 static void free_attached(bg__attached *a)
 {
     cudaGraph_t source;
@@ -206,8 +205,8 @@ static void free_attached(bg__attached *a)
     free(a);
 }
 
-/* With the book's lock: takes a from the table. The caller frees what is returned, without the lock; NULL: its last
- * user does. */
+/* Removes a from the table. The caller frees what is returned, without the lock. Returns NULL if a has users: the last
+ * one frees it. */
 static bg__attached *retire(bg__attached *a)
 {
     if (a == NULL)
@@ -257,7 +256,6 @@ static bool add_row(cJSON *rows, cJSON *row)
     return row == NULL || cJSON_AddItemReferenceToArray(rows, row);
 }
 
-/* With the lock. */
 static void fill_list(cJSON *rows)
 {
     bool added = true;
@@ -273,7 +271,6 @@ static void fill_list(cJSON *rows)
         bg__warn("--attach: out of host memory: not all graphs are listed");
 }
 
-/* With the lock. */
 static void write_list(void)
 {
     double began = now_seconds();
@@ -315,7 +312,7 @@ static void end_launches(bg__attached *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-/* A program may end while its threads launch: what is listed is what they had done so far. */
+/* A program may end while its threads launch, so the wait for the lock is limited. */
 __attribute__((destructor)) static void end_book(void)
 {
     if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
@@ -329,7 +326,7 @@ __attribute__((destructor)) static void end_book(void)
 
 /* ---- graphs that come and go ----------------------------------------------------------------------------------- */
 
-/* Its nodes are of those who made the program's: a launcher may choose by that. */
+/* A launcher may choose nodes by their makers, so the nodes of the clone get the makers of the program's nodes. */
 static void note_makers(const bg__attached *a, cudaGraph_t source)
 {
     if (book.launcher != NULL && a->source != source)
@@ -401,7 +398,7 @@ static void watch_exec(CUgraphExec exec, cudaGraph_t source, bg__attached *a, ui
     bg__kept_memory_watch(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
 }
 
-/* The program cannot use exec before this returns. */
+/* The program cannot use exec before this returns, so a needs no lock. */
 void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
 {
     bg__attached *a = create_attached(exec, made), *old;
@@ -498,7 +495,7 @@ void bg__attached_set_stale(bg__attached *a)
     a->stale = true;
 }
 
-/* In the list of graph's nodes; -1: it is none, or that cannot be told. */
+/* Returns the index of node in cudaGraphGetNodes, or -1 if it is not in graph or CUDA reports an error. */
 static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
 {
     cudaGraphNode_t *nodes = NULL;
@@ -517,7 +514,7 @@ static long place_of(cudaGraph_t graph, cudaGraphNode_t node)
     return found;
 }
 
-/* The program's own graph is not changed: what it sets is in the executable graph alone. */
+/* CUDA sets the parameters in the executable graph alone, so a source that is the program's own does not get them. */
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
 {
     bg__attached *a = bg__attached_take(exec);
@@ -541,7 +538,7 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
     bg__attached_give(a);
 }
 
-/* What is kept in place of a copy is then no picture of the executable graph. */
+/* A source that is the program's own no longer equals the executable graph after that. */
 void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
 {
     if (book.kept == 0) /* programs add thousands of nodes */
@@ -553,8 +550,8 @@ void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
     pthread_mutex_unlock(&book.lock);
 }
 
-/* Called with the lock of the program's interpreter, for which a graph that is being stepped may wait: that one is left
- * for later. */
+/* The caller has the lock of the program's interpreter. A graph that is being stepped may wait for it, so a locked
+ * graph is skipped until the next call. */
 void bg__book_note_blocks(void)
 {
     pthread_mutex_lock(&book.lock);
@@ -564,7 +561,7 @@ void bg__book_note_blocks(void)
         if (!a->blocks_noted) {
             if (bg__blocks_note(a->graph, a->blocks) != BG_OK)
                 bg__attached_warn(a);
-            a->checked = false; /* some may have been freed before */
+            a->checked = false; /* some blocks may have been freed before */
         }
         a->blocks_noted = true;
         pthread_mutex_unlock(&a->lock);
@@ -599,7 +596,7 @@ bool bg__book_is_empty(void)
 
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
 
-/* Does not wait for the graph's lock: the program may call it in a host function of the graph that is being stepped. */
+/* Does not wait for the graph's lock: a host function of a graph that is being stepped may call it. */
 bg_status bg__book_name(CUgraphExec exec, const char *name)
 {
     bg_status status = BG_OK;
@@ -613,7 +610,7 @@ bg_status bg__book_name(CUgraphExec exec, const char *name)
     snprintf(a->name, sizeof a->name, "%s", name);
     bg__listing_name(a->row, name);
     bg__values_renamed(a->values, name);
-    a->renamed = true; /* also for who takes it next */
+    a->renamed = true; /* the next thread that acquires it applies the name */
     if (pthread_mutex_trylock(&a->lock) == 0) {
         status = use_name(a);
         pthread_mutex_unlock(&a->lock);

@@ -1,4 +1,4 @@
-/* What is done with the program's graphs before they are launched, and when the program asks: checks and steps. */
+/* Checks and steps the program's graphs: before each launch, and on request. */
 #include "book.h"
 #include "attached.h"
 #include "in_place.h"
@@ -13,7 +13,8 @@
 #include "debug/hooks/step_replays.h"
 #include "debug/report/process_report.h"
 
-/* What was set in it since the last look is the program's will: only what moved since then is a finding. */
+/* The program has set the nodes' pointers on purpose. Only memory that changes afterwards is a finding, so this records
+ * the allocations behind the pointers again. */
 static bg_status note_nodes(bg__attached *a)
 {
     bg_status status = BG_OK;
@@ -28,7 +29,7 @@ done:
     return status;
 }
 
-/* Whether something has changed since the last look that the graph may use. */
+/* Whether memory that the graph may use has changed since its last check. */
 static bool is_touched(bg__attached *a, const bg__allocations *used)
 {
     uint64_t looked = a->looked, blocks = a->blocks_looked;
@@ -76,7 +77,8 @@ done:
     return status;
 }
 
-/* true: the program gets *result. Where the tool failed before a node ran, the graph is launched as a whole. */
+/* Returns true if the program gets *result, and false if stepping failed before a node ran: the graph is launched as a
+ * whole. */
 static bool step_launch(bg__attached *a, cudaStream_t stream, CUresult *result)
 {
     bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
@@ -86,7 +88,7 @@ static bool step_launch(bg__attached *a, cudaStream_t stream, CUresult *result)
         return true;
     if (bg__stepping_take_ran(a->graph, &error)) {
         *result = error != cudaSuccess ? (CUresult)error : CUDA_ERROR_UNKNOWN;
-        if (error == cudaSuccess) /* no finding tells of it */
+        if (error == cudaSuccess) /* no finding reports it */
             bg__warn("--attach: nodes of %s did not run, and its launch fails: %s", bg__graph_name(a->graph),
                      bg_last_error());
         return true;
@@ -118,7 +120,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
                                         : bg__launch_in_place(launcher, a, stream, result);
     else
         answered = !unloaded && !a->stale && bg__book_steps() && step_launch(a, stream, result);
-    if (!answered || (launcher != NULL && *result == CUDA_SUCCESS)) { /* a stepped one is counted as it begins */
+    if (!answered || (launcher != NULL && *result == CUDA_SUCCESS)) { /* bg_replay counts a stepped launch */
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay(NULL);
     }
@@ -139,7 +141,7 @@ void bg__book_launched(CUgraphExec exec, cudaStream_t stream)
 
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
 
-/* Into a report of its own: what holds no more is not in it. The graph's report gets what is new. */
+/* Checks into a new report, which lacks findings that no longer hold. The graph's report gets the new findings. */
 static bg_status check_now(bg__attached *a, bg__found *found)
 {
     bg_report *report = NULL;
@@ -154,7 +156,7 @@ static bg_status check_now(bg__attached *a, bg__found *found)
         BG__TRY(note_nodes(a));
         BG__TRY(run_checks(a, report));
     }
-    if (a->gone) /* by another thread: what it freed after that is no fault */
+    if (a->gone) /* another thread has destroyed it: memory freed since then is no fault */
         goto done;
     BG__TRY(bg_report_merge(a->report, report));
     tell(a);

@@ -6,9 +6,9 @@
 
 /* ---- the device ------------------------------------------------------------------------------------------------- */
 
-/* A launch needs no current device, but what is launched in its place does: that of the stream. */
+/* cuGraphLaunch needs no current device, but the calls that replace it need the device of the stream. */
 typedef struct on_device {
-    CUcontext before; /* NULL: it was current */
+    CUcontext before; /* NULL: the stream's device was current */
 } on_device;
 
 static bool is_default(cudaStream_t stream)
@@ -16,7 +16,7 @@ static bool is_default(cudaStream_t stream)
     return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-/* *own: the stream's device. Errors: CUDA, UNSUPPORTED. */
+/* Makes the stream's device, *own, current. Errors: CUDA, UNSUPPORTED. */
 static bg_status begin_on_device(on_device *device, cudaStream_t stream, int *own)
 {
     PFN_cuCtxGetCurrent_v4000 ask;
@@ -39,7 +39,7 @@ done:
     return status;
 }
 
-/* The context, not its device: the program may have one of its own. */
+/* Restores the context, not the device: the program may have created a context of its own. */
 static void end_on_device(on_device device)
 {
     PFN_cuCtxSetCurrent_v4000 set;
@@ -50,8 +50,8 @@ static void end_on_device(on_device device)
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
 
-/* The driver lets no two launches of one executable graph run at once, in whichever streams: neither may what is
- * launched in its place, before and after the program has changed it. */
+/* The driver never runs two launches of one executable graph at once, in whichever streams. Launches in its place keep
+ * that order, also across updates. */
 static cudaError_t wait_for_last(const bg__attached *a, cudaStream_t stream)
 {
     cudaError_t error = a->launched ? cudaStreamWaitEvent(stream, a->ended, 0) : cudaSuccess;
@@ -61,7 +61,7 @@ static cudaError_t wait_for_last(const bg__attached *a, cudaStream_t stream)
     return cudaEventSynchronize(a->ended);
 }
 
-/* What was queued cannot be taken back: so where that fails, it is waited for. */
+/* Queued work cannot be cancelled: if the event fails, this waits for the stream. */
 static void note_end(bg__attached *a, cudaStream_t stream)
 {
     cudaError_t error = a->ended != NULL ? cudaSuccess : cudaEventCreateWithFlags(&a->ended, cudaEventDisableTiming);
@@ -71,7 +71,7 @@ static void note_end(bg__attached *a, cudaStream_t stream)
     a->launched = error == cudaSuccess;
     if (!a->launched)
         error = cudaStreamSynchronize(stream);
-    bg__ignore(error); /* the program's own wait has it, too */
+    bg__ignore(error); /* the program's own wait returns it, too */
 }
 
 void bg__in_place_free(bg__attached *a)
@@ -95,7 +95,7 @@ static void tell_left(const bg__launcher *launcher, bg__attached *a, const char 
     a->left = true;
 }
 
-/* In order with what is launched in place; the graph itself where the launcher does not answer. */
+/* Launches after the last launch in place. If the launcher does not answer, it launches the graph itself. */
 static void launch_ordered(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, bool as_it_is,
                            CUresult *result)
 {

@@ -1,13 +1,14 @@
-/* What tools launch in place of the program's launches. */
+/* Launches in place of the program's launches. */
 #ifndef BG_ATTACH_IN_PLACE_H
 #define BG_ATTACH_IN_PLACE_H
 
 #include "attached.h"
 
-/* A launch by the launcher: on the device of the stream, and behind the launches of a before it. true: the graph has
- * been launched, and the program gets *result; false: it is launched as it is. */
+/* Lets the launcher launch a, on the device of the stream and after the earlier launches of a. Returns true if a has
+ * been launched: the program gets *result. After false the program launches it. */
 bool bg__launch_in_place(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result);
-/* Where a graph cannot be launched in place: as it is, behind the launches of a that were. */
+/* Launches the graph itself, after earlier launches in its place. For a graph that the launcher cannot replace now.
+ * Returns as bg__launch_in_place. */
 bool bg__launch_behind(const bg__launcher *launcher, bg__attached *a, cudaStream_t stream, CUresult *result);
 void bg__in_place_free(bg__attached *a);
 

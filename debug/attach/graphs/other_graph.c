@@ -7,7 +7,8 @@
 #include "debug/attach/report/findings.h"
 #include "debug/attach/stacks/function_names.h"
 
-/* -1: all are nodes of graph, or it cannot be told. */
+/* Returns the index of the first dependency that is not a node of graph, or -1 if there is none or CUDA reports an
+ * error. */
 static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaGraphNode_t *nodes = NULL;

@@ -1,5 +1,5 @@
-/* The program's captures: while one is open, each launch is looked at, so that the node which it made is known by the
- * stack of the launch. */
+/* Hooks of captures, and of launches while a capture is open: they record the stack of the launch that made each node.
+ */
 #include "hooks.h"
 
 #include <stdatomic.h>
@@ -19,17 +19,17 @@ static bool is_per_thread(const bg__driver_call *call)
     return end != NULL && strcmp(end, "_ptsz") == 0;
 }
 
-/* The first argument. */
+/* The stream is the first argument. */
 static CUstream stream_of(const bg__driver_call *call)
 {
     CUstream stream = bg__call_argument(call, 0);
     return is_per_thread(call) && stream == NULL ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* Where a test lets a call of the program's fail, only `after` is called. */
+/* before_begin has run: for a call that a test makes fail, only after_begin runs. */
 static _Thread_local bool entered;
 
-/* Until the capture is counted as open. */
+/* No tool may launch until the capture counts as open. */
 static bool before_begin(bg__driver_call *call)
 {
     (void)call;
@@ -51,7 +51,7 @@ static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
     entered = false;
 }
 
-/* (CUstream hStream) of CUDA 10.0; (CUstream hStream, CUstreamCaptureMode mode) since. */
+/* CUDA 10.0: (CUstream hStream); later: (CUstream hStream, CUstreamCaptureMode mode). */
 static void after_begin(bg__driver_call *call)
 {
     bool has_mode = strstr(call->hook->name, "_v2") != NULL;
@@ -83,13 +83,13 @@ bool bg__captures_hold(CUstream stream)
     bg__capture_info info;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    /* where it cannot be told, nothing may be done in the launch's place */
+    /* if CUDA does not answer, the stream counts as captured: no tool may replace the launch */
     return bg__captures_are_open() && (bg__driver_capture_info(&info) != BG_OK ||
                                        info(stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
                                        status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-/* Said once: of hundreds of launches, all would say the same. */
+/* Warns once, not for each of hundreds of launches. */
 static void warn_unknown(void)
 {
     static atomic_bool told;
@@ -97,7 +97,7 @@ static void warn_unknown(void)
         bg__warn("--attach: where a node was launched is not known: a stream's capture cannot be read");
 }
 
-/* After it, the stream waits for the new node alone. */
+/* After a launch that makes a node, the stream depends on that node alone. */
 void bg__captures_note(CUstream stream)
 {
     bg__capture_info info;
@@ -113,7 +113,7 @@ void bg__captures_note(CUstream stream)
         return;
     if (bg__driver_capture_info(&info) == BG_OK)
         result = info(stream, &status, &capture, NULL, &nodes, &edges, &count);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) /* the legacy stream is in no capture */
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) /* the legacy default stream is in no capture */
         return;
     if (result != CUDA_SUCCESS) {
         warn_unknown();
@@ -126,7 +126,7 @@ void bg__captures_note(CUstream stream)
     }
 }
 
-/* Launches, by which of their arguments is the stream; -1: it is in the launch's configuration, the first one. */
+/* Launches, and the index of their argument that is the stream; -1: the first argument, the configuration, has it. */
 static const struct {
     const char *name;
     int stream;
@@ -163,7 +163,7 @@ static const struct {
 };
 enum { LAUNCHES = sizeof launches / sizeof *launches };
 
-/* Each in the forms for both default streams. */
+/* Each launch has two names, one for each kind of default stream. */
 typedef struct launch_hook {
     bg__driver_hook hook;
     int stream;
@@ -174,7 +174,7 @@ static launch_hook launch_hooks[2 * LAUNCHES];
 
 static void after_launch(bg__driver_call *call)
 {
-    const launch_hook *h = (const launch_hook *)call->hook; /* its first member */
+    const launch_hook *h = (const launch_hook *)call->hook; /* hook is the first member */
     CUstream stream = h->stream >= 0 ? bg__call_argument(call, h->stream)
                                      : ((const CUlaunchConfig *)bg__call_argument(call, 0))->hStream;
     stream = h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
@@ -202,7 +202,7 @@ static bool before_any(bg__driver_call *call)
     return false;
 }
 
-/* Copies and memsets that wait have no stream among their arguments. */
+/* Synchronous copies and memsets have no stream among their arguments. */
 static void after_any(bg__driver_call *call)
 {
     const char *name = shim->name(call->name), *end = strrchr(name, '_');

@@ -1,4 +1,4 @@
-/* The program's calls that make, change, launch and destroy executable graphs. */
+/* Hooks of the calls that make, change, launch and destroy graphs and executable graphs. */
 #include "hooks.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 static const bg__attach_shim *shim;
 
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
-static _Thread_local size_t free_before; /* bytes of the device */
+static _Thread_local size_t free_before; /* free bytes of the device before the call */
 
 static size_t free_memory(size_t unknown)
 {
@@ -34,7 +34,7 @@ static bool before_instantiate(bg__driver_call *call)
     return false;
 }
 
-/* At once, or when the interpreter has said which blocks there are. */
+/* Records the blocks of new graphs: at once, or when the interpreter has listed its blocks. */
 static void note_blocks(void)
 {
     bg__python_snapshot();
@@ -66,7 +66,7 @@ static void after_update(bg__driver_call *call)
     note_blocks();
 }
 
-/* (CUgraphExec hGraphExec, CUstream hStream). In the form for per-thread default streams NULL is another stream. */
+/* (CUgraphExec hGraphExec, CUstream hStream). In cuGraphLaunch_ptsz, NULL is the per-thread default stream. */
 static bool launch(bg__driver_call *call, cudaStream_t stream)
 {
     CUresult result = CUDA_SUCCESS;
@@ -94,7 +94,7 @@ static bool before_launch_per_thread(bg__driver_call *call)
     return launch(call, stream != NULL ? stream : cudaStreamPerThread);
 }
 
-/* Launched into a capture, it is a node there. */
+/* A launch into a capture makes a node. */
 static void note_launched(const bg__driver_call *call, CUstream stream)
 {
     if (call->result != CUDA_SUCCESS)
@@ -133,7 +133,7 @@ static bool before_destroy(bg__driver_call *call)
     return kept;
 }
 
-/* What sets a node's parameters in an executable graph, and what does it in a graph. All have the arguments
+/* Functions that set a node's parameters in an executable graph, and those that do it in a graph. The arguments are
  * (CUgraphExec hGraphExec, CUgraphNode hNode, const PARAMS *nodeParams, ...), or an event in place of the last. */
 static const char *const setters[][2] = {
     {"cuGraphExecKernelNodeSetParams", "cuGraphKernelNodeSetParams"},
@@ -191,7 +191,7 @@ static void after_get_kernel_node(bg__driver_call *call)
         bg__node_copies_read(bg__call_argument(call, 0), bg__call_argument(call, 1));
 }
 
-/* (CUgraph *phGraphClone, CUgraph originalGraph): a copy's nodes are of those who made the original's. */
+/* (CUgraph *phGraphClone, CUgraph originalGraph): nodes of the clone get the makers of the original's. */
 static void after_clone(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
@@ -212,7 +212,7 @@ static void after_edit(bg__driver_call *call)
         bg__book_edit(bg__call_argument(call, 0), NULL);
 }
 
-/* (CUgraphNode hNode): nobody finds the node in its graph afterwards. */
+/* (CUgraphNode hNode). Before the call, since afterwards the node is in no graph. */
 static bool before_destroy_node(bg__driver_call *call)
 {
     bg__book_edit(NULL, bg__call_argument(call, 0));

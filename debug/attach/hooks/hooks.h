@@ -1,4 +1,4 @@
-/* The program's calls of the driver that are looked at. */
+/* Hooks of the program's driver calls. */
 #ifndef BG_ATTACH_HOOKS_H
 #define BG_ATTACH_HOOKS_H
 
@@ -6,12 +6,12 @@
 
 #include "debug/attach/shim/shim.h"
 
-/* Whether what is launched into stream becomes a node. */
+/* Whether a launch into stream makes a node. */
 bool bg__captures_hold(CUstream stream);
-/* What was launched into stream, if that is being captured, is the calling thread's. */
+/* The calling thread has launched into stream: if it is captured, records the stack for the new node. */
 void bg__captures_note(CUstream stream);
 
-/* Launches are looked at outside of captures, too. */
+/* Enables the hooks of launches outside of captures, too. */
 void bg__hook_launches(void);
 
 void bg__hook_captures(const bg__attach_shim *shim);

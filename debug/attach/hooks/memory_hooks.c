@@ -1,4 +1,4 @@
-/* The program's calls after which an address may mean something else. */
+/* Hooks of the calls that allocate, free or map memory: an address may belong to another allocation afterwards. */
 #include "hooks.h"
 
 #include <cudaTypedefs.h>
@@ -17,7 +17,7 @@
 #include "debug/hang/hang.h"
 #include "debug/memory/frees.h"
 
-/* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */
+/* Records changed ranges only when a graph may use them, so that programs without graphs allocate at full speed. */
 static void note_change(const bg__driver_call *call, uintptr_t base, size_t bytes)
 {
     if (call->result == CUDA_SUCCESS)
@@ -28,10 +28,10 @@ static void note_change(const bg__driver_call *call, uintptr_t base, size_t byte
     bg__around_memory_changed(base, bytes);
 }
 
-/* Nobody knows what it changes. */
+/* The call may change any range. */
 static void after_change(bg__driver_call *call)
 {
-    bg__around_kernels_changed(); /* with its context */
+    bg__around_kernels_changed(); /* a context may be destroyed with its kernels */
     note_change(call, 0, 0);
 }
 
@@ -75,7 +75,7 @@ static bool before_call(bg__driver_call *call)
     return false;
 }
 
-/* Which threads wait, for the finding on a graph that hangs. */
+/* Records which threads wait, for the finding on a graph that hangs. */
 static bool before_wait(bg__driver_call *call)
 {
     const bg__stack *stack;
@@ -100,13 +100,13 @@ static void after_wait(bg__driver_call *call)
         bg__around_wait(call, call->hook->name, per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream);
 }
 
-/* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
+/* The allocation that this thread is about to free; bytes 0: none, or no graph exists. */
 static _Thread_local struct {
     uintptr_t base;
     size_t bytes;
 } freed;
 
-/* Where its memory was freed is asked of a graph alone: programs without one free as fast as ever. */
+/* Reads the range only when there are graphs or rows, so that other programs free at full speed. */
 static bool before_free(bg__driver_call *call)
 {
     static PFN_cuMemGetAddressRange_v3020 range;
@@ -171,7 +171,7 @@ static bool before_event_end(bg__driver_call *call)
     return false;
 }
 
-/* In the order of a stream, which may be captured: then nothing has happened yet, and there is a node for it. */
+/* A stream-ordered call in a captured stream makes a node. stream: index of the argument. */
 static void note_node(const bg__driver_call *call, int stream)
 {
     if (call->result == CUDA_SUCCESS)
@@ -228,7 +228,7 @@ static bool before_library_unload(bg__driver_call *call)
     return false;
 }
 
-/* Variables of the module are memory, too. */
+/* The variables of the module are memory, too, at unknown addresses. */
 static void after_unload(bg__driver_call *call)
 {
     bg__unload_end(call->result == CUDA_SUCCESS);
@@ -267,7 +267,7 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuLibraryUnload", false, before_library_unload, after_unload},
         {"cuEventCreate", false, NULL, after_event},
         {"cuEventDestroy_v2", false, before_event_end, NULL},
-        /* Those change no memory, but wait. */
+        /* The calls below change no memory, but wait. */
         {"cuCtxSynchronize", false, before_wait, after_wait},
         {"cuCtxSynchronize_v2", false, before_wait, after_wait}, /* (CUcontext ctx) */
         {"cuStreamSynchronize", false, before_wait, after_wait},

@@ -1,4 +1,4 @@
-/* The program's work outside of graphs, and what waits for it: hooked with the first graph. */
+/* Hooks of work outside of graphs, and of waits. They are added with the first graph. */
 #include "hooks.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 static const bg__attach_shim *shim;
 
-/* In the forms "_ptsz" and "_ptds", NULL is the thread's own stream. */
+/* In functions with the suffix "_ptsz" or "_ptds", NULL is the per-thread default stream. */
 static CUstream stream_of(const char *name, void *stream)
 {
     const char *end = strrchr(name, '_');
@@ -23,7 +23,7 @@ static void after_record(bg__driver_call *call)
         bg__around_wait(call, call->hook->name, stream);
 }
 
-/* (CUstream hStream, ...); also a query that says that all is done */
+/* (CUstream hStream, ...); also a query that reports completed work */
 static void after_wait(bg__driver_call *call)
 {
     CUstream stream = stream_of(call->hook->name, bg__call_argument(call, 0));
@@ -45,7 +45,7 @@ static bool before_stream_end(bg__driver_call *call)
     return false;
 }
 
-/* Into the default stream. */
+/* The call launches into the default stream. */
 static void after_work(bg__driver_call *call)
 {
     CUstream stream = stream_of(call->hook->name, NULL);

@@ -1,4 +1,4 @@
-/* Snapshots: all blocks that an allocator has at one time, and the segments of memory that they are in. */
+/* Snapshots: all live blocks of an allocator at one time, and the segments of memory that they are in. */
 #include "blocks.h"
 
 #include "base/base.h"
@@ -10,7 +10,7 @@ typedef struct segment {
     bool private_pool;
 } segment;
 
-/* With the lock of the table. */
+/* Protected by the lock of the block table. */
 static uint64_t snapshots;
 static segment *segments;
 static size_t segment_count, segment_capacity;
@@ -29,7 +29,7 @@ void bg__block_segment(uintptr_t base, size_t bytes, bool private_pool)
     bg__blocks_lock();
     if (BG__GROW(segments, segment_count, segment_capacity, "segments of an allocator") == BG_OK)
         segments[segment_count++] = (segment){base, bytes, private_pool};
-    bg__blocks_unlock(); /* without it, its blocks are of no known pool, and not judged */
+    bg__blocks_unlock(); /* if it is lost, the pool of its blocks is unknown, and they are not checked */
 }
 
 static bool was_freed_since(bg__allocator allocator, uintptr_t base, uint64_t time)

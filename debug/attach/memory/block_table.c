@@ -1,12 +1,12 @@
-/* The table of blocks, live and freed. A freed one is kept as long as a graph uses it, or a capture that was open then
- * may have used it. */
+/* The table of blocks, live and freed. A freed block is kept as long as a graph uses it, or may use it because a
+ * capture was open when it was freed. */
 #include "block_table.h"
 
 #include <stdatomic.h>
 
 enum {
-    SMALLEST = 512, /* bytes: PyTorch's blocks are multiples of it */
-    WINDOW = 4096,  /* events that a capture's graph has until it is instantiated, for freed blocks to be known */
+    SMALLEST = 512, /* bytes: PyTorch's block sizes are multiples of it */
+    WINDOW = 4096,  /* events after a capture until its graph must be instantiated: freed blocks are kept */
 };
 
 static struct {
@@ -53,8 +53,7 @@ static void free_if_done(bg__block_capture *capture)
     free(capture);
 }
 
-/* Whether its graph's nodes may point into what is freed now. PyTorch destroys a graph as soon as it is instantiated.
- */
+/* Whether nodes of its graph may point into blocks that are freed now: its uses are not recorded yet. */
 static bool is_awaited(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
@@ -71,7 +70,7 @@ bool bg__blocks_capture_waits(void)
     return false;
 }
 
-/* Where several are open, the thread's own: which one an allocation belongs to is otherwise unknown. */
+/* If several captures are open, only the thread's own one is known to have the allocation. */
 bg__block_capture *bg__block_capture_current(void)
 {
     bg__block_capture *found = NULL, *own = NULL;
@@ -103,7 +102,7 @@ void bg__blocks_capture_begun(uint64_t id)
 {
     bg__block_capture *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return; /* what is freed during it is then not found */
+        return; /* blocks that are freed during it are not found */
     bg__blocks_lock();
     *c = (bg__block_capture){
         .id = id, .thread = pthread_self(), .begun = bg__blocks_next_event(), .next = table.captures};

@@ -1,4 +1,4 @@
-/* What allocators say of single blocks, and what is asked about them. */
+/* Reports of allocators on single blocks, and queries. */
 #include "blocks.h"
 
 #include <string.h>
@@ -8,13 +8,14 @@
 #include "rows.h"
 
 enum {
-    SEARCHES = 1000, /* of the table, for whether an allocation without a size may cover a graph's memory */
-    QUESTIONS = 50,  /* snapshots that are taken for it */
+    SEARCHES = 1000, /* the most searches for whether an allocation without a size may overlap a graph's memory */
+    QUESTIONS = 50,  /* the most snapshots that are requested for that */
 };
 
-/* With the lock of the table. */
+/* Protected by the lock of the block table. */
 static int searches, questions;
-/* Of the freed blocks those that a graph uses, and whose memory was not given out again, as far as that is a fault. */
+/* The freed blocks that a graph uses and that are not reused yet, without those of private pools: there reuse is no
+ * fault. */
 static bg__heap_block **watched;
 static size_t watched_count, watched_capacity;
 
@@ -41,7 +42,7 @@ bool bg__block_freed(bg__allocator allocator, uintptr_t base, size_t bytes, bg_s
     return used;
 }
 
-/* Whether b, whose size is unknown, may reach to a block behind it: allocators give out nothing twice. */
+/* Whether b, whose size is unknown, may overlap a block behind it: not if a live block lies between them. */
 static bool may_reach(const bg__heap_block *b, const bg__heap_block *behind)
 {
     if (b->base >= behind->base || searches >= SEARCHES)
@@ -61,7 +62,7 @@ static void find_watched(void)
         if (b->users == 0 || b->reused || b->pool == BG__POOL_PRIVATE)
             continue;
         if (BG__GROW(watched, watched_count, watched_capacity, "blocks that were freed") != BG_OK)
-            return; /* the others are "freed", not "reused" */
+            return; /* the others are reported as freed, not as reused */
         watched[watched_count++] = b;
     }
 }
@@ -83,7 +84,7 @@ bool bg__block_mark_reused(const bg__heap_block *b, bool *may_cover)
     return marked;
 }
 
-/* The new block; NULL: out of host memory. */
+/* Adds a block that was allocated just now. Returns NULL if out of host memory. */
 static bg__heap_block *begin_block(bg__allocator allocator, uintptr_t base, size_t bytes, bool *moved, bool *ask)
 {
     bg__heap_block *b = bg__block_find(allocator, base);
@@ -109,7 +110,7 @@ bool bg__block_allocated(bg__allocator allocator, uintptr_t base, size_t bytes, 
     return ask;
 }
 
-/* b has the name now, and no other block. */
+/* Takes the name of b from all other blocks. */
 static void move_name(const bg__heap_block *b)
 {
     bg__heap_block *next;
@@ -138,11 +139,11 @@ void bg__block_named(const char *name, uintptr_t base, size_t bytes)
     bg__blocks_unlock();
 }
 
-/* true: b has it. Of a block without a size the end is unknown. */
+/* Returns true if b contains address. A block without a size only moves *end or *begin to its base. */
 static bool narrow(const bg__heap_block *b, uintptr_t address, uintptr_t *begin, uintptr_t *end)
 {
     uintptr_t last = b->base + (b->sized ? b->bytes : 0);
-    if (address >= b->base && address < last) { /* it may be in several mappings */
+    if (address >= b->base && address < last) { /* a block may lie in several mappings */
         *begin = b->base;
         *end = last;
         return true;

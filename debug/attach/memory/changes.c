@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-enum { KEPT = 256 }; /* the last changes; whoever has not looked for longer looks at everything */
+enum { KEPT = 256 }; /* number of changes that are kept; after more, every allocation may have changed */
 
 static struct {
     pthread_mutex_t lock;

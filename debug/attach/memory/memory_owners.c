@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "base/grow.h"
 
-/* How many allocations a stack has made in one thread: which thread comes first is chance. */
+/* Counts the allocations of a stack, for each thread, since the order of threads differs from run to run. */
 typedef struct maker {
     struct maker_key {
         const bg__stack *stack;
@@ -66,7 +66,7 @@ static maker *add_maker(const struct maker_key *key)
     return NULL;
 }
 
-/* The index of the first that ends above address. */
+/* Returns the index of the first one that ends above address. */
 static size_t find_place(uintptr_t address)
 {
     size_t low = 0, high = owners.count;
@@ -86,7 +86,6 @@ static void remove_places(size_t first, size_t behind)
     owners.count -= behind - first;
 }
 
-/* With the lock. */
 static bg_status add_owner(bg__made_memory added)
 {
     const struct maker_key key = {added.made, added.thread};

@@ -1,30 +1,30 @@
-/* Which of its allocations an address of the program is in, in words that hold in another run, too. */
+/* The allocation that has an address, identified by stack, thread and ordinal, which are the same in another run. */
 #ifndef BG_ATTACH_OWNERS_H
 #define BG_ATTACH_OWNERS_H
 
 #include "debug/attach/stacks/stacks.h"
 
-/* Memory that a call of the driver gave to the program; or an event. */
+/* Memory that a driver call has allocated for the program, or an event. */
 typedef struct bg__made_memory {
     uintptr_t base;
     size_t bytes;
     const bg__stack *made; /* NULL: unknown */
-    unsigned long thread;  /* that has made it: bg__owners_thread */
-    unsigned long ordinal; /* among what that stack has made in that thread, from 0 */
-    bool event;            /* it is no memory, but an event, of one byte */
+    unsigned long thread;  /* the thread that has made it (bg__owners_thread) */
+    unsigned long ordinal; /* among the allocations of that stack in that thread, from 0 */
+    bool event;            /* it is an event, of one byte */
 } bg__made_memory;
 
-/* A number of the calling thread: how many asked for theirs before it. */
+/* Returns the number of the calling thread: threads are numbered in the order of their first call. */
 unsigned long bg__owners_thread(void);
-/* From now on allocations are noted; before that the functions below do nothing. */
+/* Enables the functions below; before that they do nothing. */
 void bg__owners_begin(void);
-/* On the thread that has made the call. What overlaps it is gone. */
+/* Adds an allocation of the calling thread. It replaces those that it overlaps. */
 void bg__owners_add(uintptr_t base, size_t bytes);
 /* The same for an event. */
 void bg__owners_add_event(uintptr_t event);
-/* What begins there is about to be freed. */
+/* The allocation or event at base is about to be freed. */
 void bg__owners_remove(uintptr_t base);
-/* false: no allocation that was seen has the address. */
+/* Returns false if no recorded allocation has the address. */
 bool bg__owners_find(uintptr_t address, bg__made_memory *owner);
 
 #endif

@@ -12,7 +12,7 @@ static struct {
     bg__told_rows *list; /* none overlaps another */
     atomic_size_t count;
     size_t capacity;
-    atomic_size_t padded; /* of the list */
+    atomic_size_t padded; /* entries of the list with padding */
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_padded(const bg__told_rows *t)
@@ -20,7 +20,7 @@ static bool is_padded(const bg__told_rows *t)
     return t->floats && t->live < t->rows;
 }
 
-/* With the lock. Their order does not matter. */
+/* The order of the list does not matter. */
 static void remove_one(size_t at)
 {
     atomic_fetch_sub(&told.padded, (size_t)is_padded(&told.list[at]));

@@ -1,4 +1,4 @@
-/* Which rows of which memory belong to a batch, as the program tells: the others are padding. */
+/* The rows of memory that belong to a batch, as the program describes them. The other rows are padding. */
 #ifndef BG_ATTACH_ROWS_H
 #define BG_ATTACH_ROWS_H
 
@@ -11,15 +11,15 @@ typedef struct bg__told_rows {
     bool floats;
 } bg__told_rows;
 
-/* Takes the place of all that it overlaps. Errors: OUT_OF_MEMORY. */
+/* Sets the rows of a range. It replaces the ranges that it overlaps. Errors: OUT_OF_MEMORY. */
 bg_status bg__rows_tell(const bg__told_rows *told);
-/* false: nothing was told of memory that begins at base. */
+/* Returns false if no rows begin at base. */
 bool bg__rows_forget(uintptr_t base);
-/* The bytes are other memory now. */
+/* The bytes belong to another allocation now. */
 void bg__rows_drop(uintptr_t base, size_t bytes);
-/* Whether anything is told. */
+/* Whether any rows are set. */
 bool bg__rows_are_told(void);
-/* Whether some floats are padding now. */
+/* Whether there are padding rows of floats. */
 bool bg__rows_are_padded(void);
 /* The caller frees the list. Errors: OUT_OF_MEMORY. */
 bg_status bg__rows_copy(bg__told_rows **list, size_t *count);

@@ -1,5 +1,5 @@
-/* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel
- * and by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
+/* Makes an op call for each node of a program's graph. So the tools name nodes as they name op calls, by the kernel and
+ * the line that launched it: "softmax_warp_forward#3 at model.py:17". */
 #include "node_calls.h"
 
 #include <pthread.h>
@@ -13,17 +13,17 @@
 #include "debug/attach/memory/block_table.h"
 #include "debug/graph/nodes.h"
 
-/* Who made a node. Handles are used again when graphs are destroyed, and then have another maker. */
+/* The call that made a node. CUDA reuses the handles of destroyed graphs' nodes, which then get another maker. */
 typedef struct maker {
     cudaGraphNode_t node;
     uint64_t capture;
-    uint64_t time; /* of events of allocators */
+    uint64_t time; /* bg__blocks_time when the node was made */
     const bg__stack *stack;
     bool lost;
     UT_hash_handle hh;
 } maker;
 
-/* One for each name, as long as the process lives: graphs point to them. */
+/* One op for each name. It lives as long as the process, since graphs point to it. */
 typedef struct kernel_op {
     bg_op op;
     bool lost;
@@ -98,7 +98,7 @@ uint64_t bg__node_time(cudaGraphNode_t node)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* What is before the first "<" or "(" that opens its arguments, from the last "::" or blank on. */
+/* The name ends at the first "<" or "(" that opens arguments, and begins after the last "::" or blank before. */
 size_t bg__kernel_short_name(const char *name, const char **begin)
 {
     static const char unnamed[] = "(anonymous namespace)";
@@ -189,7 +189,7 @@ done:
     return status;
 }
 
-/* Nodes of a copy are in the order of the original's (docs/records/capture-rules.md). */
+/* Nodes of a clone have the order of the original's nodes (docs/records/capture-rules.md). */
 void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original)
 {
     cudaGraphNode_t *from = NULL, *to = NULL;

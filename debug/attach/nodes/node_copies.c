@@ -11,9 +11,9 @@
 #include "debug/memory/allocate.h"
 #include "debug/report/report.h"
 
-enum { READ = 256 }; /* nodes whose parameters were read last */
+enum { READ = 256 }; /* number of parameter reads that are kept */
 
-/* What a launch has besides its parameters, and without which a kernel computes something else. */
+/* Launch attributes that are not node parameters, and without which a kernel computes something else. */
 typedef struct attributes {
     dim3 cluster;
     bool cooperative;
@@ -29,15 +29,15 @@ typedef struct copy {
 static struct {
     pthread_mutex_t lock;
     struct {
-        void **parameters; /* CUDA's own, which tells the node */
+        void **parameters; /* CUDA's own pointer, which identifies the node */
         attributes of;
     } read[READ];
     uint64_t count;
-    copy *copies; /* nodes with attributes that their originals had */
+    copy *copies; /* nodes whose originals have attributes */
     atomic_bool used;
 } nodes = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* false: CUDA does not tell. */
+/* Returns false if CUDA reports an error. */
 static bool read_attributes(cudaGraphNode_t node, attributes *of)
 {
     cudaLaunchAttributeValue cluster = {0}, together = {0};
@@ -69,8 +69,7 @@ void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *param
     atomic_store(&nodes.used, true);
 }
 
-/* With the lock. The last one that was read: CUDA gives the parameters of another node the same place when this one is
- * gone. */
+/* Searches from the last read back: CUDA may reuse the pointer for another node when the first one is destroyed. */
 static const attributes *find_original(void **parameters)
 {
     for (uint64_t i = nodes.count; i > 0 && i + READ > nodes.count; i--)
@@ -96,10 +95,10 @@ void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *para
     if (!atomic_load(&nodes.used) || params->kernelParams == NULL)
         return;
     pthread_mutex_lock(&nodes.lock);
-    forget(node); /* a node that is gone had the handle */
+    forget(node); /* a destroyed node may have had the handle */
     original = find_original(params->kernelParams);
     added = original != NULL && has_any(original) ? calloc(1, sizeof *added) : NULL;
-    if (added != NULL) { /* else, also without host memory, nothing is said of it */
+    if (added != NULL) { /* without host memory the node is not checked */
         added->node = node;
         added->wanted = *original;
         HASH_ADD_PTR(nodes.copies, node, added);
@@ -130,7 +129,7 @@ static bool keeps(const attributes *is, const attributes *wanted)
            is->cluster.z == wanted->cluster.z && is->cooperative == wanted->cooperative;
 }
 
-/* The handle of the program's node is not that of the graph's copy, which has it at the same place. */
+/* Finds by place, since the node of the clone has another handle than the program's node, but the same place. */
 static const bg__node *node_at(const bg__nodes *all, size_t place)
 {
     for (size_t i = 0; i < all->count; i++)

@@ -1,5 +1,5 @@
-/* Kernel nodes that the program makes of another node's parameters: its attributes are no parameters, and must be
- * copied, too. */
+/* Kernel nodes that the program adds with the parameters of another node. The attributes are not parameters, and the
+ * program must copy them, too. */
 #ifndef BG_ATTACH_NODE_COPIES_H
 #define BG_ATTACH_NODE_COPIES_H
 
@@ -10,10 +10,10 @@
 
 /* The program has read a kernel node's parameters. */
 void bg__node_copies_read(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
-/* It has added a node with these. */
+/* The program has added a node with these parameters. */
 void bg__node_copies_added(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
-/* source, the program's, is instantiated; graph has its calls. Adds a finding "attribute-lost" for each node of it that
- * was made of another one's parameters, and lacks its cluster, or that its blocks run together. */
+/* The program has instantiated source; graph has its op calls. Adds a finding "attribute-lost" for each node that has
+ * the parameters of another node, but lacks its cluster or cooperative attribute. */
 void bg__node_copies_check(const bg_graph *graph, cudaGraph_t source, bg_report *report);
 
 #endif

@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A run of changed bytes ends where this many are as before. Where a node has more runs, they are joined across more.
- */
+/* A run of changed bytes ends before GAP unchanged bytes. If a node has more than RUNS_MAX runs, the gap grows. */
 enum { GAP = 64, RUNS_MAX = 64 };
-static const size_t dumped_max = (size_t)1 << 28; /* bytes of one piece */
+static const size_t dumped_max = (size_t)1 << 28; /* bytes of a piece */
 
 typedef struct bytes_of {
-    unsigned char *now, *before; /* host memory; before NULL: all is written */
+    unsigned char *now, *before; /* host memory */
     size_t offset, bytes;        /* in the piece */
 } bytes_of;
 
@@ -31,7 +30,7 @@ done:
     return status;
 }
 
-/* The next run at or after *from: [*from, *to). false: there is none. */
+/* Finds the next run at or after *from: [*from, *to). Returns false if there is none. */
 static bool next_run(const bytes_of *b, size_t gap, size_t *from, size_t *to)
 {
     size_t at = *from;
@@ -58,7 +57,7 @@ static size_t choose_gap(const bytes_of *b)
 static bg_status dump_runs(bg__dump *dump, const bg__call *call, const bg__piece *piece, const bytes_of *b,
                            bg_dtype dtype)
 {
-    /* Where the type is not known, an element's bytes that stayed are dumped, too. */
+    /* Dumps whole elements. If the type is unknown, an element has 8 bytes. */
     size_t element = dtype == BG_U8 ? sizeof(uint64_t) : bg_dtype_bytes(dtype), gap = choose_gap(b);
     bg_status status = BG_OK;
 
@@ -95,7 +94,7 @@ done:
     return status;
 }
 
-/* A copy or a memset node. */
+/* Dumps the destination of a copy or memset node. */
 static bg_status dump_end(bg__dump *dump, const bg__node *node, const bg__end *end, cudaStream_t stream)
 {
     bg__dump_range range = {.address = (uintptr_t)end->address,

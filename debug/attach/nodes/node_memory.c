@@ -8,7 +8,7 @@
 #include "debug/hooks/step_replays.h"
 #include "debug/step/step.h"
 
-/* Of a node's memory at most so much is copied, and no more than half of the memory that is free. */
+/* The most bytes that are copied for a node. At most half of the free memory is used, too. */
 #define COPIED_MAX ((size_t)4 << 30)
 static const size_t aligned = 256;
 
@@ -16,13 +16,13 @@ typedef enum special { NOT_A_NUMBER, INFINITE, SPECIALS } special;
 
 typedef struct watch {
     const bg_graph *graph; /* its name may change */
-    bool told[SPECIALS];   /* where the first ones come from */
-    bool told_input;       /* a node that wrote NaN had some before */
-    bool broken;           /* a call of the watch's own has failed: it has ended, and so has a dump */
+    bool told[SPECIALS];   /* the first node that wrote them is reported */
+    bool told_input;       /* a node that had NaN before it ran is reported */
+    bool broken;           /* an own call has failed: no more checks, no more dumps */
 
     bg__slow_node slow;
 
-    /* Of the node that runs. */
+    /* The node that runs. */
     bg__pieces pieces;
     bg__piece_copy *copies; /* one for each piece */
     size_t copies_capacity;
@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-/* Which pieces are copied, and where to: offsets in the room. */
+/* Chooses the pieces to copy, and their offsets in the room. */
 static bg_status choose(watch *w, bg_report *report, size_t *bytes)
 {
     size_t limit = 0;
@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/* ---- what it has changed ---- */
+/* ---- after a node ---- */
 
 static bg_status count_changes(watch *w, cudaStream_t stream)
 {
@@ -146,7 +146,7 @@ done:
     return status;
 }
 
-/* The first NaN or infinity among what the node's memory held before; of what was not copied, holds now. */
+/* The first NaN or infinity in the node's memory before it ran; in memory that was not copied, after it ran. */
 typedef struct found {
     const bg__piece *piece; /* NULL: none */
     uintptr_t address;
@@ -175,8 +175,8 @@ done:
     return status;
 }
 
-/* Any NaN of that format acquits the node, whatever is around it: garbage makes a sum NaN, too. Of 16 bits many
- * integers and halves of other numbers would be NaN. */
+/* Any NaN of that format in its input acquits the node, whatever is around it: garbage makes a sum NaN, too. Formats of
+ * 16 bits are skipped: many integers, and halves of other numbers, look like NaN there. */
 static bg_status find_any(const watch *w, size_t index, bgk_float format, found *held, cudaStream_t stream)
 {
     const bg__piece *piece = &w->pieces.list[index];
@@ -197,7 +197,7 @@ done:
     return status;
 }
 
-/* written: the piece in which the node left them; what it held before is overwritten more often than read. */
+/* written: the piece in which the node wrote them. find_any skips it, since a node mostly overwrites it unread. */
 static bg_status find_input(const watch *w, special which, size_t written, bgk_float format, found *held,
                             cudaStream_t stream)
 {
@@ -229,7 +229,7 @@ static const char *place_text(const bg__piece *piece, char *text, size_t bytes)
     return text;
 }
 
-/* A node that runs, for its findings. */
+/* A node that has run, for its findings. */
 typedef struct run {
     const bg__node *node;
     const char *text;
@@ -270,8 +270,7 @@ static void report_input(const run *r, const bg__piece *piece, const bgk_words *
                    place_text(held->piece, place, sizeof place));
 }
 
-/* The first piece in which the node wrote such numbers decides: where others have some, they are from this node, too.
- */
+/* The first piece in which the node wrote such numbers decides: those in other pieces come from this node, too. */
 static bg_status look_for(watch *w, const run *r, special which)
 {
     bg_status status = BG_OK;
@@ -322,9 +321,9 @@ static void write_dump(const watch *w, const run *r, bg__dump *dump)
     bg__dump_note(r->report, r->node->call, why);
 }
 
-/* ---- the watcher ---- */
+/* ---- around each node ---- */
 
-/* The program's launch goes on. */
+/* Ends the checks after an error. The program's launch goes on. */
 static void give_up(watch *w, const bg__node *node, bg_report *report, bg_status status)
 {
     if (status == BG_OK)
@@ -383,7 +382,7 @@ done:
     bg__relax_end(relaxed);
 }
 
-/* Between launches the program has its memory. */
+/* Frees the room, so that the program has the memory between launches. */
 static void rest(void *user)
 {
     watch *w = user;

@@ -8,16 +8,16 @@
 #include "debug/check/node_pointers.h"
 
 enum { WORD = 8 };
-/* Of mappings one behind the other, as far as this to either side of a pointer belongs to one block. */
+/* Adjacent mappings belong to one block, up to this many bytes on either side of a pointer. */
 static const size_t MAPPED_MAX = (size_t)1 << 30;
 
 typedef struct taking {
     const bg__node *node;
-    bg__allocations driver; /* to ask with; it holds nothing */
+    bg__allocations driver; /* for queries; it is empty */
     PFN_cuMemGetAddressRange_v3020 range;
     int device;
-    bg__pieces found; /* one for each pointer; begin is the pointer */
-    bool elsewhere;   /* some pointers are to memory of another device */
+    bg__pieces found; /* one piece for each pointer, at begin */
+    bool elsewhere;   /* some pointers point to memory of another device */
 } taking;
 
 /* ---- blocks ---- */
@@ -55,7 +55,7 @@ bool bg__memory_is_pageable(const void *address)
     return error != cudaSuccess || about.type == cudaMemoryTypeUnregistered;
 }
 
-/* A pool that grows by mappings of one range of addresses has tensors across them. */
+/* A pool may grow by mappings into one reserved range of addresses, and its tensors may cross them. */
 static bg_status widen(const taking *t, uintptr_t address, bg__allocation *block)
 {
     bg__allocation next;
@@ -121,7 +121,7 @@ static int compare_pieces(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Two parameters are the same pointer. If one of them is to floats and one is not, nobody knows. */
+/* Two parameters have the same pointer. If only one of them points to floats, the type is unknown. */
 static void merge_elements(bg__elements *one, const bg__elements *other)
 {
     bool read_only = one->read_only && other->read_only;
@@ -132,7 +132,7 @@ static void merge_elements(bg__elements *one, const bg__elements *other)
     one->read_only = read_only;
 }
 
-/* Blocks that overlap, where mappings of several pointers were followed, become one. */
+/* Joins blocks that overlap: widen may give several pointers parts of the same mappings. */
 static void join_blocks(bg__pieces *found)
 {
     size_t first = 0;
@@ -179,7 +179,7 @@ static bg_status cut(bg__pieces *pieces, const taking *t)
             front.elements = bg__elements_of(t->node->kernel->name, -1, t->node->kernel->parameter_count);
             BG__TRY(add_piece(pieces, front, piece.block, piece.begin / WORD * WORD));
         }
-        if (next != NULL && next->begin == piece.begin) { /* the other one gets it */
+        if (next != NULL && next->begin == piece.begin) { /* the next one has the same pointer, and gets the piece */
             merge_elements(&found->list[i + 1].elements, &piece.elements);
             continue;
         }

@@ -36,7 +36,7 @@ static void tell(const bg__slow_node *slow)
         file != NULL ? file : "", line, LONG);
 }
 
-/* Is not woken for each node: it looks when the one that it has seen would have taken long. */
+/* The thread is not woken for each node: it wakes when the last limit that it has seen is over. */
 static void *look(void *user)
 {
     bg__slow_node *slow = user;
@@ -67,7 +67,7 @@ bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the steps of %s", bg__graph_name(graph));
 }
 
-/* Without a thread only a line is missing. */
+/* If the thread cannot be created, only a warning is lost. */
 static void begin(bg__slow_node *slow)
 {
     sigset_t all, before;
@@ -76,7 +76,7 @@ static void begin(bg__slow_node *slow)
     slow->process = getpid();
     slow->until = next_limit();
     (void)sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are not this thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* this thread must not get the program's signals */
     slow->running = pthread_create(&slow->thread, NULL, look, slow) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -109,7 +109,7 @@ void bg__slow_node_rest(bg__slow_node *slow)
 void bg__slow_node_free(bg__slow_node *slow)
 {
     bg__slow_node_rest(slow);
-    if (slow->running) /* a child: the lock may be its parent's */
+    if (slow->running) /* a forked child: the parent's thread may have had the lock */
         return;
     pthread_cond_destroy(&slow->ended);
     pthread_mutex_destroy(&slow->lock);

@@ -1,5 +1,5 @@
-/* Says which node of a stepped graph takes long. Stepping waits for each node before the program's launch returns: a
- * node that waits for what the program does after its launch never ends. */
+/* Warns when a node of a stepped graph takes long. Stepping waits for each node before the program's launch returns, so
+ * a node that waits for what the program does after its launch never ends. */
 #ifndef BG_ATTACH_SLOW_NODE_H
 #define BG_ATTACH_SLOW_NODE_H
 
@@ -12,20 +12,20 @@ typedef struct bg__slow_node {
     const bg_graph *graph;
     pthread_t thread;
     bool running;
-    pid_t process; /* that the thread is of; not of a child */
-    bool told;     /* once for a graph */
+    pid_t process; /* the process that has the thread; a forked child has none */
+    bool told;     /* one warning for each graph */
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool end;
-    const bg__node *node;  /* that runs; NULL: none */
-    struct timespec until; /* when it has taken long */
+    const bg__node *node;  /* the node that runs; NULL: none */
+    struct timespec until; /* when the node counts as slow */
 } bg__slow_node;
 
 /* Errors: OUT_OF_MEMORY. */
 bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph);
 /* node runs from now on; NULL: none does. */
 void bg__slow_node_set(bg__slow_node *slow, const bg__node *node);
-/* After a walk: ends the thread. */
+/* Ends the thread. Call it after the last node of a launch. */
 void bg__slow_node_rest(bg__slow_node *slow);
 void bg__slow_node_free(bg__slow_node *slow);
 

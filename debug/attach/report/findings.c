@@ -1,4 +1,4 @@
-/* Findings that are about no graph of the program's. */
+/* Findings that belong to no graph of the program. */
 #include "findings.h"
 #include "found.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was said before, by kind, subject and place: a program that does it again in a loop is not told again. */
+/* A finding that was reported, by kind, subject and place: a program that repeats it in a loop gets it once. */
 typedef struct said {
     struct said *next;
     char key[];
@@ -17,7 +17,7 @@ static struct {
     said *list;
 } findings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Also without memory for it: better not said again than in each iteration of a loop. */
+/* Returns true when out of host memory, too: a loop would otherwise report the finding in each iteration. */
 static bool is_said(const char *kind, const char *subject, bg_site site)
 {
     char *key = NULL;
@@ -65,7 +65,7 @@ void bg__attach_report(const char *kind, bg_severity severity, const char *subje
 void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
                             const char *advice, const char *message)
 {
-    const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* it is only read */
+    const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* name is only read */
 
     if (!is_said(kind, subject, site))
         bg__attach_report_at(kind, severity, &place, advice, message);

@@ -1,4 +1,4 @@
-/* Findings that are about no graph of the program's. */
+/* Findings that belong to no graph of the program. */
 #ifndef BG_ATTACH_FINDINGS_H
 #define BG_ATTACH_FINDINGS_H
 
@@ -6,13 +6,13 @@
 #include "debug/attach/stacks/stacks.h"
 #include "debug/report/report.h"
 
-/* Prints it, and writes it for the command, once for each kind, subject and place. call: what the place called; NULL:
- * that is in the message. */
+/* Prints a finding and writes it for the command, once for each kind, subject and place. call: what the place calls;
+ * NULL: the message says it. */
 void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
                        const bg__stack *at, const char *advice, const char *message);
 void bg__attach_report_site(const char *kind, bg_severity severity, const char *subject, const char *call, bg_site site,
                             const char *advice, const char *message);
-/* The same about a node, each time. */
+/* Prints and writes a finding about a node, each time. */
 void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
                           const char *message);
 

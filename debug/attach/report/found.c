@@ -11,7 +11,7 @@
 static bool fatal;
 static struct {
     pthread_mutex_t lock;
-    bg__found found; /* of graphs that are gone */
+    bg__found found; /* reports of destroyed graphs */
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bg_status bg__found_begin(void)

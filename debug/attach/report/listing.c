@@ -6,7 +6,7 @@
 #include "debug/graph/nodes.h"
 #include "debug/files/json.h"
 
-/* {"name": NAME, "count": 1}, or one more of what is there. */
+/* Adds {"name": NAME, "count": 1}, or increments the count of that name. */
 static bool count_call(cJSON *list, const char *name)
 {
     cJSON *item, *count;
@@ -85,7 +85,7 @@ void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
 }
 
-/* One that is not there yet is added. */
+/* Adds the number if the row has none of that name. */
 static void set_number(cJSON *row, const char *name, double number)
 {
     cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
@@ -137,7 +137,7 @@ static bg__ended *find_ended(bg__ended *list, const struct bg__alike *key)
     return e;
 }
 
-/* NULL: no host memory. */
+/* NULL: out of host memory. */
 static bg__ended *add_ended(bg__ended **list, const struct bg__alike *key)
 {
     bg__ended *e = calloc(1, sizeof *e);
@@ -159,7 +159,7 @@ void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made)
 
     if (row == NULL)
         return;
-    memset(&key, 0, sizeof key); /* its bytes are compared */
+    memset(&key, 0, sizeof key); /* keys are compared by bytes, with padding */
     key.made = made;
     key.nodes = (size_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "nodes"));
     name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "name"));

@@ -12,16 +12,16 @@ typedef struct named {
     uintptr_t base;
     size_t bytes;
     char name[BG_ATTACH_NAME_BYTES];
-    char former[BG_ATTACH_NAME_BYTES]; /* of what it overlaps: a finding may be about that; "": nothing */
+    char former[BG_ATTACH_NAME_BYTES]; /* former name of the memory, which a finding may be about; "" */
 } named;
 
 static struct {
     pthread_mutex_t lock;
-    named *list; /* by address; none overlaps another */
+    named *list; /* sorted by address, without overlaps */
     size_t count, capacity;
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The index of the first that ends above address. */
+/* Returns the index of the first name that ends above address. */
 static size_t find_name(uintptr_t address)
 {
     size_t low = 0, high = names.count;
@@ -98,7 +98,8 @@ bool bg__name_find(uintptr_t address, char name[BG_ATTACH_NAME_BYTES], size_t *o
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-/* With the lock: the address at text with its name, unless that was written last; returns the bytes of the address. */
+/* Prints the address at text, with its name unless the last address had the same name. Returns the bytes of the
+ * address. */
 static size_t print_address(const char *text, const named **last, FILE *out)
 {
     char *end;

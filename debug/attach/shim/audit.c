@@ -1,13 +1,13 @@
-/* libbreakgraph_audit.so, for LD_AUDIT: a program that opens the driver by its path gets the shim all the same. The
- * loader asks here before it looks for a library, with the name that the program gave. The shim itself opens the
- * driver by path, too, and gets it. */
+/* libbreakgraph_audit.so, for LD_AUDIT: a program that opens the driver by its path gets the shim, too. The loader
+ * calls la_objsearch with the name that the program gave before it searches for a library. The shim itself also opens
+ * the driver by its path, and gets the driver. */
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* The shim, which the loader maps before the program runs: its mark there, and its path. */
+/* The shim's cookie and path. The loader maps the shim before the program runs. */
 static uintptr_t *shim;
 static const char *shim_path;
 
@@ -33,10 +33,10 @@ unsigned int la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
         shim = cookie;
         shim_path = map->l_name;
     }
-    return 0; /* no symbol bindings are asked for */
+    return 0; /* no audit of symbol bindings */
 }
 
-/* A name without a path finds the shim by its SONAME. */
+/* A name without a path needs nothing: it finds the shim by its SONAME. */
 char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int flag)
 {
     bool driver = strchr(name, '/') != NULL && strncmp(file_name(name), "libcuda.so", strlen("libcuda.so")) == 0;

@@ -1,5 +1,6 @@
-/* An exported function for each of the driver's names. It jumps to where its slot points: at first to `bind`, which
- * opens the driver, and from then on to the driver's own function, or to `observe`. All registers and the stack are left as the caller made them, so that no signature is needed. */
+/* An exported function for each of the driver's names. It jumps to the target in its slot: at first to `bind`, which
+ * opens the driver; later to the driver's own function, or to `observe` if the name has a hook. It leaves all other
+ * registers and the stack as they are, so it needs no signature. */
 #if defined(__x86_64__)
 
         .macro  ENTRY name
@@ -21,7 +22,7 @@ jump_\name:
 #include "debug/attach/shim/names.inc"
 #undef NAME
 
-/* r11 has the index of the name. What may hold arguments is kept: six registers, and eight of floating point. */
+/* r11 has the index of the name. Saves all registers that may hold arguments: six, and eight of floating point. */
         .type   bind, @function
 bind:   .cfi_startproc
         endbr64
@@ -74,9 +75,9 @@ bind:   .cfi_startproc
         .cfi_endproc
         .size   bind, . - bind
 
-/* A call that is looked at: begins and ends in C, with a struct bg__driver_call on the stack, and the driver's function
- * between them, unless C has answered in its place. The arguments are passed on from the struct: six registers, and as
- * many words of the caller's stack as any function of the driver takes. A few take floats. */
+/* A call with a hook. Builds a struct bg__driver_call on the stack, and calls bg__driver_begin, the driver's function
+ * unless that returned NULL, and bg__driver_end. The driver's function gets the arguments of the struct: six registers,
+ * and as many words of the caller's stack as any function of the driver takes. A few functions take floats. */
         .type   observe, @function
 observe:
         .cfi_startproc
@@ -165,7 +166,7 @@ jump_\name:
 #include "debug/attach/shim/names.inc"
 #undef NAME
 
-/* w16 has the index of the name. What may hold arguments is kept: x0 to x8, and eight registers of floating point. */
+/* w16 has the index of the name. Saves all registers that may hold arguments: x0 to x8, and eight of floating point. */
         .type   bind, %function
 bind:   .cfi_startproc
         hint    #34
@@ -205,7 +206,7 @@ bind:   .cfi_startproc
         .cfi_endproc
         .size   bind, . - bind
 
-/* As above; eight arguments are in registers, and the struct has room for eight more. */
+/* As above, with eight arguments in registers, and room for eight more in the struct. */
         .type   observe, %function
 observe:
         .cfi_startproc
@@ -282,7 +283,7 @@ slots:
 #undef NAME
         .size   slots, . - slots
 
-/* Where the functions above are: not by their names, which another library might take over. */
+/* The addresses of the functions above. Their exported names do not serve: another library may interpose them. */
         .section .data.rel.ro, "aw", %progbits
         .p2align 3
         .type   jumps, %object
@@ -292,7 +293,7 @@ jumps:
 #undef NAME
         .size   jumps, . - jumps
 
-/* struct bg__driver_jumps, which bind passes on. */
+/* struct bg__driver_jumps, the argument of bg__driver_bind. */
 table:  WORD    slots
         WORD    jumps
         WORD    observe

@@ -1,6 +1,6 @@
-/* libbreakgraph_attach.so: in front of the driver of a program that was not written for breakgraph. Its SONAME is that
- * of the driver, so that the loader gives it to whoever asks for libcuda.so.1. It needs libc alone: it is in every
- * process that the program starts, most of which use no GPU, and does nothing there. */
+/* libbreakgraph_attach.so: an interposer for the driver, in a program that was not written for breakgraph. It has the
+ * driver's SONAME, so the loader gives it to every library that needs libcuda.so.1. It depends on libc alone, since it
+ * is loaded into every process that the program starts; most of these use no GPU, and it does nothing there. */
 #include "debug/attach/shim/shim.h"
 
 #include <breakgraph/attach.h>
@@ -20,7 +20,8 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 
-/* What jumps.S passes: where each name jumps to, where the jumps are, and the jump's target for a name with a hook. */
+/* The tables of jumps.S: the target of each name's jump, the addresses of the jumps, and the target for names with a
+ * hook. */
 struct bg__driver_jumps {
     _Atomic(void *) *slots;
     void *const *jumps;
@@ -35,15 +36,15 @@ void bg__driver_end(bg__driver_call *call);
 
 static void *real_functions[NAMES];
 static _Atomic(const bg__driver_hook *) hooks[NAMES];
-static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* given by the tools; the same while calls are watched */
+static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* watcher: hook_of_all, or NULL while idle */
 static _Thread_local int own_calls;                           /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
-/* The host device's hostcuda_tool; NULL: on a GPU the tools have a runtime of their own. */
+/* hostcuda_tool of the host device. NULL on a GPU, where the tools have a CUDA runtime of their own. */
 static int (*note_tool)(int on);
-/* A child of a program that has begun to use CUDA cannot use it, and locks of the tools may stay taken there. */
+/* Set in a forked child: it cannot use CUDA, and locks of the tools may stay locked for ever there. */
 static atomic_bool forked;
 
-/* For names that the driver lacks: what cuGetProcAddress says of them. */
+/* The function for names that the driver lacks: it returns the error of cuGetProcAddress. */
 static CUresult answer_missing(void)
 {
     return driver_opened ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
@@ -114,7 +115,7 @@ static void *real_function(const char *name)
     return found < NAMES ? real_functions[found] : NULL;
 }
 
-/* Whether the program's call, which this thread is in, is to fail: a fault that a test has asked for. */
+/* Returns true if the program's current call is to fail: a test has injected this fault. */
 static bool enter_call(void)
 {
     own_calls++;
@@ -138,7 +139,7 @@ static void leave(void)
 BG_API bg_attach_interface_function bg_attach_interface;
 
 static _Thread_local struct {
-    char text[BG_ATTACH_NAME_BYTES - 12]; /* "": none; the rest is for "#" and a number */
+    char text[BG_ATTACH_NAME_BYTES - 12]; /* "": none; 12 bytes are left for "#" and a number */
     unsigned taken;
 } next_name;
 
@@ -214,10 +215,10 @@ static void load_tools(void)
     }
     memcpy(&begin, &symbol, sizeof begin);
     if (begin(&shim))
-        (void)pthread_atfork(NULL, NULL, note_fork); /* without memory for it, a child may wait for ever at its end */
+        (void)pthread_atfork(NULL, NULL, note_fork); /* if it fails, a child may wait for ever at its end */
 }
 
-/* The first cuInit that succeeds: a program that fails there has nothing to look at. */
+/* Loads the tools at the first cuInit that succeeds. */
 static void after_init(bg__driver_call *call)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -227,8 +228,8 @@ static void after_init(bg__driver_call *call)
 
 /* ---- the driver ----------------------------------------------------------------------------------------------- */
 
-/* A program that asks the driver for a function by its name gets the jump to it. The address tells which one it got:
- * that depends on the version and the flags that it asked for. */
+/* Replaces the driver function that cuGetProcAddress returns by the jump to it. Searches by address, since the version
+ * and the flags of the call select the function. */
 static void after_get_proc_address(bg__driver_call *call)
 {
     void **function = (void **)(uintptr_t)call->arguments[1]; /* NOLINT(performance-no-int-to-ptr) */
@@ -248,8 +249,9 @@ static const bg__driver_hook always[] = {
     {"cuGetProcAddress_v2", false, NULL, after_get_proc_address},
 };
 
-/* Its calls of its own functions are bound within it (it is linked with -Bsymbolic). RTLD_DEEPBIND would bind its calls
- * of malloc to libc, also where the program has preloaded an allocator, and one would free what the other has. */
+/* The driver is linked with -Bsymbolic, so it does not call its own functions through the shim. RTLD_DEEPBIND is wrong
+ * here: it would bind the driver's malloc to libc although the program has preloaded an allocator, and one allocator
+ * would free memory of the other. */
 static void open_driver(void)
 {
     const char *path = getenv("BG_ATTACH_DRIVER");
@@ -264,24 +266,24 @@ static void open_driver(void)
     for (uint32_t name = 0; name < NAMES; name++) {
         void *found = driver_opened ? dlsym(driver, names[name]) : NULL;
         real_functions[name] =
-            found != atomic_load(&table)->jumps[name] ? found : NULL; /* a driver that is this library */
+            found != atomic_load(&table)->jumps[name] ? found : NULL; /* else the driver found is this library */
         set_slot(name, false);
     }
     add_hooks(always, sizeof always / sizeof always[0]);
 }
 
-/* The first call of any name opens the driver, and all names are bound. Returns where this one goes on. */
+/* The first call of any name opens the driver and binds all names. Returns the function to call. */
 void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    atomic_store(&table, jumps); /* always the same ones */
+    atomic_store(&table, jumps); /* always the same table */
     pthread_once(&once, open_driver);
     return atomic_load_explicit(&jumps->slots[name], memory_order_acquire);
 }
 
-/* What a hook must leave as it is. */
+/* Thread state that a hook must restore. */
 typedef struct thread_state {
-    int cancel; /* a thread that is cancelled inside of a hook would keep the locks of the tools */
+    int cancel; /* a thread that is cancelled inside a hook would keep the locks of the tools */
     int error;
 } thread_state;
 
@@ -320,7 +322,7 @@ static void call_after(const bg__driver_hook *hook, bg__driver_call *call)
     end_own(before);
 }
 
-/* Returns the function to call, or NULL: call->result is the answer. */
+/* Returns the function to call, or NULL if call->result is the result. */
 void *bg__driver_begin(bg__driver_call *call)
 {
     bool seen = own_calls == 0 && !atomic_load(&forked);

@@ -1,4 +1,4 @@
-/* Between the shim, which stands in front of the driver in an unmodified program, and the tools that it loads. */
+/* The interface between the shim, which interposes the driver in an unmodified program, and the tools that it loads. */
 #ifndef BG_SHIM_H
 #define BG_SHIM_H
 
@@ -7,17 +7,17 @@
 
 enum {
     BG__CALL_ARGUMENTS = 16,
-    BG__ATTACH_VERSION = 1, /* of these structs: both sides are built from one source */
+    BG__ATTACH_VERSION = 1, /* of these structs: both sides must be of one build */
 };
 
-/* A call of the program into the driver that is looked at; jumps.S has its layout. Arguments are in the order of the
- * function's parameters; of one that is smaller than 64 bits the upper bits are undefined. */
+/* A driver call of the program that has hooks. jumps.S depends on its layout. Arguments are in the order of the
+ * function's parameters. If a parameter has less than 64 bits, the upper bits of the argument are undefined. */
 typedef struct bg__driver_call {
     uint64_t arguments[BG__CALL_ARGUMENTS];
     uint32_t name;   /* index of the driver's name */
     uint32_t result; /* a CUresult; valid in `after` */
     const struct bg__driver_hook *hook;
-    const struct bg__driver_hook *watcher; /* the one of bg__attach_shim.hook_all, while calls are watched */
+    const struct bg__driver_hook *watcher; /* the hook of bg__attach_shim.hook_all; NULL: idle */
 } bg__driver_call;
 
 /* The index-th argument of a call, a pointer or a handle. */
@@ -26,43 +26,43 @@ static inline void *bg__call_argument(const bg__driver_call *call, int index)
     return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* What is done at calls of one function. Neither may be called for calls that a hook itself makes on its thread. */
+/* A hook of one driver function. It is not called for calls that a hook makes on its own thread. */
 typedef struct bg__driver_hook {
     const char *name; /* "cuGraphLaunch_ptsz" */
-    bool idle;        /* not called before bg__attach_shim.watch */
-    /* true: the driver is not called, and the program gets call->result. NULL: nothing is done. */
+    bool idle;        /* called only between bg__attach_shim.watch(true) and watch(false) */
+    /* Both may be NULL. If before returns true, the driver is not called, and the program gets call->result. */
     bool (*before)(bg__driver_call *call);
     void (*after)(bg__driver_call *call);
 } bg__driver_hook;
 
 struct bg_attach_functions; /* breakgraph/attach.h */
 
-/* What the shim gives to the tools. */
+/* Functions of the shim for the tools. */
 typedef struct bg__attach_shim {
     int version;
-    /* The driver's own function; NULL where the driver, or the toolkit that the shim was built with, lacks the name. */
+    /* Returns the driver's own function, or NULL if the driver, or the toolkit of the shim's build, lacks the name. */
     void *(*real)(const char *name);
-    /* Adds hooks; the array stays the caller's and must stay as it is. Those with a name that the driver lacks are not
-     * called. */
+    /* Adds hooks. The array stays the caller's, and must live on. Hooks of names that the driver lacks do nothing. */
     void (*hook)(const bg__driver_hook *hooks, int count);
-    /* The same for a hook that stands for all names, besides those of their own; it is idle, and its name unused. */
+    /* Adds a hook of all names, besides their own hooks. It is idle, and its name is unused. */
     void (*hook_all)(const bg__driver_hook *hook);
-    /* Calls of the idle hooks begin, or end. */
+    /* Enables or disables the idle hooks. */
     void (*watch)(bool on);
-    /* The name of bg__driver_call.name. */
+    /* Returns the name for bg__driver_call.name. */
     const char *(*name)(uint32_t name);
-    /* Calls of this thread pass the hooks by until leave: for threads of the tools' own, and for what runs at exit. */
+    /* Disables hooks on this thread until leave: for threads of the tools, and for code that runs at exit. */
     void (*enter)(void);
     void (*leave)(void);
-    /* What the program gets from bg_attach_interface from now on; stays the caller's, and as it is. */
+    /* Sets what bg_attach_interface returns from now on. It stays the caller's, and must live on. */
     void (*offer)(const struct bg_attach_functions *functions);
-    /* bg_attach_name_next, false: it is no name; and the name that it asks for, in room for BG_ATTACH_NAME_BYTES,
-     * false: none. The shim keeps it, since a program may ask before the tools are loaded. */
+    /* bg_attach_name_next: returns false for an invalid name. The shim keeps the name, since a program may call it
+     * before the tools are loaded. take_name writes it, at most BG_ATTACH_NAME_BYTES, or returns false if there is
+     * none. */
     bool (*name_next)(const char *name);
     bool (*take_name)(char *name);
 } bg__attach_shim;
 
-/* The one function that libbreakgraph_tools.so exports. Returns false where the tools do not want to run. */
+/* The only export of libbreakgraph_tools.so. Returns false if the program is to run without the tools. */
 typedef bool bg__attach_begin_function(const bg__attach_shim *shim);
 
 #endif

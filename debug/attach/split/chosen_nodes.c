@@ -1,5 +1,6 @@
-/* A pattern is a node, or GRAPH/NODE, where a node is a name (scale, scale#3, flash_*), an index ([12], [12-55]), or a
- * line of its stack (model.py:31). '!' before it: not these; '^': these, and before all that they do not depend on. */
+/* A pattern is NODE or GRAPH/NODE, where NODE is a name (scale, scale#3, flash_*), an index ([12], [12-55]), or a line
+ * of the node's stack (model.py:31). '!' before it excludes these nodes; '^' chooses them, and runs them before
+ * everything that they do not depend on. */
 #include "chosen_nodes.h"
 
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ static struct {
     const char *variable;
     char *list;
     atomic_bool *met; /* by pattern: it matches a node of some graph */
-    pid_t process;    /* that it is of; not of a child */
+    pid_t process;    /* the process that read the variable; a forked child does not warn */
     _Atomic bool asked;
 } chosen;
 
@@ -56,7 +57,7 @@ static bool matches_node(const char *pattern, size_t length, const bg__candidate
     return bg__glob_numbered(pattern, length, node->name);
 }
 
-/* Names of graphs and files may have '/'. */
+/* Tries each '/' as the separator, since names of graphs and files may contain one. */
 static bool matches(const char *pattern, size_t length, const bg__candidate *node)
 {
     if (matches_node(pattern, length, node))
@@ -133,7 +134,7 @@ done:
     return status;
 }
 
-/* A typing mistake would be read as "the fault is not there". */
+/* Without the warning, a typing mistake would look as if the fault were elsewhere. */
 __attribute__((destructor)) static void warn_of_unmet(void)
 {
     bg__globs at = {.list = chosen.list};

@@ -28,13 +28,13 @@ bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__no
 
 /* ---- kernels that wait for each other --------------------------------------------------------------------------- */
 
-/* Two of those that nothing orders may need each other to run: they are launched together, as in the graph. */
+/* Two such kernels without an order may need each other to make progress: they stay in one launch, as in the graph. */
 static bool waits_for_others(const bg__node *node)
 {
     return node->type == cudaGraphNodeTypeKernel && bg__kernel_waits_for_others(node->kernel->name) != NULL;
 }
 
-/* Marks all that can be reached from place. */
+/* Marks all places that can be reached from place. */
 static void mark_reached(const bg__layout *layout, size_t place, bool *reached, size_t *stack)
 {
     size_t depth = 0;
@@ -52,7 +52,7 @@ static void mark_reached(const bg__layout *layout, size_t place, bool *reached, 
     }
 }
 
-/* behind[i * count + k]: the k-th of the places comes behind the i-th. */
+/* behind[i * count + k]: places[k] comes behind places[i]. */
 static bg_status add_ties(bg__ties *ties, const size_t *places, size_t count, const bool *behind)
 {
     bg_status status = BG_OK;
@@ -117,7 +117,7 @@ static bool is_tied(const bg__ties *ties, size_t place)
 
 /* ---- what stays in the graph ------------------------------------------------------------------------------------ */
 
-/* For one reason. */
+/* Chosen nodes that stay in the graph for one reason. */
 typedef struct staying {
     const char *why;
     const bg__call *first;
@@ -156,10 +156,10 @@ void bg__places_note_whole(const bg__places *places, bg_report *report, const ch
 
 /* ---- all nodes -------------------------------------------------------------------------------------------------- */
 
-/* Of a place: its node, or where that has a child graph, all that is in there. */
+/* One place: its node, or all nodes of its child graph. */
 typedef struct found_place {
     bg__choice choice;
-    const char *why; /* NULL: it can be cut */
+    const char *why; /* NULL: the node can be launched outside */
 } found_place;
 
 static void look_at_nodes(found_place *list, const bg__attached *a, const bg__nodes *nodes)
@@ -203,7 +203,7 @@ bg_status bg__places_choose(bg__places *p, const bg__attached *a, const bg__node
         p->first[i] = p->outside[i] && list[i].choice == BG__CHOSEN_FIRST;
         p->count += p->outside[i];
     }
-    if (!a->own) /* else all stays */
+    if (!a->own) /* otherwise the whole graph stays */
         note_staying(report, staying_list);
 done:
     free(list);

@@ -7,24 +7,24 @@
 #include "chosen_nodes.h"
 #include "stages.h"
 
-/* Whether patterns choose the node. outer: itself, or the node of the child graph that it is in: then it has the name
- * of its kernel, without a number, and the index and the stack of outer. */
+/* Whether patterns choose the node. outer: the node itself, or the node of the child graph that contains it. A node of
+ * a child graph matches by its kernel's name, without a number, and by the index and the stack of outer. */
 bg__choice bg__node_choice(const char *graph, const bg__node *node, const bg__node *outer);
 
 typedef struct bg__places {
     bool *outside; /* of each place */
-    bool *first;   /* of those, which come before all that they do not depend on */
-    size_t chosen; /* by patterns; some of them cannot be cut */
+    bool *first;   /* of each place: launched before all that it does not depend on */
+    size_t chosen; /* nodes that patterns choose; some cannot be launched outside */
     size_t count;  /* places that are outside */
     bg__ties ties; /* kernels that wait for each other */
 } bg__places;
 
-/* Chooses among the nodes of a, whose layout has not been used up. Notes in report what stays in
- * the graph. Starts zeroed; call bg__places_free also after a failure. Errors: OUT_OF_MEMORY. */
+/* Chooses among the nodes of a. layout must not have been used up. Adds a note to report for what stays in the graph.
+ * places starts zeroed; call bg__places_free also after a failure. Errors: OUT_OF_MEMORY. */
 bg_status bg__places_choose(bg__places *places, const bg__attached *a, const bg__nodes *nodes, const bg__layout *layout,
                             bg_report *report);
 void bg__places_free(bg__places *places);
-/* Notes that none of the chosen nodes is cut, and why. */
+/* Adds a note that the graph is not split, and why. */
 void bg__places_note_whole(const bg__places *places, bg_report *report, const char *why);
 
 #endif

@@ -37,8 +37,9 @@ done:
     return status;
 }
 
-/* No path between two of its nodes leaves the part, so that its edges are all of its order. NONE: it has no nodes, but
- * the graph's user objects, which a launch of it keeps until it ends, also where the program destroys the graph. */
+/* The part keeps the edges between its nodes; they are complete, since no path between two of its nodes leaves the
+ * part. NONE: the part has no nodes, but owns the graph's user objects: its launch keeps them alive until the nodes
+ * have run, even if the program destroys the graph. */
 static bg_status add_part(bg__cuts *cuts, cudaGraph_t source, const bg__layout *layout, const bg__stages *stages,
                           size_t stage)
 {
@@ -93,7 +94,7 @@ static bg_status add_stages(bg__cuts *cuts, cudaGraph_t source, const bg__layout
             BG__TRY(add_part(cuts, source, layout, stages, stage));
         }
     }
-    if (cuts->count > 0 && cuts->list[cuts->count - 1].part == NULL) /* it keeps what the nodes use while they run */
+    if (cuts->count > 0 && cuts->list[cuts->count - 1].part == NULL) /* keeps user objects of the nodes alive */
         BG__TRY(add_part(cuts, source, layout, stages, NONE));
 done:
     return status;
@@ -133,7 +134,7 @@ static bool add_outside(cJSON *list, const bg__node *node)
            bg__listing_add_lines(item, "stack", stack != NULL ? bg__stack_text(stack) : "");
 }
 
-/* For bisect: that there are some, and if they are few, who made them. */
+/* The list shows bisect that some nodes run outside, and for a few nodes also the calls that made them. */
 enum { LISTED = 16 };
 static bg_status list_outside(const bg__cuts *cuts, bg_report *report)
 {

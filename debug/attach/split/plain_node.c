@@ -8,7 +8,7 @@
 static struct {
     PFN_cuCtxGetCurrent_v4000 current;
     PFN_cuLaunchKernel_v4000 launch;
-    PFN_cuLaunchKernelEx_v11060 launch_with; /* attributes */
+    PFN_cuLaunchKernelEx_v11060 launch_with; /* with attributes */
     PFN_cuMemsetD8Async_v3020 fill_8;
     PFN_cuMemsetD16Async_v3020 fill_16;
     PFN_cuMemsetD32Async_v3020 fill_32;
@@ -42,7 +42,8 @@ static bool get_attribute(const bg__node *node, cudaLaunchAttributeID id, cudaLa
     return error == cudaSuccess;
 }
 
-/* Not its default. Attributes that only make a kernel faster or slower are left out, but for its priority. */
+/* Whether the attribute differs from its default. Of the attributes that only change speed, priority alone is copied.
+ */
 static bool is_set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value)
 {
     switch ((int)id) {
@@ -72,7 +73,7 @@ static unsigned take_attributes(const bg__node *node, CUlaunchAttribute list[TAK
     return count;
 }
 
-/* The driver takes a CUkernel, too, in place of a function. */
+/* The driver accepts a CUkernel in place of a CUfunction. */
 static cudaError_t launch_kernel(const bg__node *node, cudaStream_t stream)
 {
     const CUDA_KERNEL_NODE_PARAMS *k = &node->of.launch;
@@ -121,7 +122,7 @@ cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream)
 
 /* ---- what cannot be launched ------------------------------------------------------------------------------------ */
 
-/* CUDA would read it at the call, and not when the stream comes there; or wait for it. */
+/* CUDA copies from and to pageable host memory during the call instead of in stream order, or waits for the stream. */
 static const char *why_no_copy(const bg__node *node)
 {
     for (int which = BG__SOURCE; which <= BG__DESTINATION; which++) {

@@ -1,14 +1,14 @@
-/* A node of a graph, launched without a graph. */
+/* Launches a node of a graph as an ordinary stream operation. */
 #ifndef BG_ATTACH_PLAIN_NODE_H
 #define BG_ATTACH_PLAIN_NODE_H
 
 #include "debug/graph/nodes.h"
 
-/* Why no call does what the node does; NULL: one does. */
+/* Returns why no stream operation can replace the node; NULL: one can. */
 const char *bg__plain_not(const bg__node *node);
-/* Queues the same work on stream, in the order of the stream. Does not wait. */
+/* Queues the node's work on stream. Does not wait. */
 cudaError_t bg__plain_launch(const bg__node *node, cudaStream_t stream);
-/* Looks up the driver's functions that this needs. Errors: UNSUPPORTED. */
+/* Looks up the functions of the driver. Errors: UNSUPPORTED. */
 bg_status bg__plain_begin(void);
 
 #endif

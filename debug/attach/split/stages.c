@@ -14,13 +14,13 @@ static bg_status note_place(void *user, size_t place)
     return BG_OK;
 }
 
-/* The smallest stage for that kind of place that is not before stage. */
+/* The first stage from `stage` on that fits the place: even in the graph, odd outside. */
 static size_t round_up(size_t stage, bool outside)
 {
     return stage + (stage % 2 != outside);
 }
 
-/* Raises each stage to what the nodes before it need. */
+/* Raises each stage to at least the stages of the nodes before it. */
 static void raise_along_edges(bg__stages *s, const bg__layout *layout, const bool *outside)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -42,7 +42,7 @@ static void mark_ahead(bg__stages *s, const bg__layout *layout, const bool *firs
     }
 }
 
-/* false: nothing that is not ahead is before what is. */
+/* Raises what is not ahead to at least the last stage of what is. Returns whether a stage was raised. */
 static bool raise_behind(bg__stages *s)
 {
     size_t last = 0;
@@ -59,7 +59,7 @@ static bool raise_behind(bg__stages *s)
     return raised;
 }
 
-/* false: all ties hold. */
+/* Gives both places of each tie the same stage. Returns whether a stage was raised. */
 static bool raise_ties(bg__stages *s, const bg__ties *ties)
 {
     bool raised = false;
@@ -88,7 +88,7 @@ bg_status bg__stages_find(bg__stages *s, bg__layout *layout, const bool *outside
         s->last = 0;
         for (size_t i = 0; i < s->count; i++)
             s->last = s->stage[i] > s->last ? s->stage[i] : s->last;
-        *possible = s->last <= 2 * s->count + 2; /* else they push each other up without end */
+        *possible = s->last <= 2 * s->count + 2; /* else ties raise stages without end */
         raised = raise_ties(s, ties);
         raised = raise_behind(s) || raised;
     } while (*possible && raised);

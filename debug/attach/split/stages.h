@@ -1,20 +1,20 @@
-/* In which order the parts of a graph, and the nodes outside of it, are launched. */
+/* The order in which the parts of a graph, and the nodes outside of it, are launched. */
 #ifndef BG_ATTACH_STAGES_H
 #define BG_ATTACH_STAGES_H
 
 #include "debug/graph/layout.h"
 
-/* Places are those of the layout. A stage begins when the one before it has ended. Nodes of an even stage are launched
- * as a graph, those of an odd stage one after the other, in order. Starts zeroed. */
+/* Places count as in the layout. A stage begins when the stage before it has ended. An even stage is launched as a
+ * graph; the nodes of an odd stage are launched one after the other. Starts zeroed. */
 typedef struct bg__stages {
     size_t *order; /* places, as bg__layout_in_order visits them */
     size_t *stage; /* of each place */
-    bool *ahead;   /* of each place: it is one of the first, or one of these depends on it */
-    size_t count;  /* of places */
-    size_t last;   /* stage */
+    bool *ahead;   /* of each place: it is in `first`, or a place in `first` depends on it */
+    size_t count;  /* number of places */
+    size_t last;   /* the last stage */
 } bg__stages;
 
-/* Pairs of places that must be of one stage, since their kernels wait for each other. */
+/* Pairs of places that must have the same stage, since their kernels wait for each other. */
 typedef struct bg__ties {
     struct bg__tie {
         size_t one, other;
@@ -22,10 +22,10 @@ typedef struct bg__ties {
     size_t count, capacity;
 } bg__ties;
 
-/* outside, first: of each place; the first are outside. Every path of the graph leads from a stage to the same one or a
- * later one, and none leaves a part and comes back. No stage of what is not ahead is before one of what is. Uses up the
- * layout. *possible: false where no order keeps all ties. Call bg__stages_free also after a failure. Errors:
- * OUT_OF_MEMORY. */
+/* Assigns a stage to each place. outside, first: of each place; those that are first are also outside. Edges never lead
+ * to an earlier stage, and no path leaves a part and comes back. A place that is not ahead has no earlier stage than
+ * one that is. Uses up the layout. *possible: false if no order keeps all ties. Call bg__stages_free also after a
+ * failure. Errors: OUT_OF_MEMORY. */
 bg_status bg__stages_find(bg__stages *stages, bg__layout *layout, const bool *outside, const bool *first,
                           const bg__ties *ties, bool *possible);
 void bg__stages_free(bg__stages *stages);

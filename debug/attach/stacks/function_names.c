@@ -1,4 +1,4 @@
-/* How programs write the driver's functions. */
+/* The API functions that a driver function stands for. */
 #include "function_names.h"
 
 #include <stdio.h>

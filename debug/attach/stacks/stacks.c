@@ -1,5 +1,5 @@
-/* Stacks are taken at each launch that is captured, some hundreds in a graph, and most of them are equal: so they are
- * kept as addresses, and as the text that the interpreter writes, and become sentences when somebody reads them. */
+/* Each captured launch records a stack: hundreds in a graph, most of them equal. So a stack is kept as addresses and as
+ * the interpreter's text, once, and is symbolized only when it is read. */
 #include "stacks.h"
 #include "symbols.h"
 
@@ -24,14 +24,14 @@ struct bg__stack {
     void **frames;
     char *
         python; /* as _Py_DumpTraceback writes it: lines '  File "model.py", line 17 in forward', the innermost first */
-    char *text; /* NULL before it was asked for */
-    bg_site site; /* file NULL before that */
+    char *text; /* NULL before the first bg__stack_text */
+    bg_site site; /* file NULL before the first bg__stack_site */
 };
 
 static struct {
     pthread_mutex_t lock;
     bg__stack *buckets[BUCKETS];
-    /* Of the interpreter, all or none: they need no lock of it. */
+    /* The interpreter's functions, which need none of its locks; both or none. */
     void *(*this_thread)(void);
     void (*dump)(int descriptor, void *thread);
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -50,9 +50,9 @@ void bg__stacks_begin(void)
     bg__program_function("_Py_DumpTraceback", &stacks.dump);
 }
 
-/* ---- taking ---- */
+/* ---- recording ---- */
 
-/* The interpreter writes to a descriptor. Its text has at most 100 lines, which fit into a pipe. */
+/* The interpreter writes to a descriptor. Its text has at most 100 lines, so it fits into a pipe without a reader. */
 static size_t read_python(char text[PYTHON_BYTES])
 {
     int ends[2];
@@ -126,7 +126,7 @@ const bg__stack *bg__stack_here(void)
 
 /* ---- reading ---- */
 
-/* A line of Python's text: its file, without quotes, line and function. false: it is no such line of the program's. */
+/* A line of the interpreter's text: file without quotes, line and function. */
 typedef struct python_line {
     const char *file, *function;
     int file_bytes, function_bytes, number;
@@ -148,7 +148,7 @@ static bool read_line(const char *text, python_line *line)
     return true;
 }
 
-/* "<shim>": where the interpreter of Python 3.12 enters another one. */
+/* "<shim>" is an entry frame of the interpreter of Python 3.12. */
 static bool is_of_package(const python_line *line)
 {
     static const char *const places[] = {"<shim>", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen"};
@@ -175,14 +175,14 @@ static bool is_of_tools(const Dl_info *about)
     return is_in(about, "libbreakgraph_attach") || is_in(about, "libbreakgraph_tools");
 }
 
-/* Of the tools themselves, and of CUDA's libraries, whose lines help nobody. */
+/* Whether the frame is in the tools or in CUDA's libraries: these frames are not shown. */
 static bool is_below_program(const Dl_info *about)
 {
     return is_of_tools(about) || is_in(about, "libcuda.so") || is_in(about, "libcudart.so") ||
            is_in(about, "libhostcuda.so");
 }
 
-/* The caller frees it. *offset: of the frame in it. NULL: nobody knows its name. */
+/* Returns the function that has frame, which the caller frees, and the frame's offset in it. NULL: unknown. */
 static char *name_of(const void *frame, const Dl_info *about, size_t *offset)
 {
     *offset = (size_t)((const char *)frame - (const char *)about->dli_saddr);
@@ -203,16 +203,17 @@ static bool is_cuda_template(const char *symbol)
     return name > digits && is_cuda_name(name) && strlen(name) > length && name[length] == 'I';
 }
 
-/* Of a CUDA runtime that is linked statically into the program, whose own names are "cudaMalloc" and
- * "libcudart_static_1310e5...", or of its header. */
+/* Whether the symbol is of the CUDA runtime or its header. A runtime that is linked statically has the symbols
+ * "cudaMalloc" and "libcudart_static_1310e5...". */
 static bool is_of_runtime(const char *symbol)
 {
     return strncmp(symbol, "libcudart_static_", strlen("libcudart_static_")) == 0 || is_cuda_name(symbol) ||
            is_cuda_template(symbol) || strstr(symbol, "__cudaLaunchKernel") != NULL;
 }
 
-/* Of what nvcc, or hostcuda-cc, makes of kernel<<<...>>>(...): functions that are named stubs, and, around them, one
- * that has the kernel's name, which theirs has in it. *stub is the last one, which the caller frees. */
+/* Whether the symbol is of code that nvcc or hostcuda-cc generates for kernel<<<...>>>(...): stubs, and the function
+ * around them. That one has the kernel's name, which the stub's name contains. *stub is the last stub; the caller frees
+ * it. */
 static bool is_of_launch(const char *symbol, char **stub)
 {
     bool is_stub = strstr(symbol, "__device_stub__") != NULL;
@@ -224,7 +225,7 @@ static bool is_of_launch(const char *symbol, char **stub)
     return is_stub || is_kernel;
 }
 
-/* false: it is a frame of the runtime's, or of a launch: *stub is as for is_of_launch. */
+/* Returns false and prints nothing for a frame of the runtime or of a launch. *stub is as for is_of_launch. */
 static bool print_frame(FILE *out, const void *frame, const Dl_info *about, char **stub)
 {
     size_t offset;
@@ -244,8 +245,7 @@ static bool find_frame(const void *frame, Dl_info *about)
     return dladdr(frame, about) != 0 && about->dli_fname != NULL;
 }
 
-/* The innermost frame of the program's that is not of the tools: the runtime's, or that of whoever called the driver.
- */
+/* Tests the innermost frame outside of the tools, which is the one that called the driver. */
 bool bg__stack_is_of_runtime(const bg__stack *stack)
 {
     bool of_runtime = false;
@@ -266,7 +266,7 @@ bool bg__stack_is_of_runtime(const bg__stack *stack)
 
 const char *bg__stack_text(const bg__stack *given)
 {
-    bg__stack *stack = (bg__stack *)(uintptr_t)given; /* this part of it is under the lock */
+    bg__stack *stack = (bg__stack *)(uintptr_t)given; /* the lock protects the text */
     char *text = NULL;
     size_t bytes = 0;
     FILE *out;
@@ -297,7 +297,6 @@ const char *bg__stack_text(const bg__stack *given)
     return text != NULL ? text : "";
 }
 
-/* With the lock. */
 static void find_site(bg__stack *stack)
 {
     python_line line, best = {.file = NULL};

@@ -1,30 +1,30 @@
-/* Who called: the C stack of a call, and that of Python where the program is a Python program. */
+/* Call stacks: the C stack and, in a Python program, the Python stack. */
 #ifndef BG_ATTACH_STACKS_H
 #define BG_ATTACH_STACKS_H
 
 #include <breakgraph/op.h>
 
-/* A stack that was seen. Equal ones are kept once, until the process ends. */
+/* A recorded stack. Equal stacks are kept once, until the process ends. */
 typedef struct bg__stack bg__stack;
 
-/* The file name, in stacks of Python, of what the tools run there: no line of it is shown. */
+/* The file name, in Python stacks, of the tools' own script. Its lines are not shown. */
 #define BG__FEED_FILE "<breakgraph>"
 
-/* The function of that name in the program or a library of it, such as its interpreter, written to *function, a pointer
- * to a function; NULL: there is none. */
+/* Finds a function of the program or its libraries, such as the interpreter. function points to a function pointer,
+ * which becomes NULL if there is none. */
 void bg__program_function(const char *name, void *function);
 
-/* Before the first stack: finds the interpreter's functions, and lets the unwinder load what it needs. */
+/* Finds the interpreter's functions, and lets the unwinder load its library. Call it before the first stack. */
 void bg__stacks_begin(void);
-/* The calling thread's. NULL: there is no host memory for it. Never waits for Python's global lock. */
+/* Records the stack of the calling thread. Returns NULL if out of host memory. Never waits for Python's global lock. */
 const bg__stack *bg__stack_here(void);
 
-/* Where a reader looks first: in Python the innermost line that is in no installed package, or else the innermost; in C
- * the innermost function that is in no library of CUDA's, with line 0. The text lives as long as the process. */
+/* The frame to show first. Python: the innermost line outside of installed packages, or else the innermost line. C: the
+ * innermost function outside of CUDA's libraries, with line 0. The text lives as long as the process. */
 bg_site bg__stack_site(const bg__stack *stack);
-/* Whether it was the CUDA runtime that called the driver there, not the program itself. NULL: false. */
+/* Whether the CUDA runtime, and not the program itself, called the driver. Returns false for NULL. */
 bool bg__stack_is_of_runtime(const bg__stack *stack);
-/* All frames as text, a line each, the innermost first. The text lives as long as the process. */
+/* All frames as text, one line each, the innermost first. The text lives as long as the process. */
 const char *bg__stack_text(const bg__stack *stack);
 
 #endif

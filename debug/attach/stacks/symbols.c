@@ -33,14 +33,14 @@ static bool map_file(const char *path, image *file)
     return true;
 }
 
-/* count parts of that size; NULL: the file is shorter, or not made of whole ones. */
+/* Returns count elements of size bytes at offset, or NULL if the file is shorter or offset is not aligned. */
 static const void *part_of(const image *file, uint64_t offset, uint64_t count, size_t size)
 {
     bool inside = offset % 8 == 0 && offset <= file->size && count <= (file->size - offset) / size;
     return inside ? file->bytes + offset : NULL;
 }
 
-/* Its table of symbols, and the table of their names; false: it has none. */
+/* Finds the symbol table and the table of its names. Returns false if there is none. */
 static bool find_tables(const image *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * *symbols,
                         const ElfW(Shdr) * *names)
 {
@@ -81,7 +81,7 @@ static char *find_in(const image *file, uintptr_t base, uintptr_t address, size_
     return NULL;
 }
 
-/* The loader knows the program itself by the name that it was started with, from wherever that was. */
+/* The loader's path of the program may be relative to an earlier directory, so /proc/self/exe is tried, too. */
 char *bg__symbol_find(const Dl_info *about, const void *address, size_t *offset)
 {
     image file;

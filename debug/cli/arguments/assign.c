@@ -7,7 +7,7 @@
 
 #include "values.h"
 
-/* What many names begin with, which makes none of them alike. */
+/* The prefix that the name shares with many others; a search for similar names ignores it. NULL: none. */
 static const char *lead_of(const char *name)
 {
     static const char *const leads[] = {"BG_RUNNER_", "BG_", "HOSTCUDA_"};

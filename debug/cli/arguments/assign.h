@@ -7,12 +7,14 @@
 #include "command.h"
 #include "debug/cli/output/exits.h"
 
-/* What -e is given. Names of breakgraph and the host device, and their values, must be in the table of variables;
- * others pass. Before the first CUDA call. */
+/* Checks the NAME=VALUE of -e. A variable of breakgraph or the host device must be in the table of variables, and the
+ * table must allow its value; other variables pass. Call it before the first CUDA call. */
 cli_status cli_assignment_check(const char *text);
-/* Whether a name begins as ours do and is not in the table; hint: as of bg__nearest_hint. */
+/* Whether the name has a prefix of breakgraph's or the host device's variables and is not in their table. hint: as
+ * bg__nearest_hint writes it. */
 bool cli_variable_is_unknown(const char *name, char hint[BG__HINT_BYTES]);
-/* Sets in this process, whose environment the program gets, what flags and -e say, in the order of the command line. */
+/* Sets the variables of flags and of -e in this process, in the order of the command line; the program inherits
+ * them. */
 cli_status cli_assign(const cli_arguments *arguments);
 
 #endif

@@ -7,40 +7,42 @@
 
 typedef struct cli_flag {
     const char *name;     /* "--debug" */
-    const char *value;    /* what it takes: "off|ops" (one of these), "FILE" (anything); NULL: nothing */
-    const char *without;  /* what it sets where it is given without a value; NULL: it must have one */
-    const char *variable; /* the environment variable that it sets, whose row tells value and text; NULL: none */
+    const char *value;    /* its value: "off|ops" (one of these), "FILE" (anything); NULL: it takes none */
+    const char *without;  /* the value of a flag that is given without one; NULL: a value is required */
+    const char *variable; /* the environment variable that it sets, whose row has value and text; NULL: none */
     const char *text;
 } cli_flag;
 
 typedef struct cli_given {
     const cli_flag *flag;
-    const char *value; /* "" where it takes none */
+    const char *value; /* "": the flag takes none */
 } cli_given;
 
 typedef struct cli_arguments {
     cli_given *given; /* in the order of the command line */
     size_t count;
-    char **rest; /* behind the flags, NULL ends them */
+    char **rest; /* the arguments after the flags, ended by NULL */
     int rest_count;
-    bool program; /* "--" stands before the rest */
+    bool program; /* "--" precedes rest */
 } cli_arguments;
 
 typedef struct cli_command {
     const char *name;
-    const char *arguments; /* behind its flags: "-- PROGRAM ARG..."; "" where it takes none */
+    const char *arguments; /* after the flags: "-- PROGRAM ARG..."; "": none */
     const char *text;
-    const char *more; /* for the page of this command; NULL: nothing */
-    /* Lists, one behind the other, each ended by a flag without a name; NULL ends them. */
+    const char *more; /* more text for the help of this command; NULL: none */
+    /* Lists of flags, each ended by a flag without a name; NULL ends the array. */
     const cli_flag *flags[4];
-    int (*run)(const cli_arguments *arguments); /* gives the exit status */
+    int (*run)(const cli_arguments *arguments); /* returns the exit status */
 } cli_command;
 
-/* What the flag takes, its own or its variable's; NULL: nothing. */
+/* The value that the flag takes, as help shows it: the flag's, or the one of its variable's row. NULL: it takes
+ * none. */
 const char *cli_flag_value(const cli_flag *flag);
-/* What stands between the flag and its value: "--flag=VALUE", "-e VALUE"; "" where it takes none. */
+/* The separator between the flag and its value: "=" of "--flag=VALUE", " " of "-e VALUE"; "": the flag takes no
+ * value. */
 const char *cli_flag_sign(const cli_flag *flag);
-/* The i-th flag; NULL behind the last. */
+/* Returns flag i of all lists; NULL: there are fewer. */
 const cli_flag *cli_command_flag(const cli_command *command, size_t i);
 
 #endif

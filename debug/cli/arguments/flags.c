@@ -19,7 +19,7 @@ static const cli_flag *find_flag(const cli_command *command, const char *argumen
     return flag;
 }
 
-/* "--host-seed" for HOSTCUDA_SEED, "--dot" for BG_DOT: what was a flag once. NULL: none of them. */
+/* The variable that a flag of earlier versions set: "--host-seed" HOSTCUDA_SEED, "--dot" BG_DOT. NULL: none. */
 static const bg__variable *variable_of(const char *flag, size_t length)
 {
     bool host = strncmp(flag, "--host-", 7) == 0;
@@ -83,7 +83,7 @@ static cli_status read_assignment(const cli_command *command, const char *assign
     return given->flag == NULL ? refuse_unknown(command, "-e", 2) : cli_assignment_check(assignment);
 }
 
-/* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
+/* Parses what follows the command's name. *done: there is nothing to run, since help or an error was printed. */
 static cli_status parse_flags(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
 {
     cli_status status = CLI_OK;

@@ -1,17 +1,18 @@
-/* Reads command lines by the flags of their commands. */
+/* Parses the command line of a command. */
 #ifndef BG_CLI_FLAGS_H
 #define BG_CLI_FLAGS_H
 
 #include "command.h"
 #include "debug/cli/output/exits.h"
 
-/* A whole command: its command line read, run with it unless it was only help, and given back. argv[0] is the name. */
+/* Parses the command line, and runs the command unless the line asks for help. argv[0] is the command's name. Returns
+ * the exit status. */
 int cli_command_run(const cli_command *command, int argc, char **argv);
-/* The value that was given last; NULL: none. */
+/* The value of the last such flag; NULL: the flag is not given. */
 const char *cli_value(const cli_arguments *arguments, const char *flag);
-/* A program is there; else says so. */
+/* CLI_OK if a program is given; else prints an error and returns CLI_USAGE. */
 cli_status cli_need_program(const cli_arguments *arguments);
-/* "--timeout", 0 where it is not given. */
+/* Reads --timeout into *seconds; 0: not given. CLI_USAGE, with a message: the value is wrong. */
 cli_status cli_timeout(const cli_arguments *arguments, double *seconds);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { WIDTH = 110 };
 
-/* Prints text from column on, in lines of at most WIDTH columns; newlines in text stay. */
+/* Prints text from this column on, in lines of at most WIDTH columns; keeps the newlines of text. */
 static void print_wrapped(FILE *out, const char *text, int column)
 {
     int at = column;

@@ -1,4 +1,4 @@
-/* The pages of help, made from what commands are. */
+/* Prints help, from the descriptions of commands. */
 #ifndef BG_CLI_HELP_H
 #define BG_CLI_HELP_H
 
@@ -6,11 +6,11 @@
 
 #include "command.h"
 
-/* The page of one command. */
+/* Prints the help of one command. */
 void cli_help_print(const cli_command *command, FILE *out);
-/* The five things that one can do, and where more is told. */
+/* Prints the short help: the five main uses. */
 void cli_help_print_short(FILE *out);
-/* The page of all commands, variables and exit statuses. */
+/* Prints all commands, environment variables and exit statuses. */
 void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out);
 
 #endif

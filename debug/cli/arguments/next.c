@@ -6,7 +6,8 @@
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/shell_line.h"
 
-/* Flags that every command with a program has; of -e no variable that the next command, or what follows, sets. */
+/* Whether the next command gets this flag: one that every command with a program has, and no -e of a variable that the
+ * next command sets itself. */
 static bool is_carried(const cli_given *given, const char *command)
 {
     static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG=", "BG_SHADOW="};
@@ -14,7 +15,7 @@ static bool is_carried(const cli_given *given, const char *command)
     char name[64];
 
     if (strcmp(flag, "--timeout") == 0)
-        return strncmp(command, "run", 3) != 0 || strstr(command, " --") != NULL; /* a bare run becomes the program */
+        return strncmp(command, "run", 3) != 0 || strstr(command, " --") != NULL; /* such a run becomes the program */
     if (strcmp(flag, "-e") != 0)
         return strcmp(flag, "--ranks") == 0 || strcmp(flag, "--oversubscribe") == 0;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
@@ -36,7 +37,7 @@ static void print_flags(FILE *out, const cli_arguments *given, const char *comma
     }
 }
 
-/* Also where they stand in the environment of the command, which the next one need not have. */
+/* Variables of the command's environment are printed, too: the user may start the next command without them. */
 static void print_host_variables(FILE *out, const char *command)
 {
     static const char *const names[] = {"HOSTCUDA_SEED", "HOSTCUDA_MEMORY"};

@@ -1,5 +1,5 @@
-/* Which values flags and variables may have: what the library would refuse or ignore is refused here. What is allowed
- * is said as the table of variables has it. */
+/* Checks values of flags and variables: rejects what the library would reject or ignore. The messages quote the table
+ * of variables. */
 #include "values.h"
 
 #include <breakgraph/breakgraph.h>
@@ -70,7 +70,7 @@ static bool fits_runner(const char *variable, const char *value)
     return status == BG_OK;
 }
 
-/* libbreakgraph_nccl's, which the command does not have in it. */
+/* Resolves the name as libbreakgraph_nccl does, which the command does not link. */
 static bool is_address(const char *value)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -80,7 +80,7 @@ static bool is_address(const char *value)
     return true;
 }
 
-/* Does not return. Twice: HOSTCUDA_FAIL may ask the first call to fail with this error. */
+/* Does not return. Calls twice: HOSTCUDA_FAIL may make the first call fail with this error. */
 static void try_variable(const char *variable, const char *value)
 {
     int devices = 0;
@@ -92,7 +92,7 @@ static void try_variable(const char *variable, const char *value)
           cudaGetDeviceCount(&devices) == cudaErrorInitializationError);
 }
 
-/* In a process of its own, for the host device reads its variables once. */
+/* Forks, since the host device reads its variables once in a process. */
 static bool fits_host(const char *variable, const char *value)
 {
     int status = 0;
@@ -109,14 +109,14 @@ static bool fits_host(const char *variable, const char *value)
 
 /* ---- paths ---- */
 
-/* A directory that can be written into. */
+/* Whether the path is a directory that can be written into. */
 static bool is_place(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
-/* A file that can be written; the library takes another one's place, by its directory. */
+/* Whether the file can be written. The library replaces a regular file by a new one, so its directory counts. */
 static bool is_writable(const char *path)
 {
     struct stat about;
@@ -128,13 +128,13 @@ static bool is_writable(const char *path)
     target = bg__link_resolve(path);
     slash = target != NULL ? strrchr(target, '/') : NULL;
     if (slash != NULL)
-        slash[slash == target] = '\0'; /* its directory */
+        slash[slash == target] = '\0'; /* the file's directory */
     is = target != NULL && is_place(slash != NULL ? target : ".");
     free(target);
     return is;
 }
 
-/* A directory that a dump may go to. The dump makes one that is not there: only an attempt tells whether it can. */
+/* Whether a dump can be written to the directory. A dump creates a missing directory, so this tries to create it. */
 static bool takes_dump(const char *path)
 {
     cJSON *stopped;
@@ -189,13 +189,14 @@ const char *cli_variable_allowed(const bg__variable *variable, const char *value
     return bg__variable_allowed(variable, value, told);
 }
 
-/* What the command itself writes at its end; but for a state, whose errors have a status of their own. */
+/* Whether the command writes the file at its end. A state file does not count: its errors have an exit status of their
+ * own. */
 static bool is_written_by_command(const cli_flag *flag, const char *value)
 {
     return strcmp(flag->name, "--state") != 0 && strcmp(value, "-") != 0;
 }
 
-/* Flags that take what a variable takes, and set none. */
+/* The variable whose values the flag takes without setting it; NULL: none. */
 static const bg__variable *find_like(const cli_flag *flag, const char *value)
 {
     if (strcmp(flag->value, "PATTERNS") == 0)

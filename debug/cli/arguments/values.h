@@ -1,18 +1,18 @@
-/* Which values flags and variables may have. */
+/* Checks values of flags and variables. */
 #ifndef BG_CLI_VALUES_H
 #define BG_CLI_VALUES_H
 
 #include "base/variables.h"
 #include "command.h"
 
-/* NULL where the flag may have value; else what it may have, as text that stays until the next call. Paths are looked
- * at where the command itself writes there, or reads patterns: a program may go elsewhere. Before the first CUDA call.
- */
+/* Returns NULL if the flag accepts the value; else a text that says what it accepts, valid until the next call. Checks
+ * paths only where the command itself writes, or reads patterns: a program may run in another directory. Call it before
+ * the first CUDA call. */
 const char *cli_flag_allowed(const cli_flag *flag, const char *value);
-/* The same of a variable; an empty value is as if it were not set. paths: with what is to be there at paths. */
+/* The same for a variable; an empty value counts as not set. paths: also checks the files and directories. */
 const char *cli_variable_allowed(const bg__variable *variable, const char *value, bool paths);
 
-/* A file's lines of patterns become one list, as the library reads them. */
+/* Joins the lines of a file of patterns to one list, in place, as the library does. */
 void cli_patterns_join(char *list);
 
 #endif

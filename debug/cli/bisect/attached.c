@@ -1,10 +1,12 @@
-/* Nodes that are outside are launched one after the other, in the order of the calls of b, which the graph allows. So a
- * fault of two nodes without an order, A and B, is gone where B is outside, but A is not: it comes before. B begins the
- * shortest end of the list with which the program is good.
+/* Nodes outside of their graphs are launched one after the other, in the order of the calls of b, which the graph
+ * allows. A and B are two nodes without an order between them that cause a fault; A is first in the list. The fault
+ * vanishes if B is outside; if only A is, it stays. So the search finds the shortest end of the list with which the
+ * program is good: B is its first node.
  *
- * Then A is searched. With all nodes outside, and B before all that it does not depend on, the program is bad, whatever
- * the GPU's timing is: A ends the shortest beginning of the list with which, also put before B, it is good. Where B may
- * come first, only what runs at the same time is the fault: A ends the shortest beginning that must be outside. */
+ * Then it searches for A. If all nodes are outside, and B comes before all that it does not depend on, the program is
+ * bad, whatever the GPU's timing is. It is good again if the beginning of the list up to A also comes before B: A ends
+ * the shortest such beginning. If the program is not bad with B first, the fault is that both run at the same time:
+ * then A ends the shortest beginning that must be outside. */
 #include "attached.h"
 
 #include <breakgraph/breakgraph.h>
@@ -15,7 +17,7 @@
 #include "bisect_nodes.h"
 #include "trial.h"
 
-enum { PARTNERS = 4 }; /* culprits for which the other node is searched */
+enum { PARTNERS = 4 }; /* with more culprits, the other node is not searched */
 
 static const cJSON *call_of(const cli_bisection *b, size_t index)
 {
@@ -30,7 +32,7 @@ static void mark(const cli_bisection *b, bool *marks, size_t from, size_t to)
         marks[i] = i >= from && i < to;
 }
 
-/* Not to be taken for a fault that stays. */
+/* No node was launched outside, so this says nothing about the fault. */
 static cli_status end_without_nodes(cli_bisection *b)
 {
     return cli_bisect_end(b, CLI_UNJUDGED,
@@ -93,7 +95,7 @@ static bg_status try_set(void *user, const char *const *names, size_t count, bg_
     return s->status == CLI_OK ? BG_OK : BG_ERROR_STOPPED;
 }
 
-/* In the order of the calls. */
+/* Turns indices of the reversed list into those of the calls. */
 static void turn(cli_bisection *b)
 {
     for (size_t i = 0; i < b->found; i++)
@@ -105,7 +107,7 @@ static void turn(cli_bisection *b)
     }
 }
 
-/* bg_search keeps beginnings of a list as short as it can; here it gets the ends. */
+/* bg_search finds short beginnings of a list: from the reversed list it finds ends. */
 static cli_status find_culprits(cli_bisection *b, bool *marks)
 {
     searching s = {b, calloc(b->name_count + 1, sizeof *s.names), marks, CLI_OK};
@@ -125,17 +127,17 @@ static cli_status find_culprits(cli_bisection *b, bool *marks)
     return s.status != CLI_OK ? s.status : cli_say(CLI_FAILED, "%s", bg_status_text(searched));
 }
 
-/* ---- the node that each must come behind ------------------------------------------------------------------------ */
+/* ---- the node that each must come after ------------------------------------------------------------------------- */
 
-/* In marks, which the trials of this search share. */
+/* The search for the node that one culprit must come after. Its trials share marks. */
 typedef struct beginning {
     cli_bisection *b;
     bool *marks;
     size_t culprit;
-    bool first; /* it comes before the culprit, all outside; else it alone is outside, and the other culprits */
+    bool first; /* the beginning comes before the culprit, all outside; else both are outside, alone */
 } beginning;
 
-/* Of the other culprits before it, those that they must come behind come first, too. */
+/* Marks the culprit, and the nodes that the culprits before it must come after. */
 static void mark_first(const beginning *s)
 {
     s->marks[s->b->culprits[s->culprit]] = true;
@@ -164,7 +166,7 @@ static cli_status try_beginning(const beginning *s, cli_why why, size_t length, 
     return s->first ? cli_trial_first(s->b, why, s->marks, verdict) : cli_trial(s->b, why, s->marks, verdict);
 }
 
-/* *last: the end of the shortest beginning with which the program is good. *known: it was found. */
+/* Finds the shortest beginning with which the program is good. *last: its last node. *known: it was found. */
 static cli_status find_beginning(const beginning *s, size_t *last, bool *known)
 {
     size_t bad = 0, good = s->b->culprits[s->culprit] + 1;
@@ -198,7 +200,7 @@ static void note_partner(const beginning *s, size_t partner)
     bool same = strcmp(cli_text(call_of(b, partner), "graph"), cli_text(call, "graph")) == 0;
 
     if (partner == at)
-        return; /* what it does alone */
+        return; /* no other node has to do with it */
     cJSON_AddNumberToObject(call, "behind", (double)partner);
     cJSON_AddBoolToObject(call, "ordered", same && cli_nodes_are_ordered(b, partner, at));
     if (s->first)
@@ -215,7 +217,7 @@ static void forget_partners(const cli_bisection *b)
     }
 }
 
-/* A fault that did not show by chance would blame another node: so both sides are asked once more. */
+/* Repeats the trials on both sides of the result: a fault that did not show by chance would blame another node. */
 static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
 {
     beginning s = {b, marks, culprit, .first = true};
@@ -237,7 +239,7 @@ static cli_status find_partner(cli_bisection *b, bool *marks, size_t culprit)
     return status;
 }
 
-/* The graph orders a culprit behind the node that it must come behind, as no launch changes: then which nodes are
+/* Ends the bisect if the graph itself orders a culprit after its node: no launch changes that, so the set of nodes
  * outside has changed the order of others. */
 static cli_status refuse_ordered(cli_bisection *b)
 {
@@ -267,8 +269,9 @@ static void mark_culprits(const cli_bisection *b, bool *marks)
         marks[b->culprits[i]] = true;
 }
 
-/* Who made the nodes that the culprits must come behind, which a run says of nodes that are outside. Its verdict counts
- * for nothing: with those outside, too, what comes behind them has no order with what comes behind the culprits. */
+/* Runs the program with the nodes that culprits must come after outside, too, as a run reports the stacks only of nodes
+ * outside. Its verdict does not count: with those outside, what comes after them has no order with what comes after the
+ * culprits. */
 static cli_status find_makers(cli_bisection *b, bool *marks)
 {
     bg_verdict verdict;

@@ -10,7 +10,7 @@
 #include "debug/cli/output/shell_line.h"
 #include "bisect_nodes.h"
 
-/* Frees the list of nodes. */
+/* Returns the command line, and frees the list of nodes. */
 static char *make_line(const cli_bisection *b, char *list)
 {
     char *command = NULL, *line = NULL;
@@ -81,7 +81,7 @@ static void print_node(const cJSON *call)
         printf(":%.0f", cli_number(call, "line"));
 }
 
-/* Lines of Python come first, and under them those of C: of a framework there are very many. */
+/* Prints the first lines: those of Python come before those of C, of which a framework has very many. */
 static void print_stack(const cJSON *call)
 {
     enum { LINES = 6 };

@@ -35,7 +35,7 @@ static bool glob(const char *pattern, size_t length, const char *text, size_t te
     return p == length;
 }
 
-/* One part of a path: "rope", "rope#*" against "rope#3". */
+/* Matches one part of a path: "rope", "rope#*" against "rope#3". */
 static bool part_matches(const char *pattern, size_t length, const char *part, size_t part_length)
 {
     const char *hash = memchr(part, '#', part_length);
@@ -105,7 +105,7 @@ static int depth_of(const cJSON *call)
     return depth;
 }
 
-/* count where it is not there. */
+/* The index in the list; count: it is not there. */
 static size_t find_listed_call(const call_list *list, const cJSON *call)
 {
     size_t i = 0;
@@ -114,7 +114,7 @@ static size_t find_listed_call(const call_list *list, const cJSON *call)
     return i;
 }
 
-/* Behind what stands before at, and behind what that has inside; *at is then where it is. */
+/* Inserts the call at *at, or after the calls inside the one before that; *at becomes its index. */
 static bool insert_listed_call(call_list *list, size_t *at, const cJSON *call)
 {
     int depth = depth_of(call);
@@ -133,7 +133,7 @@ static bool is_captured(const cJSON *call)
     return listed_call_name(call)[0] != '\0' && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager"));
 }
 
-/* A call that other graphs do not have comes behind the one before it; where no call is known, all come at the end. */
+/* Inserts a call that other graphs do not have after the one before it; if no call is known, all come at the end. */
 static bool add_graph(call_list *list, const cJSON *graph)
 {
     const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline");
@@ -171,7 +171,7 @@ static bool add_copy(cJSON *calls, const cJSON *call)
     return false;
 }
 
-/* ---- names that were meant ---- */
+/* ---- similar names ---- */
 
 static size_t distance_to(const char *pattern, const cJSON *call)
 {

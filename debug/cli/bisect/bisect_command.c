@@ -1,4 +1,4 @@
-/* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
+/* breakgraph bisect: runs a program to find the op calls that must be eager for a fault to vanish. */
 #include "bisect_command.h"
 
 #include <breakgraph/breakgraph.h>
@@ -24,7 +24,7 @@
 
 enum { MOST_STARTS = 1000 };
 
-/* ---- the oracle ---- */
+/* ---- the trials before the search ---- */
 
 static cli_status ask_all_eager(cli_bisection *b)
 {
@@ -58,8 +58,8 @@ static cli_status ask_all_eager(cli_bisection *b)
         b->shadow ? "breakgraph run --shadow=calls tells what differs" : "breakgraph check looks for these");
 }
 
-/* The same captured work, one node after the other: where that is good though nothing runs eagerly, the fault is one of
- * order. On the host device seed 0 runs all work in the order of issue. false: nothing here can do that. */
+/* Whether a trial can run the captured work one node after the other: if the program is then good though nothing runs
+ * eagerly, the fault is one of order. On the host device seed 0 runs all work in the order of issue. */
 static bool find_series(const cli_bisection *b)
 {
     const char *seed = getenv("HOSTCUDA_SEED"), *debug = getenv("BG_DEBUG");
@@ -83,7 +83,7 @@ static cli_status ask_series(cli_bisection *b)
                           b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
 }
 
-/* The trials before the search. *search: there is something to search for. */
+/* Runs the trials before the search. *search: there is something to search for. */
 static cli_status ask_oracle(cli_bisection *b, bool *search)
 {
     bool bad = false;
@@ -141,7 +141,7 @@ static bool is_related(const char *a, const char *b)
            (b[length] == '\0' || b[length] == '/');
 }
 
-/* A list of names with places, cut where there is no room. */
+/* Lists the culprits with their places; the list is cut if there is no room. */
 static void name_culprits(const cli_bisection *b, char *text, size_t room)
 {
     size_t used = 0;
@@ -153,7 +153,7 @@ static void name_culprits(const cli_bisection *b, char *text, size_t room)
     }
 }
 
-/* Repeats a trial. *bad: how often it was; -1: it could not be judged. */
+/* Repeats a trial. *bad: how often it was bad; -1: it could not be judged. */
 static cli_status count_bad(cli_bisection *b, const bool *eager, int times, int *bad)
 {
     *bad = 0;
@@ -212,7 +212,7 @@ static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
                           captured, TIMES, names, cli_bisect_on(b), eager, TIMES, only, cli_bisect_off(b));
 }
 
-/* Only what holds each time is a culprit: bad with only them captured, good with only them eager. */
+/* Calls are culprits only if each trial is bad with only them captured, and good with only them eager. */
 static cli_status confirm(cli_bisection *b, bool *marks)
 {
     int captured, eager = 0;
@@ -360,14 +360,15 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 
 /* ---- the command ---- */
 
-/* Nothing is left to try. */
+/* Whether nothing is left to try. */
 static bool has_result(const cli_bisection *b, cli_status status)
 {
     return b->searched || status == CLI_OK || status == CLI_STAYS || status == CLI_NONDETERMINISTIC ||
            status == CLI_UNJUDGED;
 }
 
-/* What ended it early may be gone the next time: a full disk, a program that was being built, a machine too busy. */
+/* Keeps the state of a bisect that ended early: the reason may be gone next time, such as a full disk, a program that
+ * was being built, or a machine too busy. */
 static cli_status end_state(cli_bisection *b, cli_status status)
 {
     bool result = has_result(b, status);
@@ -409,7 +410,7 @@ static int run_bisect(const cli_arguments *arguments)
     if (status == CLI_OK) {
         status = bisect(&b);
         if (b.html != NULL && b.confirmed)
-            (void)cli_bisect_write_page(&b); /* it says what goes wrong */
+            (void)cli_bisect_write_page(&b); /* it prints its errors */
         else if (b.html != NULL)
             (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
         cli_bisect_print(&b, status, cli_now() - began);

@@ -1,4 +1,4 @@
-/* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
+/* breakgraph bisect: runs a program to find the op calls that must be eager for a fault to vanish. */
 #ifndef BG_CLI_BISECT_H
 #define BG_CLI_BISECT_H
 

@@ -9,12 +9,12 @@
 
 /* ---- the nodes of one graph ------------------------------------------------------------------------------------- */
 
-/* Of an outline, by place. */
+/* The nodes of an outline, by their index. */
 typedef struct graph_nodes {
     const char *graph;
     const cJSON **node, **call;
     size_t count;
-    size_t *waits; /* for so many nodes that are not listed yet */
+    size_t *waits; /* how many nodes it waits for that are not listed yet */
 } graph_nodes;
 
 static const cJSON *list_of(const cJSON *object, const char *name)
@@ -29,7 +29,7 @@ static void free_nodes(graph_nodes *g)
     free(g->waits);
 }
 
-/* Each node has a call, and they are in the same order; but for one whose call could not be made. */
+/* Reads the nodes and their calls, which are in the same order; a node whose call could not be made has none. */
 static bool read_nodes(const cJSON *outline, graph_nodes *g)
 {
     const cJSON *nodes = list_of(outline, "nodes"), *call = list_of(outline, "calls"), *node;
@@ -90,8 +90,8 @@ static bool waits_for(const cJSON *node, size_t place)
     return false;
 }
 
-/* In the order in which they are launched outside of the graph (bg__layout_in_order): of those that are ready, always
- * the one with the lowest place. */
+/* Adds the nodes in the order in which they are launched outside of the graph (bg__layout_in_order): always the ready
+ * node with the lowest index. */
 static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
 {
     for (size_t i = 0, next; i < g->count; i = next) {
@@ -114,7 +114,8 @@ static bool add_nodes_in_order(cJSON *calls, graph_nodes *g)
 
 /* ---- all graphs ------------------------------------------------------------------------------------------------- */
 
-/* Patterns choose by the name of the graph: of several of one name, as those of several processes, the largest. */
+/* Whether another graph has the same name, and is larger or earlier. Patterns choose graphs by name, so only one of
+ * that name, as of several processes, is searched. */
 static bool is_hidden(const cJSON *captured, const cJSON *report)
 {
     const cJSON *outline = list_of(report, "outline"), *other;
@@ -193,7 +194,7 @@ void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered, bool
     cJSON_AddNumberToObject(b->root, "not_split", cli_gathered_count(gathered, "not-split", 0));
 }
 
-/* Of a graph in a report; marks NULL: of any. */
+/* Whether a marked call (marks NULL: any call) is in that graph of a report. */
 static bool has_node_of(const cli_bisection *b, const char *graph, const bool *marks)
 {
     size_t i = 0;
@@ -227,7 +228,8 @@ bool cli_nodes_are_gone(const cli_bisection *b, const cli_gathered *gathered, co
 
 static const char special[] = ",!^*@[]\n\t\r";
 
-/* What a pattern cannot have becomes '*', and so does a blank at its beginning, which would not count. */
+/* Prints the name as a pattern: characters that a pattern cannot have become '*', and so does a blank at the beginning,
+ * which would be ignored. */
 static void print_graph(FILE *out, const char *name)
 {
     for (const char *c = name; *c != '\0'; c++)
@@ -245,7 +247,7 @@ static void print_one(FILE *out, const cJSON *call, bool names)
     fprintf(out, "/[%.0f]", cli_number(call, "node"));
 }
 
-/* From *call on, as many nodes as stand one after the other. Returns how many of them. */
+/* Prints the nodes from *call on whose indices follow one another. Returns how many. */
 static size_t print_run(FILE *out, const cJSON **call, const bool *outside, size_t left)
 {
     const cJSON *first = *call;
@@ -269,7 +271,7 @@ static bool are_all(const bool *outside, size_t count)
     return true;
 }
 
-/* before: each pattern. */
+/* before: is printed before each pattern. */
 static void print_list(FILE *out, const cli_bisection *b, const bool *marks, const char *before, bool names)
 {
     const cJSON *call = b->calls->child;

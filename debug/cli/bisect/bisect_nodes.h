@@ -1,4 +1,4 @@
-/* The nodes of the graphs of a program that does not use the library: what bisect --attach searches among. */
+/* The nodes of a program's graphs, among which bisect --attach searches. */
 #ifndef BG_CLI_NODES_H
 #define BG_CLI_NODES_H
 
@@ -8,21 +8,22 @@
 /* Adds the nodes of all graphs to the calls of b, graph by graph, in an order that the graph allows. NO_MATCH: there is
  * none. */
 cli_status cli_nodes_collect(const cli_gathered *gathered, cJSON *calls);
-/* Notes in the calls of b the stacks of nodes that ran outside of their graph. of_all: all were asked for; then in its
- * root, too, of how many graphs there are such nodes ("outside"), and how many notes say which could not ("not_split").
- */
+/* Records in the calls of b the stacks of nodes that ran outside of their graph. of_all: all nodes were requested; then
+ * also records in its root how many graphs have such nodes ("outside"), and how many notes name nodes that could not
+ * ("not_split"). */
 void cli_nodes_note_outside(cli_bisection *b, const cli_gathered *gathered, bool of_all);
-/* Whether the program has made graphs of other names than in the first start, and none of those of the marked nodes, so
- * that no pattern has chosen any of these. */
+/* Whether the program's graphs have other names than in the first start, so that no pattern has chosen any of the
+ * marked nodes. */
 bool cli_nodes_are_gone(const cli_bisection *b, const cli_gathered *gathered, const bool *marks);
 
-/* BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: by name where that is one. */
+/* The value of BG_ATTACH_BREAK for these nodes; the caller frees it. NULL: out of host memory. names: a node is given
+ * by its name, if that is a pattern of it alone. */
 char *cli_nodes_list(const cli_bisection *b, const bool *outside, bool names);
-/* The same for all nodes, these before all that they do not depend on. */
+/* The same for all nodes; these are launched before all that they do not depend on. */
 char *cli_nodes_list_first(const cli_bisection *b, const bool *first, bool names);
-/* Whether a path leads in the graph from one call of b to another one behind it. */
+/* Whether the graph has a path from one call of b to a later one. */
 bool cli_nodes_are_ordered(const cli_bisection *b, size_t from, size_t to);
-/* Whether a node of that graph behind the first call, up to the other one, may begin before one that it waits for has
+/* Whether a node of that graph, after the first call up to the other one, may begin before a node that it waits for has
  * ended (a programmatic dependency). */
 bool cli_nodes_may_be_early(const cli_bisection *b, size_t from, size_t to);
 

@@ -16,11 +16,11 @@
 #include "debug/cli/output/cli_place.h"
 
 enum { STATE_VERSION = 2 };
-static const char key[] = "breakgraph_bisect"; /* its version: what makes a file ours */
+static const char key[] = "breakgraph_bisect"; /* its value is the version; it marks a state file */
 
 /* ---- which command it is ---- */
 
-/* The file that execvp takes. */
+/* The file that execvp would execute, which the caller frees. */
 static char *resolve(const char *program)
 {
     const char *path = getenv("PATH");
@@ -41,7 +41,7 @@ static char *resolve(const char *program)
     return NULL;
 }
 
-/* A program that was rebuilt is another one: its old verdicts do not count. */
+/* A rebuilt program is another one: verdicts of the old one do not count. */
 static void add_program_file(cJSON *command, const char *program)
 {
     char *path = resolve(program);
@@ -61,7 +61,7 @@ static void add_text(cJSON *command, const char *name, const char *text)
         cJSON_AddStringToObject(command, name, text);
 }
 
-/* The library's variables that are set, but for those that only write, and those that are in another member. */
+/* Adds the library's variables that are set, except those that only write files, and those in another member. */
 static void add_environment(cJSON *command)
 {
     static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",       "BG_ATTACH_BREAK",
@@ -77,7 +77,7 @@ static void add_environment(cJSON *command)
     }
 }
 
-/* What -e sets: variables of others, too. */
+/* Adds what -e sets, also variables that are not breakgraph's. */
 static void add_assignments(cJSON *command, const cli_arguments *arguments)
 {
     cJSON *set = NULL;
@@ -121,13 +121,13 @@ static bool is_text(const cJSON *object, const char *name)
     return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* One that goes into BG_EAGER_OPS as it is: no list, pattern or file. */
+/* Whether BG_EAGER_OPS can have the name as it is: it is no list, pattern or file. */
 static bool is_call_name(const char *name)
 {
     return name[0] != '\0' && strpbrk(name, ",!*@ \t\n") == NULL;
 }
 
-/* Whole numbers from 0 on, below a limit. */
+/* Whether it is a whole number from 0 on, below the limit. */
 static bool is_place(const cJSON *place, int limit)
 {
     return cJSON_IsNumber(place) && place->valuedouble == place->valueint && place->valueint >= 0 &&
@@ -145,7 +145,8 @@ static bool are_places(const cJSON *list, int limit)
     return cJSON_IsArray(list);
 }
 
-/* Its place in its graph, those that it waits for, and the call that it must come behind, once that is known. */
+/* Whether it has a node's members: its index in its graph, the nodes that it waits for, and, once known, the call that
+ * it must come after. */
 static bool is_node(const cJSON *call, int calls)
 {
     const cJSON *behind = cJSON_GetObjectItemCaseSensitive(call, "behind");
@@ -166,7 +167,7 @@ static bool are_calls(const cli_bisection *b, const cJSON *calls)
     return cJSON_IsArray(calls);
 }
 
-/* The calls are known before a trial is kept. */
+/* Trials need calls, which are saved before them. */
 static bool are_trials(const cJSON *trials, int calls)
 {
     const cJSON *trial;
@@ -183,7 +184,7 @@ static bool are_trials(const cJSON *trials, int calls)
     return cJSON_IsArray(trials);
 }
 
-/* Of the trial with all nodes outside, once that is kept. */
+/* Whether the count is valid, or is not there yet: the trial with all nodes outside adds it. */
 static bool is_count(const cJSON *root, const char *name)
 {
     const cJSON *count = cJSON_GetObjectItemCaseSensitive(root, name);
@@ -209,7 +210,7 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
         return CLI_OK;
     if (text == NULL)
         return cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
-    if (strlen(text) == bytes) /* nothing behind a zero byte, or behind the state, is lost when it is saved */
+    if (strlen(text) == bytes) /* else what follows a zero byte, or the state, would be lost when it is saved */
         *root = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, true);
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);

@@ -11,17 +11,17 @@
 typedef struct cli_bisection {
     char *const *argv;
     const cli_arguments *arguments;
-    const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
+    const char *check, *tolerance, *only, *html, *state; /* NULL: not given; state has a default */
     bool attached; /* calls are nodes of a program that does not use the library; eager: outside of their graph */
     bool compiled; /* calls are runs of calls that rules have fused; eager: not fused */
     bool shadow, fresh, json, keep;
     int count, ranks;
     bool oversubscribe;
     double timeout;
-    char *place, *base; /* the program's own BG_EAGER_OPS or BG_COMPILE_OPS, without "@" */
+    char *place, *base; /* base: the program's own BG_EAGER_OPS or BG_COMPILE_OPS, without "@" */
 
     cJSON *root;           /* the contents of the state file */
-    cJSON *calls, *trials; /* in it: candidates, {name, op, file, line}; verdicts */
+    cJSON *calls, *trials; /* members of root: candidates, {name, op, file, line}; verdicts */
     const char **names;    /* of calls */
     size_t name_count;
     size_t replayed; /* trials in the state file when the command began */
@@ -30,12 +30,12 @@ typedef struct cli_bisection {
     double seconds;  /* of the last trial */
 
     size_t *culprits, found;
-    bool confirmed;     /* each time: bad with only the culprits captured, good with only them eager */
-    bool order;         /* good where the work of a replay runs in series */
-    bool runner;        /* the program has one */
+    bool confirmed;     /* in each trial: bad with only the culprits captured, good with only them eager */
+    bool order;         /* good if the work of a replay runs in series: a fault of order */
+    bool runner;        /* the program has a runner */
     bool without_graph; /* bad without a graph, too */
     bool searched;      /* the search and the confirmation have ended */
-    char sentence[512]; /* the result, if it is not a culprit */
+    char sentence[512]; /* the result if there are no culprits */
 } cli_bisection;
 
 /* Trials with only the culprits captured. */
@@ -52,12 +52,12 @@ extern const char *const cli_why_names[];
 /* How often n can be halved. */
 int cli_bisect_log2(size_t n);
 
-/* "eager", "captured": what a call is where the fault is gone, and where it is there. */
+/* What a call is without the fault, and with it: "eager" and "captured", or "not fused" and "fused". */
 const char *cli_bisect_off(const cli_bisection *b);
 const char *cli_bisect_on(const cli_bisection *b);
 
-/* BG_EAGER_OPS that makes these calls eager, or BG_COMPILE_OPS that leaves these runs out; the caller frees it. NULL:
- * out of host memory. */
+/* The value of BG_EAGER_OPS that makes these calls eager, or of BG_COMPILE_OPS that leaves these runs out; the caller
+ * frees it. NULL: out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);
 
 #endif

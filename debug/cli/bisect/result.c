@@ -15,7 +15,7 @@ enum { RESULT_VERSION = 1 };
 
 /* ---- lines for a shell ---- */
 
-/* The program with these calls eager; the caller frees it. NULL: out of host memory. */
+/* The command line of the program with these calls eager; the caller frees it. NULL: out of host memory. */
 static char *make_line(const cli_bisection *b, const bool *eager)
 {
     char *line = NULL, *list = cli_eager_list(b, eager);
@@ -70,7 +70,7 @@ static char *make_good_line(const cli_bisection *b)
     return line;
 }
 
-/* What to do with this result; NULL: nothing that this command knows. */
+/* The next command for this result; NULL: none is known. */
 static const char *next_of(const cli_bisection *b, cli_status status)
 {
     if (b->compiled)
@@ -129,7 +129,7 @@ done:
 
 /* ---- JSON ---- */
 
-/* Names, not numbers. */
+/* Replaces the indices of calls by their names. */
 cJSON *cli_bisect_trials(const cli_bisection *b)
 {
     cJSON *list = cJSON_Duplicate(b->trials, true), *trial, *number;
@@ -228,7 +228,7 @@ static void print_sentence(const char *sentence)
     printf("%s\n", cli_color_off());
 }
 
-/* The last line, behind what says why. */
+/* Prints the next command as the last line, after the reason. */
 static void print_next(const cli_bisection *b, cli_status status, FILE *out)
 {
     char *next = make_next(b, status);

@@ -4,7 +4,7 @@
 
 #include "bisection.h"
 
-/* The trials as a report has them; the caller deletes it. */
+/* The trials in the form of a report; the caller deletes it. */
 cJSON *cli_bisect_trials(const cli_bisection *b);
 void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds);
 

@@ -37,7 +37,7 @@ static bool has_call(const cJSON *outline, const char *name)
     return false;
 }
 
-/* Of several graphs the first that has most of the culprits in it. */
+/* Returns the first of the graphs that have the most culprits. */
 static const cJSON *choose_outline(const cli_bisection *b)
 {
     const cJSON *outline, *chosen = NULL;

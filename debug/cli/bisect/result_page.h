@@ -1,10 +1,10 @@
-/* A bisect as one page: a report of its trials and culprits, which the library draws. */
+/* Writes the trials and culprits of a bisect as one HTML page. */
 #ifndef BG_CLI_RESULT_PAGE_H
 #define BG_CLI_RESULT_PAGE_H
 
 #include "bisection.h"
 
-/* For --html. CLI_FAILED, and said, where it cannot be written. */
+/* Writes the page of --html. CLI_FAILED, with a message: it cannot be written. */
 cli_status cli_bisect_write_page(const cli_bisection *b);
 
 #endif

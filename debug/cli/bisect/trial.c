@@ -15,13 +15,13 @@
 #include "bisect_progress.h"
 #include "bisect_state.h"
 
-enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; beyond, the list goes through a file */
+enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; a longer list goes through a file */
 
 static const char *const verdict_names[] = {"good", "bad", "skip"};
 
 /* ---- which calls are eager ---- */
 
-/* Of calls; one of both, or none. */
+/* Marks of calls; at most one of the two is set. */
 typedef struct marked {
     const bool *eager, *first;
 } marked;
@@ -33,7 +33,7 @@ static char *marked_list(const cli_bisection *b, marked calls)
     return b->attached ? cli_nodes_list(b, calls.eager, false) : cli_eager_list(b, calls.eager);
 }
 
-/* The variable's value: the list, or the file that holds it. */
+/* The variable's value: the list, or "@FILE". */
 static char *marked_value(const cli_bisection *b, marked calls)
 {
     char *list = marked_list(b, calls), *path = NULL, *value = NULL;
@@ -133,7 +133,8 @@ static cli_status end_varying(cli_bisection *b, const cJSON *reports)
     return CLI_OK;
 }
 
-/* What run --shadow=calls calls a fault; a pass that varies by itself is none of its graph. */
+/* Whether there is a finding that run --shadow=calls calls a fault. A pass that varies by itself is no fault of its
+ * graph. */
 static bool has_difference(const cli_gathered *gathered)
 {
     static const char *const faults[] = {"frozen-value", "frozen-argument", "frozen-control-flow", "unstable-pointer",
@@ -146,7 +147,7 @@ static bool has_difference(const cli_gathered *gathered)
     return count > 0;
 }
 
-/* A run that ended before it replayed tells nothing; a pass that varies by itself, nothing of its graph. */
+/* A run that ended before a replay, or whose pass varies by itself, has no verdict. */
 static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
                                bg_verdict *verdict)
 {
@@ -177,7 +178,7 @@ static cli_status get_verdict(cli_bisection *b, cli_why why, const cli_gathered 
 
 /* ---- starts ---- */
 
-/* Of all graphs: which one has the culprits is known at the end. */
+/* Keeps the outlines of all graphs: which one has the culprits is known at the end. */
 static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
 {
     cJSON *outlines = cJSON_AddArrayToObject(b->root, "outlines"), *graph;
@@ -187,7 +188,7 @@ static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
     }
 }
 
-/* The first start tells which calls there are. */
+/* Collects the calls in the first start. */
 static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
     cli_status status;
@@ -203,7 +204,8 @@ static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_
     return status == CLI_OK ? cli_state_name(b) : status;
 }
 
-/* Where no pattern could choose a node, the trial would tell nothing of those that were asked for. */
+/* Ends the bisect if no pattern can have chosen a node: the verdict would not be about the nodes that were
+ * requested. */
 static cli_status note_nodes(cli_bisection *b, cli_why why, const cli_gathered *gathered, marked calls)
 {
     cli_nodes_note_outside(b, gathered, why == CLI_ALL_EAGER);
@@ -261,7 +263,7 @@ done:
     return status;
 }
 
-/* One start that is bad makes it bad; else one that tells nothing makes it tell nothing. */
+/* The verdict is bad if one start is bad; else skip if one start is skip. */
 static cli_status start_all(cli_bisection *b, cli_why why, marked calls, bg_verdict *verdict)
 {
     char *value = marked_value(b, calls);

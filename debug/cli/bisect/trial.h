@@ -6,13 +6,14 @@
 
 #include "bisection.h"
 
-/* Runs the program with the marked calls eager (NULL: none). A kept verdict is taken from the state; a new one is
- * added. A run that cannot be judged is a failure, but in SEARCH and CONFIRM the verdict SKIP. */
+/* Runs the program with the marked calls eager (NULL: none). Takes a verdict that the state has from there, else adds
+ * it. A run that cannot be judged is a failure; in SEARCH and CONFIRM it has the verdict SKIP. */
 cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict);
-/* The same with all nodes outside of their graphs, the marked ones before all that they do not depend on. */
+/* The same with all nodes outside of their graphs; the marked ones are launched before all that they do not depend
+ * on. */
 cli_status cli_trial_first(cli_bisection *b, cli_why why, const bool *first, bg_verdict *verdict);
 
-/* Two trials of the program as why says that agree; *bad is their verdict. */
+/* Makes two trials, which must agree. *bad: both were bad. */
 cli_status cli_trial_twice(cli_bisection *b, cli_why why, bool *bad);
 
 /* Prints the last output of --check, which may explain why it judges all runs bad. */

@@ -1,4 +1,4 @@
-/* breakgraph report: what a program's tools found, or what files hold, as one report. */
+/* breakgraph report: writes the findings of a program's tools, or of report files, as one report. */
 #include "commands.h"
 
 #include <breakgraph/breakgraph.h>
@@ -73,7 +73,7 @@ static int count_files(const char *directory, int (*is_counted)(const struct dir
     return count > 0 ? count : 0;
 }
 
-/* Reports that are in no file of their own. */
+/* Adds reports that are only in memory, by way of a file. */
 static cli_status add_copies(bg_report **all, const cJSON *reports)
 {
     char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "copy.json") : NULL;
@@ -100,7 +100,7 @@ static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
     return status == CLI_OK ? add_copies(all, gathered->captured) : status;
 }
 
-/* What was looked at without a finding is in no report. */
+/* Adds the coverage: checks without findings write no report. */
 static cli_status add_looked(bg_report **all, const cli_gathered *gathered)
 {
     cJSON *list = cli_looked_report(gathered);
@@ -109,7 +109,7 @@ static cli_status add_looked(bg_report **all, const cli_gathered *gathered)
     return status;
 }
 
-/* The first one gives the report its name: a tool's, where one has found something. */
+/* Adds reports of tools first: the first report names the whole, and one with findings should. */
 static cli_status add_directory(bg_report **all, const char *directory)
 {
     cli_gathered gathered;
@@ -121,7 +121,7 @@ static cli_status add_directory(bg_report **all, const char *directory)
         if (status == CLI_OK)
             status = cli_each_file(directory, is_graph_report, add_report_file, all);
     }
-    if (status == CLI_OK) /* each rank has its own: they are not merged */
+    if (status == CLI_OK) /* each rank has its own, and they are not merged */
         status = cli_each_file(directory, is_runner_report, add_report_file, all);
     if (status == CLI_OK && *all != NULL)
         status = add_looked(all, &gathered);
@@ -129,7 +129,7 @@ static cli_status add_directory(bg_report **all, const char *directory)
     return status;
 }
 
-/* One without findings is a report, too. */
+/* Adds a report without findings, which is a report, too. */
 static bool add_empty(cJSON *reports)
 {
     cJSON *empty = cJSON_CreateObject();
@@ -153,7 +153,7 @@ static cli_status add_reports(bg_report **all, cJSON *reports, const char *path)
     return add_copies(all, reports);
 }
 
-/* A report; or what check or step has written with --json, which holds a list of them. */
+/* Adds a report, or the list of reports that check or step has written with --json. */
 static cli_status add_file(bg_report **all, const char *path)
 {
     size_t bytes = 0;
@@ -182,7 +182,7 @@ static cli_status add_paths(bg_report **all, char *const *paths)
 
 /* ---- the program ---- */
 
-/* What has been written, however the program ended. */
+/* What the program has written, however it ended. */
 typedef enum seen { NOTHING, GRAPHS, FINDINGS } seen;
 
 static seen what_is_seen(const cli_gathered *gathered)
@@ -216,7 +216,7 @@ static cli_status observe_program(const cli_observation *o, seen *found, cli_end
     return status;
 }
 
-/* Standard output may be a file's own. */
+/* Prints nothing for "-": standard output is the file. */
 static void say_written(const char *path, const char *what)
 {
     if (strcmp(path, "-") != 0)
@@ -241,7 +241,8 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
     return status;
 }
 
-/* Written in place first: where the program cannot write, and warns where no one reads it, the command says so. */
+/* The program writes to a temporary file, and the command copies it: so the command reports an error in writing, as
+ * nobody reads the program's warning. */
 static cli_status trace(cli_observation *o, const char *path)
 {
     char *made = cli_path(o->place, "trace");
@@ -266,7 +267,7 @@ static cli_status trace(cli_observation *o, const char *path)
     return status;
 }
 
-/* What was found before a crash is added, too. */
+/* Also adds what was found before a crash. */
 static cli_status add_shadow_findings(const cli_observation *o, const char *reports, bg_report **all)
 {
     seen found = NOTHING;
@@ -277,14 +278,14 @@ static cli_status add_shadow_findings(const cli_observation *o, const char *repo
         status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
         cli_observed_show(o);
     }
-    /* A runner without graphs has run batches, too. */
+    /* A runner without graphs has reported batches. */
     if (status != CLI_OK && found == NOTHING && count_files(reports, is_runner_report) == 0)
         return status;
     added = add_directory(all, reports);
     return status == CLI_OK ? added : status;
 }
 
-/* A replay that is compared is no replay to be timed: two starts. */
+/* Starts the program twice with --trace: a replay that is compared takes longer. */
 static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
 {
     const char *timeline = cli_value(arguments, "--trace");
@@ -339,7 +340,7 @@ static cli_status write_one(const bg_report *all, bg_format format, const char *
     return CLI_OK;
 }
 
-/* BG_DOT: the program writes them. */
+/* The program itself writes the files (BG_DOT). */
 static void say_drawn(const char *directory)
 {
     char what[64];
@@ -355,7 +356,7 @@ static bool has_fault(const bg_report *all)
     return bg_report_count(all) > 0 && bg_report_get(all, 0, &finding) == BG_OK && finding.severity > BG_NOTE;
 }
 
-/* How many percent of the batches of runners the schedules are to cover. */
+/* Reads the percentage of the runners' batches that the schedules are to cover. */
 static cli_status read_cover(const cli_arguments *arguments, double *cover)
 {
     const char *text = cli_value(arguments, "--cover");

@@ -11,10 +11,10 @@
 
 static const char *const of_library[] = {"--debug", "--eager-ops", "--check", "--trace"};
 
-/* One of these at most. */
+/* At most one of these can be given. */
 static const struct tool {
     const char *flag, *variable;
-    bool list; /* several make one list of patterns */
+    bool list; /* all values of the flag make one list of patterns */
     const char *value;
 } tools[] = {{"--break", "BG_ATTACH_BREAK", true, NULL},
              {"--nodes", "BG_ATTACH_BREAK", false, "*"},
@@ -39,7 +39,7 @@ static char *join_values(const cli_arguments *arguments, const char *flag)
     return NULL;
 }
 
-/* A list in a file is all of the variable. */
+/* "@FILE" is the variable's whole value: it cannot be joined with other lists. */
 static cli_status check_list(const cli_arguments *arguments, const char *flag)
 {
     size_t lists = 0, files = 0;
@@ -53,7 +53,7 @@ static cli_status check_list(const cli_arguments *arguments, const char *flag)
     return CLI_OK;
 }
 
-/* Of "@FILE", the file's whole path: the program may change its folder before it begins to use CUDA. */
+/* Makes the path of "@FILE" absolute: the program may change its directory before it begins to use CUDA. Owns list. */
 static char *whole_path(char *list)
 {
     char *path = list != NULL && list[0] == '@' ? realpath(list + 1, NULL) : NULL, *whole = NULL;
@@ -67,7 +67,7 @@ static char *whole_path(char *list)
     return whole;
 }
 
-/* --shadow has set the variable of programs that use the library. */
+/* Also unsets the variable of --shadow for programs that use the library. */
 static cli_status set_tool(const cli_arguments *arguments, const struct tool *tool)
 {
     const char *value = cli_value(arguments, tool->flag);

@@ -1,4 +1,4 @@
-/* What breakgraph run --attach says behind its program. */
+/* What breakgraph run --attach prints after its program has ended. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,7 +80,7 @@ static cli_status tell_of(const cli_gathered *gathered, int (*print)(const cJSON
     return count > 0 ? CLI_OK : cli_say(CLI_UNJUDGED, "%s", nothing);
 }
 
-/* A value or an address that the graph holds is in both of what is compared. */
+/* Both runs that are compared use the graph's values and addresses, so a frozen one does not show. */
 static cli_status tell_shadow(const cli_gathered *gathered)
 {
     static const char *const kinds[] = {"shadow"};

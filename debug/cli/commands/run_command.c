@@ -66,7 +66,7 @@ static int run_ranks(const cli_arguments *arguments, int count, cli_end *end)
     const char *directory = cli_value(arguments, "--output-dir");
     cli_ranks ranks = {.count = count,
                        .argv = arguments->rest,
-                       .patience = 2, /* so that all say what ended them */
+                       .patience = 2, /* so that all report why they ended */
                        .input = true,
                        .prefix = cli_value(arguments, "--no-prefix") == NULL,
                        .output = directory,
@@ -104,7 +104,8 @@ static int print_end(const cli_arguments *arguments, const cli_end *end, double 
     }
 }
 
-/* In the command's process group, with its streams: a terminal is the program's as if the command were not there. */
+/* Runs the program in the command's process group, with its streams: so it has the terminal as if it were started
+ * alone. */
 static int run_child(const cli_arguments *arguments, cli_end *end)
 {
     cli_child child = {.argv = arguments->rest, .passes = true};
@@ -126,7 +127,7 @@ typedef struct run_reports {
     struct timespec since;
 } run_reports;
 
-/* The time of that file system, so that what was in the directory before is not taken for this run's. */
+/* Records the time of the directory's file system, so that files of earlier runs are ignored. */
 static bool note_time(run_reports *r)
 {
     struct stat about;
@@ -158,7 +159,7 @@ static cli_status begin_reports(run_reports *r)
     return CLI_OK;
 }
 
-/* --strict: the program's own status comes first. */
+/* --strict: a failure of the program itself comes first. */
 static int apply_strict(const cli_arguments *arguments, int status, cli_status told, int findings)
 {
     if (cli_value(arguments, "--strict") == NULL || status != 0 || told == CLI_OK)
@@ -214,7 +215,8 @@ static bool needs_parent(const cli_arguments *arguments)
            cli_value(arguments, "--attach") != NULL;
 }
 
-/* Flags have set their variables. What runs no graph, or node by node, has no replay that BG_SHADOW could compare. */
+/* Call it when flags have set their variables. A program that runs no graph, or node by node, has no replay that
+ * BG_SHADOW could compare. */
 static cli_status check_tools(void)
 {
     const char *debug = getenv("BG_DEBUG"), *shadow = getenv("BG_SHADOW");

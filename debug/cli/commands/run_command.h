@@ -1,4 +1,4 @@
-/* What breakgraph run does where it stays as the parent of its program. */
+/* What breakgraph run does if it stays as the parent of its program. */
 #ifndef BG_CLI_RUN_H
 #define BG_CLI_RUN_H
 
@@ -6,22 +6,22 @@
 #include "debug/cli/observe/gather.h"
 #include "debug/cli/process/child.h"
 
-/* On standard error, after the program has ended: how much the tools looked at, and as the last line the next command.
- * CLI_OK, CLI_FAILED where there are findings, or as cli_run_judge has it. */
+/* Prints on standard error, after the program has ended, what the tools covered, and the next command as the last line.
+ * Returns CLI_OK, CLI_FAILED if there are findings, or what cli_run_judge returns. */
 cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end);
 
-/* CLI_OK where the program captured and replayed, and the tools of the environment looked at that; CLI_UNJUDGED where
- * they could compare nothing, or not all, or where that is not known; else prints what the program lacks. For a run
- * without findings. */
+/* For a run without findings. CLI_OK: the program captured and replayed, and the tools of the environment covered that;
+ * CLI_UNJUDGED: they could not compare all of it, or it is not known whether they did; else prints what the program
+ * lacks. */
 cli_status cli_run_judge(const cli_gathered *gathered, const char *program);
 
-/* --attach and its tools: sets the variables of the program. */
+/* Sets the variables of the program for --attach and its tools. */
 cli_status cli_run_attach(const cli_arguments *arguments);
-/* What the tool of --attach looked at, or did. CLI_UNJUDGED: nothing, or not all. */
+/* Prints what the tool of --attach covered or did. CLI_UNJUDGED: nothing, or not all. */
 cli_status cli_run_tell_attached(const cli_gathered *gathered);
 
-/* --seeds: the program once under each seed of the host device, and a table of the results. Gives the exit status: the
- * program's, where all seeds have one result. */
+/* --seeds: runs the program once with each seed of the host device, and prints a table of the results. Returns the exit
+ * status: the program's, if all seeds have one result. */
 int cli_run_seeds(const cli_arguments *arguments, int ranks);
 
 #endif

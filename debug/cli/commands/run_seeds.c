@@ -1,4 +1,4 @@
-/* run --seeds: a program under the orders of work that seeds of the host device select. */
+/* run --seeds: runs a program once with each seed of the host device, which selects an order of work. */
 #include <breakgraph/breakgraph.h>
 #include <ctype.h>
 #include <stdint.h>
@@ -19,11 +19,11 @@
 enum { MOST_SEEDS = 100000, LINE_SHOWN = 60, FINDINGS_SHOWN = 100 };
 
 typedef struct result {
-    int status;         /* as a shell has it: 128 + N for signal N; CLI_HANGS after --timeout */
-    bool hangs;         /* after --timeout */
+    int status;         /* as in a shell: 128 + N for signal N; CLI_HANGS after --timeout */
+    bool hangs;         /* it was killed after --timeout */
     uint64_t output;    /* a digest */
-    char line[160];     /* "line 3: TEXT", the first that differs from that of seed 0; "" where none does */
-    char findings[160]; /* "race fused_add#0, ..."; "" where there are none */
+    char line[160];     /* "line 3: TEXT", the first that differs from seed 0; "": none does */
+    char findings[160]; /* "race fused_add#0, ..."; "": none */
     int first, count;   /* of a group: its first seed, how many have that result */
 } result;
 
@@ -36,15 +36,15 @@ typedef struct seeds {
     int *group_of; /* the group of each seed */
     int group_count;
     char *first; /* output of seed 0 */
-    bool varies; /* the output varies by itself, so that it tells nothing */
+    bool varies; /* one seed gives several outputs, so that the output is ignored */
     bool findings;
     bool linked;       /* a run has used the library */
-    cli_status judged; /* with --strict: why a run without findings cannot be judged, of the first such run */
+    cli_status judged; /* with --strict: the status of the first run without findings that cannot be judged */
 } seeds;
 
 /* ---- one run ---- */
 
-/* Texts are cut at their first zero byte. */
+/* Records the first line that differs. Texts end at their first zero byte. */
 static void note_line(const char *first, const char *text, result *r)
 {
     int number = 1;
@@ -89,7 +89,7 @@ static void note_findings(const cli_gathered *gathered, result *r)
     bg__printable(r->findings, sizeof r->findings);
 }
 
-/* The output as one text, which the caller frees. */
+/* Returns the output of a run, which the caller frees. */
 static char *read_output(const seeds *s)
 {
     char *path = cli_path(s->o.place, "output"), *text = NULL;
@@ -178,7 +178,7 @@ static void group_results(seeds *s)
     }
 }
 
-/* A program that prints times or addresses never prints the same: one seed twice shows it. */
+/* Runs one seed twice: the output of a program that prints times or addresses differs, and is then ignored. */
 static cli_status group_by_what_repeats(seeds *s)
 {
     result again;
@@ -232,7 +232,8 @@ static void print_table(const seeds *s)
     }
 }
 
-/* Another exit status than 0 is bad; where no result has one, what differs from the order of issue. */
+/* The group that is called bad: the first with another exit status than 0; else, of several, the second, which differs
+ * from the order of issue. */
 static int find_bad(const seeds *s)
 {
     for (int g = 0; g < s->group_count; g++)
@@ -252,7 +253,7 @@ static void print_command(const seeds *s, const char *lead, int seed, const char
     cli_next_print(stdout, lead, s->arguments, command);
 }
 
-/* Where all seeds have one result. An eager pass tells about results, and neither a crash nor a hang is one. */
+/* The next command if all seeds have one result. An eager pass explains a wrong result, but no crash or hang. */
 static const char *next_of_all(const seeds *s)
 {
     const cli_end end = {.how = CLI_EXITED, .code = s->groups[0].status};

@@ -1,4 +1,4 @@
-/* What a run with tools says at its end. */
+/* What breakgraph run prints at the end of a run with tools. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static void print_shadow(const telling *t)
     fputc('\n', stderr);
 }
 
-/* The kinds of BG_CHECK, in text, which is cut into them. */
+/* Splits the kinds of BG_CHECK in text, in place. */
 enum { KINDS = 8 };
 static int split_kinds(char *text, const char *kinds[KINDS])
 {
@@ -97,8 +97,8 @@ static int split_kinds(char *text, const char *kinds[KINDS])
     return count;
 }
 
-/* Replays that the program made say nothing on what was checked: some checks look at no replay, or not at each graph.
- */
+/* Prints what the checks covered. The number of replays does not say it: some checks look at no replay, or not at each
+ * graph. */
 static void print_check(const telling *t)
 {
     const char *kinds[KINDS];
@@ -134,7 +134,7 @@ static void print_tools(const telling *t)
         print_check(t);
 }
 
-/* Each check that was asked for. */
+/* Whether each requested check has covered anything. */
 static bool looked_by_each(const cli_gathered *gathered)
 {
     const char *kinds[KINDS];
@@ -174,7 +174,7 @@ static void print_next_of_forward(const telling *t)
     print_next(t, "it is still wrong (the model, or what the program does around the pass)", "check");
 }
 
-/* Differences of which the cause is still open. */
+/* Counts the differences whose cause is not known yet. */
 static int count_open(const cli_gathered *g)
 {
     static const char *const kinds[] = {"mismatch", "mismatch-origin", "nondeterministic", "differs-from-reference"};
@@ -184,9 +184,9 @@ static int count_open(const cli_gathered *g)
     return count;
 }
 
-/* A race names its wait: nothing more is to be found but others. Of outputs the calls are compared; of what differs in
- * a call, or in none, the checks say why: they look at work outside ops, too. Other findings say themselves what to do.
- */
+/* A finding on a race names the missing wait: only other races are left to be found. If only outputs differ, the calls
+ * are compared. If a call differs, or something outside of calls, the checks say why: they look at work outside ops,
+ * too. Other findings say what to do. */
 static void print_next_of_findings(const telling *t)
 {
     const cli_gathered *g = t->gathered;

@@ -1,4 +1,4 @@
-/* breakgraph step: a program whose replays go node by node. */
+/* breakgraph step: runs a program whose replays execute node by node. */
 #include "commands.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/cli_job.h"
 
-/* Stepping delays these signals until its report is whole. */
+/* Whether SIGINT or SIGTERM ended the program. Stepping delays these signals until its report is complete. */
 static bool is_stopped(const cli_gathered *gathered, const cli_end *end)
 {
     int signal;
@@ -39,7 +39,7 @@ static cli_status get_step_status(const cli_observation *o, const cli_gathered *
     return CLI_FAILED;
 }
 
-/* What was found, and in how much. */
+/* Prints how much was found, and what was covered. */
 static void print_end(const cli_gathered *gathered)
 {
     static const char *const kinds[] = {"step"};
@@ -86,7 +86,7 @@ static int run_step_command(const cli_arguments *arguments)
                          NULL};
     bool json = cli_value(arguments, "--json") != NULL;
     cli_observation o = {
-        .argv = arguments->rest, .set = set, .quiet = json, .hangs = true}; /* else output would be in the JSON */
+        .argv = arguments->rest, .set = set, .quiet = json, .hangs = true}; /* else output mixes with the JSON */
     cli_status status = cli_need_program(arguments);
     char *place;
 

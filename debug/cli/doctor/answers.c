@@ -9,7 +9,7 @@
 
 enum { DOCTOR_VERSION = 1 };
 
-static cJSON *answers; /* NULL: they are printed as they come */
+static cJSON *answers; /* NULL: each answer is printed at once */
 static bool broken;
 static const char *const health_names[] = {"works", "missing", "broken", "told"};
 

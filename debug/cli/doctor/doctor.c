@@ -40,7 +40,7 @@ static void tell_versions(void)
     tell_version("driver, for the runtime", error, driver);
 }
 
-/* The machine's own GPU, whatever this is built for. */
+/* Reports the machine's GPU, also where this build is for the host device. */
 static void tell_gpu(void)
 {
     cli_gpu gpu;
@@ -58,7 +58,7 @@ static void tell_gpu(void)
         cli_answer("GPU", CLI_TOLD, "none: %s", gpu.missing);
 }
 
-/* Before any CUDA call: the host device reads its variables at the first. */
+/* Call it before any CUDA call: the host device reads its variables at the first one. */
 static void judge_variables(char **judged)
 {
     for (size_t i = 0; i < bg__variables_count; i++) {
@@ -95,7 +95,7 @@ static int tell_variables(char *const *judged)
     return set;
 }
 
-/* Misspelt ones, which do nothing. */
+/* Reports misspelt variables, which have no effect. */
 static int tell_unknown_variables(void)
 {
     char hint[BG__HINT_BYTES];
@@ -111,7 +111,7 @@ static int tell_unknown_variables(void)
     return set;
 }
 
-/* --attach: what it needs, and whether program (NULL: none) takes it. */
+/* Reports what --attach needs, and whether the shim can be preloaded into program (NULL: none). */
 static void tell_attach(const char *program)
 {
     static const cli_health healths[] = {[CLI_PRELOAD_WORKS] = CLI_WORKS,

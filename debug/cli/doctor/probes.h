@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* probes_device.c: the CUDA calls of this build, on each device; false where there is none. */
+/* probes_device.c: tries CUDA calls on each device. false: there is no device, or one does not work. */
 bool cli_probe_devices(void);
 /* probes_system.c: libraries, profilers, limits. */
 void cli_probe_libraries(void);

@@ -11,7 +11,7 @@
 
 enum { BYTES = 1 << 20, VIRTUAL_SINCE = 10020 };
 
-/* A failed attempt: the call and CUDA's words. */
+/* The last CUDA call of an attempt, and its error. */
 typedef struct attempt {
     cudaError_t error;
     const char *call;
@@ -83,7 +83,7 @@ static cudaError_t find_virtual(virtual_memory *v)
     return error;
 }
 
-/* Reserves addresses, maps memory, and writes it. The driver's codes are the runtime's. */
+/* Reserves addresses, maps memory, and writes it. The driver's error codes equal the runtime's. */
 static attempt try_virtual(int device)
 {
     const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -116,7 +116,7 @@ done:
     return a;
 }
 
-/* ---- memory in the order of a stream ---- */
+/* ---- stream-ordered memory ---- */
 
 static attempt try_async(cudaStream_t stream)
 {
@@ -151,7 +151,7 @@ done:
     return a;
 }
 
-/* Twice: the second launch needs what the first freed. */
+/* Launches twice: the second launch allocates what the first has freed. */
 static attempt try_memory_nodes(cudaStream_t stream)
 {
     cudaGraph_t graph = NULL;

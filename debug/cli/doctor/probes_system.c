@@ -73,7 +73,7 @@ void cli_probe_libraries(void)
 
 /* ---- profilers ---- */
 
-/* What NVTX does in a program that a profiler starts. */
+/* Loads the injection library, as NVTX does in a profiled program. */
 static void probe_profiler(void)
 {
     const char *path = getenv("NVTX_INJECTION64_PATH");

@@ -14,7 +14,7 @@
 #include "debug/cli/process/gpu.h"
 #include "program.h"
 
-/* The libraries, beside the command where it was built, or where it was installed. */
+/* Where the libraries are, from the command's folder: where it was built, or installed. */
 #define SHIM "libbreakgraph_attach.so"
 #ifdef __aarch64__
 #define MULTIARCH "../lib/aarch64-linux-gnu" /* Debian's */
@@ -43,7 +43,7 @@ static bool find_command(char folder[PATH_MAX])
     return true;
 }
 
-/* path becomes FOLDER/file of the first folder that has it. */
+/* Writes the path of the file in the first folder of the list that has it. */
 static bool find_file(const char *command, const char *const *list, size_t count, const char *file, char path[PATH_MAX])
 {
     char full[3 * PATH_MAX];
@@ -65,13 +65,13 @@ static bool find_driver(const char *command, char path[PATH_MAX])
     if (strcmp(bg_device_kind(), "host") == 0)
         return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so." BG_SOVERSION,
                          path);
-    driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); /* stays open: it does not like to be closed */
+    driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); /* stays open: it cannot be unloaded safely */
     return driver != NULL && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path) != NULL;
 }
 
 /* ---- the environment ---- */
 
-/* first, or last, may be in the environment already. */
+/* Sets the variable to "first:last". One of them may be its value in the environment. */
 static bool set_list(const char *name, const char *first, const char *last)
 {
     char *list = NULL;
@@ -82,7 +82,7 @@ static bool set_list(const char *name, const char *first, const char *last)
     return set;
 }
 
-/* The program's own preloaded libraries come behind. */
+/* Puts first before the program's own list. */
 static bool set_first(const char *name, const char *first)
 {
     return set_list(name, first, getenv(name));

@@ -14,7 +14,7 @@
 #include "gather.h"
 #include "gather_ranks.h"
 
-static const double OLD = 5;  /* seconds since a process that hangs has written that */
+static const double OLD = 5;  /* seconds: the age of a row whose process had ended before */
 static const double LONG = 1; /* seconds that a function may still need when its program ends */
 
 typedef struct ended {
@@ -22,8 +22,8 @@ typedef struct ended {
     int crash; /* a signal; 0: none */
     int files;
     int rank;         /* of the process whose file is read; -1: none */
-    double killed_at; /* or ended */
-    bool killed;      /* by the command: what hangs is told */
+    double killed_at; /* when the program was killed, or ended */
+    bool killed;      /* by the command: then hangs are reported */
     double now;
 } ended;
 
@@ -107,7 +107,7 @@ static bool is_same(const cJSON *finding, const cJSON *row)
            strncmp(cli_text(finding, "message"), text, strlen(text)) == 0;
 }
 
-/* Another rank hangs in the same node of the same launch. */
+/* Adds the rank to the finding of another rank that hangs in the same node of the same launch. false: there is none. */
 static bool add_to_same(const ended *e, const cJSON *row)
 {
     const cJSON *report;
@@ -128,7 +128,7 @@ static bool add_to_same(const ended *e, const cJSON *row)
     return false;
 }
 
-/* A row is written anew each second: that of a process which had ended before the kill is old. */
+/* The tools rewrite a row each second: an old one is of a process that had ended before the kill. */
 static bool judge_hang(const ended *e, const cJSON *row)
 {
     char message[1600], on[32] = "";
@@ -144,7 +144,7 @@ static bool judge_hang(const ended *e, const cJSON *row)
     return add_finding(e, row, "hang", message, cli_text(row, "advice"));
 }
 
-/* A hang in it says the same. */
+/* Whether the finding on a hang reports this row already. */
 static bool is_told(const cJSON *rows, const cJSON *row)
 {
     const cJSON *other;

@@ -16,19 +16,18 @@ cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct di
 
 /* Reads all files. CLI_UNREADABLE, with a message, if one is not a report of this version. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered);
-/* The same, but for those that were written before since. */
+/* The same, without files that were written before since. */
 cli_status cli_gather_since(const char *directory, struct timespec since, cli_gathered *gathered);
 void cli_gathered_clear(cli_gathered *gathered);
 
 /* CLI_OK if a program with the library captured and replayed; else prints what is missing. */
 cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program);
 
-/* Findings with at least that severity (0 note, 1 warning, 2 fault); kind NULL: any. */
+/* Counts the findings with at least that severity (0 note, 1 warning, 2 fault); kind NULL: any. */
 int cli_gathered_count(const cli_gathered *gathered, const char *kind, int severity);
-/* All findings as text: faults first, and causes before symptoms. */
+/* Prints all findings as text: faults first, and causes before symptoms. */
 void cli_gathered_print(const cli_gathered *gathered, FILE *out);
-/* Prints the reports as JSON, with the command's name, its exit status, and checks (NULL: none), which it takes over.
- */
+/* Prints the reports as JSON, with the command's name, its exit status, and checks (NULL: none), which it deletes. */
 void cli_gathered_print_json(const cli_gathered *gathered, const char *command, cli_status status, cJSON *checks);
 
 #endif

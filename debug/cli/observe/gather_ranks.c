@@ -60,7 +60,7 @@ static void free_known(void *one)
     free(k);
 }
 
-/* The entry with that key, which it takes over; NULL: out of host memory. */
+/* Finds or adds the entry with that key, and owns the key from then on. NULL: out of host memory. */
 static known *get(cli_gathered *gathered, char *key)
 {
     known *fresh = calloc(1, sizeof *fresh), **found;
@@ -90,7 +90,7 @@ bool cli_gathered_is_again(cli_gathered *gathered, const cJSON *finding, int ran
     return same != NULL && same->count++ > 0;
 }
 
-/* Leaves out addresses, which differ between ranks. */
+/* Prints the text without addresses, which differ between ranks. */
 static void put_without_addresses(const char *text, FILE *out)
 {
     while (*text != '\0') {
@@ -142,8 +142,7 @@ static cJSON *find_same(cli_gathered *gathered, cJSON *finding, int rank)
     return same->findings[of_rank->count++];
 }
 
-/* Checks word it differently: the op call and the kind are the same. A finding without a call is known by its message.
- */
+/* A key that ignores the message, which checks word differently; a finding without a call is known by its message. */
 static char *key_of_fault(const cJSON *finding)
 {
     char *key = NULL;
@@ -215,7 +214,7 @@ static int compare_numbers(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* "rank 1: " or "ranks 0, 2: "; nothing where all have it. */
+/* Writes "rank 1: " or "ranks 0, 2: " before the message, unless all ranks have the finding. */
 static void name_ranks(cJSON *finding, int all)
 {
     const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(finding, ranks_key), *rank;

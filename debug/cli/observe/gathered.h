@@ -6,23 +6,22 @@
 #include <stdbool.h>
 #include <time.h>
 
-enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
+enum { CLI_REPORT_VERSION = 2 }; /* the version that this command reads */
 
 typedef struct cli_gathered {
-    struct timespec since; /* files that were written before were not read */
-    int processes;         /* that use the library */
+    struct timespec since; /* files that were written before were ignored */
+    int processes;         /* how many use the library */
     long graphs, replays;
-    /* Of BG_SHADOW, in all processes that have ended: graphs whose replays were compared, graphs without a forward
-     * function, replays that were compared, replays that could not be. */
+    /* Sums of BG_SHADOW over all processes that have ended: graphs whose replays were compared, graphs without a
+     * forward function, replays that were compared, replays that could not be compared. */
     long shadowed, without_pass, compared, uncompared;
-    int unended;     /* processes with graphs that were killed, or left without a normal end: their counts are of
-                      * an earlier time */
-    bool runner;     /* a process has one */
+    int unended;     /* processes with graphs that did not end by exit: their last counts may be missing */
+    bool runner;     /* a process has a runner */
     bool gpu;        /* a process used a GPU */
     int code;        /* the program's exit status; 0 also if it did not end by itself */
-    int ranks;       /* size of their job; 0: none */
+    int ranks;       /* size of the job of ranks; 0: none */
     cJSON *of_rank;  /* the rank of each process id, if there are ranks */
-    void *known;     /* the findings so far, by key, as a tree (tsearch) */
+    void *known;     /* an index of the findings by key, as a tree (tsearch) */
     cJSON *looked;   /* "checks" and "not_checked" of all processes (looked.h); NULL: none */
     cJSON *captured; /* a list of reports with outlines, one for each graph, in order */
     cJSON *reports;  /* a list of the other reports; a finding of several ranks is in it once, with "ranks" */

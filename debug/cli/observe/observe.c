@@ -14,7 +14,7 @@
 #include "debug/cli/ranks/cli_ranks.h"
 #include "cli_running.h"
 
-/* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */
+/* PATIENCE: seconds for the other ranks to end after one has failed, so that their reports are complete. */
 enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };
 
 /* ---- one program ---- */
@@ -39,7 +39,7 @@ static bool run_alone(const cli_observation *o, const char *const *set, cli_end 
 
 /* ---- its ranks ---- */
 
-/* What the ranks printed becomes the file that a single program would have, in order of the ranks. */
+/* Joins the output of the ranks, in their order, to the file that a single program would have. */
 static bool join_outputs(const cli_observation *o)
 {
     char *path = cli_path(o->place, "output"), *buffer = malloc(COPIED);
@@ -96,7 +96,7 @@ static cli_status run_observed(const cli_observation *o, const char *reports, cl
     return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
 }
 
-/* Reports and output that are not whole tell nothing, and look like a program without the library. */
+/* Checks that there is room: incomplete reports and output look like those of a program without the library. */
 static cli_status check_place(const cli_observation *o)
 {
     enum { ROOM = 1 << 14 }; /* bytes: a small report */
@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-/* With it the tools end the program by abort(), wherever it is. */
+/* Whether the tools end the program by abort() at a fault, wherever it is. */
 static bool is_fatal(const cli_observation *o)
 {
     for (size_t i = 0; o->set != NULL && o->set[i] != NULL; i += 2)
@@ -142,7 +142,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     if (status == CLI_OK)
         status = run_observed(o, reports, end);
     if (status == CLI_OK && end->how != CLI_STOPPED)
-        status = check_place(o); /* it may have filled it */
+        status = check_place(o); /* the program may have filled the disk */
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
     if (status == CLI_OK && !is_fatal(o))
@@ -165,7 +165,7 @@ static bool show_end(char *path, const char *whose)
     return any;
 }
 
-/* A test runner such as pytest prints what has failed to its output. */
+/* Shows the output if there are no errors: a test runner such as pytest prints failures there. */
 static void show(char *errors, char *output, const char *whose)
 {
     if (show_end(errors, whose))

@@ -7,16 +7,16 @@
 
 typedef struct cli_observation {
     char *const *argv;
-    const char *const *set; /* as cli_child's, beside BG_REPORT; at most 8 pairs */
-    const char *place;      /* a directory of the command's own, for reports, output and errors */
+    const char *const *set; /* as in cli_child, without BG_REPORT; at most 8 pairs */
+    const char *place;      /* a temporary directory for reports, output and errors */
     double timeout;
-    /* No standard input; output and errors go to files "output" and "errors" in place; a group of its own. */
+    /* No standard input; output and errors go to the files "output" and "errors" in place; its own process group. */
     bool quiet;
-    bool hangs; /* where it is killed after timeout, the node in which it hangs is named */
-    int ranks;  /* that are started; 0: the program alone */
+    bool hangs; /* if it is killed after timeout, the node in which it hangs is reported */
+    int ranks;  /* how many ranks are started; 0: the program alone */
 } cli_observation;
 
-/* Gathers its reports, and how it ended. Errors of the command itself are printed. */
+/* Runs the program, and returns its reports and how it ended. Prints errors of the command itself. */
 cli_status cli_observe(const cli_observation *observation, cli_gathered *gathered, cli_end *end);
 
 /* CLI_OK if the program exited by itself; else prints how it ended, and the last lines of its errors. */
@@ -25,7 +25,7 @@ cli_status cli_observed_end(const cli_observation *observation, const cli_end *e
 /* CLI_OK if it captured and replayed; else prints what is missing, and the last lines of its errors. */
 cli_status cli_observed_judge(const cli_observation *observation, const cli_gathered *gathered);
 
-/* Prints the last lines of its errors, or where it wrote none, of its output, if it was quiet. */
+/* If it was quiet, prints the last lines of its errors, or of its output if it wrote no errors. */
 void cli_observed_show(const cli_observation *observation);
 
 /* " (rank 1)" for messages, if there are several ranks; static text. */

@@ -18,7 +18,7 @@ enum { MACHINE = EM_AARCH64 };
 /* Scripts whose interpreters are scripts: as many as Linux follows. */
 enum { SCRIPTS = 4, LINE = 256 };
 
-/* As execvp finds it. false: it does not. */
+/* Whether execvp would start the file. */
 static bool is_program(const char *path)
 {
     struct stat about;
@@ -46,7 +46,7 @@ static bool read_at(int file, void *bytes, size_t count, off_t at)
     return pread(file, bytes, count, at) == (ssize_t)count;
 }
 
-/* What makes the loader distrust the environment; NULL: nothing. */
+/* Why the loader preloads nothing into the file (secure-execution mode); NULL: it does. */
 static const char *find_privilege(int file)
 {
     struct stat about;
@@ -132,7 +132,7 @@ static cli_preload examine_elf(int file, const char *path, char text[CLI_PRELOAD
     return CLI_PRELOAD_WORKS;
 }
 
-/* The interpreter in a script's first line becomes path. */
+/* Writes the interpreter in a script's first line to path. */
 static bool read_interpreter(const char *line, char path[PATH_MAX])
 {
     size_t blanks = strspn(line + 2, " \t"), bytes = strcspn(line + 2 + blanks, " \t\r\n");

@@ -4,12 +4,12 @@
 
 #include <cjson/cJSON.h>
 
-/* A member that is text; "" where it is not there. */
+/* The member as text; "": there is none, or it is no text. */
 const char *cli_text(const cJSON *object, const char *name);
-/* A member that is a number; 0 where it is not there. */
+/* The member as a number; 0: there is none, or it is no number. */
 double cli_number(const cJSON *object, const char *name);
 
-/* Indented, in UTF-8 whatever its strings hold, on standard output. */
+/* Prints it on standard output, indented, as valid UTF-8 whatever its strings contain. */
 void cli_json_print(const cJSON *root);
 
 #endif

@@ -20,7 +20,7 @@ char *cli_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) >= 0 ? path : NULL;
 }
 
-/* Of this process: names that were made, and NULL for those that were removed. */
+/* The directories that this process has created; NULL: removed since. */
 static struct {
     char **list;
     size_t count, capacity;
@@ -32,7 +32,7 @@ static void note_made(const char *name)
     if (copy != NULL && BG__GROW(made.list, made.count, made.capacity, "temporary directories") == BG_OK)
         made.list[made.count++] = copy;
     else
-        free(copy); /* it is not removed where the command is killed */
+        free(copy); /* it stays where the command is killed */
 }
 
 static void forget_made(const char *name)
@@ -44,7 +44,7 @@ static void forget_made(const char *name)
         }
 }
 
-/* From the root: a program may change its directory. */
+/* An absolute path: a program may change its directory. */
 char *cli_place_make(void)
 {
     const char *given = getenv("TMPDIR"), *parent = given != NULL && given[0] != '\0' ? given : "/tmp";

@@ -49,7 +49,7 @@ cli_status cli_say(cli_status status, const char *format, ...)
     print(out != NULL ? out : stderr, format, arguments);
     va_end(arguments);
     fputc('\n', out != NULL ? out : stderr);
-    /* In one write: standard output, and other processes, may go to the same place. */
+    /* One write: standard output and other processes may share the file or terminal. */
     if (out != NULL && fclose(out) == 0)
         (void)fwrite(line, 1, bytes, stderr);
     free(line);

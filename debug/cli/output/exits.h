@@ -1,4 +1,4 @@
-/* Exit statuses, and what the command says. */
+/* Exit statuses and messages of the command. */
 #ifndef BG_CLI_EXITS_H
 #define BG_CLI_EXITS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Every exit status of the command once: name, number, what it means. run passes its program's own through. */
+/* All exit statuses: name, number, meaning. run returns the status of its program. */
 #define CLI_EXIT_MAP(X)                                                                                                \
     X(CLI_OK, 0, "no finding, no difference")                                                                          \
     X(CLI_FAILED, 1, "there are findings, or culprits; or the command itself failed")                                  \
@@ -42,16 +42,16 @@ typedef struct cli_exit {
 extern const cli_exit cli_exits[];
 extern const size_t cli_exits_count;
 
-/* A line "breakgraph COMMAND: ..." on standard error, in printable characters; gives status back. */
+/* Prints a line "breakgraph COMMAND: ..." on standard error, in printable characters. Returns status. */
 cli_status cli_say(cli_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* printf into out, with what others wrote in printable characters: as bg__print_text has it, newlines too. */
+/* Like fprintf, but what others wrote becomes printable, newlines too, as bg__print_text does. */
 void cli_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Which command cli_say speaks for. */
+/* Sets the command that cli_say names. */
 void cli_say_for(const char *command);
 
 /* Whether text on this descriptor may have colours: a terminal, and NO_COLOR is not set. */
 bool cli_is_colored(int descriptor);
-/* Text in a colour where standard output is a terminal and NO_COLOR is not set. */
+/* Codes that begin and end a colour; "" unless cli_is_colored(STDOUT_FILENO). */
 typedef enum cli_color { CLI_RED, CLI_GREEN, CLI_YELLOW, CLI_BOLD } cli_color;
 const char *cli_color_on(cli_color color);
 const char *cli_color_off(void);

@@ -10,7 +10,7 @@
 
 #include "exits.h"
 
-/* A line that is longer is cut: no program's output may take all memory. */
+/* A longer line is cut: no program's output may take all memory. */
 enum { READ_AT_ONCE = 1 << 16, LONGEST_LINE = 1 << 26 };
 
 /* ---- bytes ---- */
@@ -20,7 +20,7 @@ static size_t count_of(const cli_bytes *bytes)
     return bytes->end - bytes->first;
 }
 
-/* Room for more behind the end; false: out of host memory. */
+/* Makes room for more bytes; false: out of host memory. */
 static bool reserve_output_bytes(cli_bytes *bytes, size_t more)
 {
     size_t count = count_of(bytes), room = bytes->room;
@@ -68,7 +68,7 @@ bool cli_sink_waits(const cli_sink *sink)
     return sink->descriptor >= 0 && !sink->gone && count_of(&sink->bytes) > 0;
 }
 
-/* A pipe that poll calls ready takes so much without waiting. */
+/* The bytes that a write takes without blocking: PIPE_BUF for a pipe that poll calls writable. */
 static size_t at_once(const cli_sink *sink)
 {
     struct stat about;
@@ -109,7 +109,7 @@ void cli_source_close(cli_source *source)
     free_output_bytes(&source->bytes);
 }
 
-/* What ends before end goes out as lines; the last one of them may lack its end. */
+/* Forwards the bytes before end as lines; the last line may lack its newline, and gets one. */
 static void pass_on(cli_source *source, size_t end)
 {
     cli_bytes *bytes = &source->bytes;
@@ -124,7 +124,7 @@ static void pass_on(cli_source *source, size_t end)
     }
 }
 
-/* The lines that have come to their end with the last count bytes. */
+/* Forwards the lines that the last count bytes have completed. */
 static void pass_on_lines(cli_source *source, size_t count)
 {
     cli_bytes *bytes = &source->bytes;
@@ -163,7 +163,7 @@ static bool read_some(cli_source *source, bool *ended)
 
 static void end_source(cli_source *source)
 {
-    /* Raw bytes are gone already. */
+    /* Raw bytes were forwarded already. */
     pass_on(source, source->bytes.end);
     cli_source_close(source);
 }
@@ -183,7 +183,7 @@ void cli_source_finish(cli_source *source)
         source->finishing = true;
         source->left = room > 0 ? (size_t)room : 0;
     }
-    /* Whoever still writes shall not keep it open. */
+    /* A process that still writes must not keep the source open: left limits what is read. */
     while (source->left > 0 && cli_source_ready(source) && read_some(source, &ended))
         ;
     if (cli_source_ready(source))

@@ -1,4 +1,4 @@
-/* Lines of several programs on one output: each stays whole, behind the name of the program that it is of. */
+/* Forwards the output of several programs, line by line, with the name of the program before each line. */
 #ifndef BG_CLI_FORWARD_H
 #define BG_CLI_FORWARD_H
 
@@ -7,10 +7,10 @@
 
 typedef struct cli_bytes {
     char *data;
-    size_t first, end, room; /* what is there: [first, end) */
+    size_t first, end, room; /* the bytes are in [first, end) */
 } cli_bytes;
 
-/* Where bytes go, as fast as it takes them; it never makes the command wait. */
+/* Where bytes are written. It never blocks the command. */
 typedef struct cli_sink {
     int descriptor; /* -1: closed */
     bool owned;     /* closed when its source has ended and all is written */
@@ -18,27 +18,27 @@ typedef struct cli_sink {
     cli_bytes bytes;
 } cli_sink;
 
-/* Where they come from: the reading end of a pipe. */
+/* Where bytes are read: the read end of a pipe. */
 typedef struct cli_source {
     int descriptor; /* -1: closed */
     cli_sink *sink;
-    bool raw; /* bytes as they come, no lines */
+    bool raw; /* forwards bytes at once, not line by line */
     bool finishing;
-    size_t left;     /* bytes at most that were there when it began to */
+    size_t left;     /* while finishing: how many bytes may still be read */
     char prefix[40]; /* before each line */
-    cli_bytes bytes; /* of a line whose end is not there yet */
+    cli_bytes bytes; /* an incomplete line */
 } cli_source;
 
-/* How many more bytes than these wait for an output that takes none before its sources wait, too. */
+/* With so many bytes waiting in a sink, its sources are not read. */
 enum { CLI_SINK_FULL = 1 << 20 };
 
 bool cli_sink_waits(const cli_sink *sink); /* has bytes to write */
 bool cli_source_ready(const cli_source *source);
-/* To be called where poll says so. */
+/* Call these when poll says that the descriptor is ready. */
 void cli_sink_write(cli_sink *sink);
 void cli_source_read(cli_source *source);
-/* What is there now: a last line without an end gets one. Closes it, unless the sink is full: then it is to be called
- * again. */
+/* Forwards what the pipe has now, ends an incomplete last line, and closes the source. If the sink is full, the source
+ * stays open: call it again. */
 void cli_source_finish(cli_source *source);
 void cli_source_close(cli_source *source);
 void cli_sink_close(cli_sink *sink);

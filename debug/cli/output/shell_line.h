@@ -1,12 +1,12 @@
-/* Words of a command line, as a shell reads them. */
+/* Prints words of a command line, quoted for a shell. */
 #ifndef BG_CLI_SHELL_LINE_H
 #define BG_CLI_SHELL_LINE_H
 
 #include <stdio.h>
 
-/* Quoted where a shell needs it. */
+/* Prints a word, quoted if a shell needs that. */
 void cli_shell_word(FILE *out, const char *word);
-/* Words, ended by NULL, with blanks between. */
+/* Prints words, ended by NULL, separated by blanks. */
 void cli_shell_words(FILE *out, char *const *words);
 
 #endif

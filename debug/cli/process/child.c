@@ -9,11 +9,11 @@
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 
-/* Until the child ended, a signal came (its number is returned), or seconds are over (0). *end is set if the child has
- * ended, also where a signal came before that: who is slow to look gives the same answer. passes: signals go to the
- * program instead, but for those of a terminal, which it gets itself: it is in the command's process group. One
- * that kill(2) sends to the group reaches the program twice: nothing tells it from one that is for the command alone.
- */
+/* Waits until the child has ended (returns SIGCHLD), a signal comes (returns its number), or seconds are over (returns
+ * 0). Sets *end if the child has ended, even if a signal came first: so the result does not depend on when this looks.
+ * passes: forwards signals to the program instead, except a terminal's, which the program gets itself as a member of
+ * the command's process group. A signal that kill(2) sends to that group reaches the program twice: the command cannot
+ * tell it from one that is sent to the command alone. */
 static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli_end *end)
 {
     bool terminal;
@@ -31,7 +31,7 @@ static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli
         }
         if (ended)
             return SIGCHLD;
-        if (asks) /* the end may have come since */
+        if (asks) /* the child may have ended since */
             continue;
         left = over - cli_now();
         if (seconds > 0 && left <= 0)
@@ -47,7 +47,7 @@ static void stop(const cli_keeper *keeper, bool apart)
     cli_end end = {.how = CLI_STOPPED};
     int why = SIGTERM;
     (void)kill(whom, SIGTERM);
-    /* timeout sends SIGTERM twice: to the command, and to its group. */
+    /* timeout(1) sends SIGTERM twice: to the command, and to its group. */
     for (; why == SIGTERM && end.how == CLI_STOPPED && left > 0; left = over - cli_now())
         why = wait_until(keeper, left, false, &end);
 }

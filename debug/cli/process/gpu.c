@@ -34,7 +34,7 @@ static bool load_driver(void *library, driver *driver)
 
 bool cli_gpu_find(cli_gpu *gpu)
 {
-    /* Never closed: the driver does not like to be unloaded. */
+    /* Never closed: the driver cannot be unloaded safely. */
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     driver driver;
     int device, major, minor, error;

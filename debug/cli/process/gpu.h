@@ -1,4 +1,4 @@
-/* The driver's first GPU, asked without linking the driver. */
+/* Finds the first GPU through the driver, without linking it. */
 #ifndef BG_CLI_GPU_H
 #define BG_CLI_GPU_H
 
@@ -8,12 +8,12 @@ typedef struct cli_gpu {
     char name[256];
     int count;
     int capability;      /* 90 is 9.0 */
-    int driver_version;  /* CUDA's newest version that the driver serves: 13000 is 13.0 */
-    const char *missing; /* why there is none, NULL where there is one */
-    int error;           /* the driver's own code for that, or 0 */
+    int driver_version;  /* the newest CUDA version that the driver supports: 13000 is 13.0 */
+    const char *missing; /* why there is no GPU; NULL: there is one */
+    int error;           /* the driver's error code, or 0 */
 } cli_gpu;
 
-/* True where the driver answers and has a GPU. */
+/* Returns whether the driver has a GPU; if not, sets missing and error. */
 bool cli_gpu_find(cli_gpu *gpu);
 
 #endif

@@ -16,7 +16,7 @@
 #include "signals.h"
 #include "strays.h"
 
-/* What a keeper tells the command. */
+/* A message of the keeper to the command. */
 typedef struct report {
     enum { STARTED, UNSTARTED, ENDED, LEFT } what;
     pid_t pid;     /* STARTED, LEFT */
@@ -26,9 +26,9 @@ typedef struct report {
     char name[16]; /* LEFT */
 } report;
 
-/* ---- in the program, before it is one ---- */
+/* ---- in the child, before exec ---- */
 
-/* Becomes the descriptor: the one that is given, else the file, which is a new one where it is written. */
+/* Replaces the descriptor by the stream that is given, else by the file; creates an output file. Returns an errno. */
 static int redirect(const int *streams, const char *path, int descriptor)
 {
     int from = streams != NULL ? streams[descriptor] : -1;
@@ -39,7 +39,7 @@ static int redirect(const int *streams, const char *path, int descriptor)
     return from >= 0 && dup2(from, descriptor) >= 0 ? 0 : errno;
 }
 
-/* Both streams may go into one file. */
+/* Output and errors may go into one file. */
 static int redirect_all(const cli_child *child)
 {
     bool one = child->output != NULL && child->errors != NULL && strcmp(child->output, child->errors) == 0;
@@ -59,7 +59,8 @@ static int set_environment(const char *const *set)
     return 0;
 }
 
-/* Does not return: what goes wrong is written to tell. It runs the program when the other end of `begin` is closed. */
+/* Does not return. Executes the program once the other end of `begin` is closed; if that fails, writes the errno to
+ * tell. */
 static void exec_child(const cli_child *child, pid_t keeper, const int begin[2], int tell)
 {
     int error = 0;
@@ -89,18 +90,18 @@ static void exec_child(const cli_child *child, pid_t keeper, const int begin[2],
 
 /* ---- in the keeper ---- */
 
-/* A group of its own: no signal of a terminal reaches the keeper, nor one that is meant for the command's group. One
- * that came before has reached the command; the program gets it here, unless it had joined the group by then. */
+/* Moves the keeper into a process group of its own: no signal of a terminal reaches it, nor one for the command's
+ * group. The command has got the signals that came before; the program gets them here, unless it is apart. */
 static void leave_group(pid_t program, bool apart)
 {
     (void)setpgid(0, 0);
     if (apart)
-        (void)setpgid(program, program); /* whoever comes first */
+        (void)setpgid(program, program); /* keeper and program both do it, whichever runs first */
     cli_signals_give(apart ? 0 : program);
 }
 
-/* -1 with errno. The program runs once the keeper has left the command's group: what it then sends to that group must
- * not reach the command twice. */
+/* Returns -1 with errno if it fails. The program runs once the keeper has left the command's group: a signal that the
+ * program sends to that group must not reach the command twice. */
 static pid_t start_program(const cli_child *child)
 {
     int begin[2], told[2], error = 0;
@@ -130,7 +131,8 @@ static void send(int reports, const report *what)
     (void)wrote; /* the command may be gone */
 }
 
-/* Neither output nor pipes of ranks may stay open because of the keeper: its own are 0 and 1, the signals' is 2. */
+/* Closes what the keeper has inherited, so that it keeps no output or pipe of a rank open. Its own pipes become 0 and
+ * 1, the pipe of signals becomes 2. */
 static void close_others(int held, int reports)
 {
     long most = sysconf(_SC_OPEN_MAX);
@@ -142,7 +144,8 @@ static void close_others(int held, int reports)
             (void)close(descriptor);
 }
 
-/* The program is not waited for: its number, and its group's, stay its own. */
+/* Reports the end of the program, and reaps all other children. The program is not reaped: so its process id, which is
+ * its group's, too, is not reused. */
 static bool look_for_end(pid_t program)
 {
     siginfo_t info = {0};
@@ -199,14 +202,14 @@ static void keep_child(const cli_child *child, int held, int reports)
     if (child->apart)
         (void)kill(-program, SIGKILL);
     cli_strays_end(tell_left, NULL);
-    if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and removes nothing any more */
+    if (read(STDIN_FILENO, &released, 1) != 1) /* the command was killed, and cannot remove them itself */
         cli_places_remove();
     _exit(0);
 }
 
 /* ---- in the command ---- */
 
-/* Both ends belong to the keeper alone where it has started. */
+/* Forks the keeper, which uses held[0] and reports[1]. */
 static bool start_keeper(cli_keeper *keeper, const cli_child *child, const int held[2], const int reports[2])
 {
     (void)fflush(NULL);
@@ -236,7 +239,7 @@ bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
             (void)close(descriptor);
     }
     if (keeper->pid > 0 && read(keeper->reports, &first, sizeof first) != sizeof first)
-        first = (report){.what = STARTED, .pid = keeper->pid}; /* killed by the program, before it could report */
+        first = (report){.what = STARTED, .pid = keeper->pid}; /* the program killed the keeper before its report */
     keeper->program = first.pid;
     if (first.what == STARTED)
         return fcntl(keeper->reports, F_SETFL, O_NONBLOCK) == 0;
@@ -257,7 +260,7 @@ bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end)
     ssize_t got = read(keeper->reports, &ended, sizeof ended);
     if (got < 0)
         return false;
-    if (got != sizeof ended) /* the keeper was ended, and the program with it (PR_SET_PDEATHSIG) */
+    if (got != sizeof ended) /* the keeper was killed, and the program with it (PR_SET_PDEATHSIG) */
         ended = (report){.code = SIGKILL, .killed = true};
     end->how = ended.killed ? CLI_KILLED : CLI_EXITED;
     end->code = ended.code;

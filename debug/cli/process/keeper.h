@@ -1,6 +1,6 @@
 /* Starts a program below a keeper: a process between the command and the program. All processes that the program starts
- * stay descendants of the keeper, in any process group or session. The keeper ends them when the command asks for it,
- * or has ended, even by SIGKILL. */
+ * stay descendants of the keeper, in any process group or session. The keeper kills them when the command asks for it,
+ * or ends, even by SIGKILL. */
 #ifndef BG_CLI_KEEPER_H
 #define BG_CLI_KEEPER_H
 
@@ -9,39 +9,42 @@
 
 typedef struct cli_child {
     char *const *argv;
-    const char *const *set; /* NAME, VALUE, NAME, VALUE, ..., NULL; a VALUE of NULL takes NAME out */
+    const char *const *set; /* NAME, VALUE, NAME, VALUE, ..., NULL; a VALUE of NULL unsets NAME */
     const char *input;      /* files; NULL: the command's own */
     const char *output, *errors;
-    const int *streams; /* NULL; or descriptors that become its input, output and errors where they are not -1 */
+    const int *streams; /* NULL, or three descriptors for its standard streams; -1: the stream is not replaced */
     double timeout;     /* seconds; 0: none */
-    int (*prepare)(const void *user); /* NULL; or called in the child, to set more of its environment; gives an errno */
+    int (*prepare)(const void *user); /* NULL, or called in the child to set its environment; returns an errno */
     const void *user;
     bool apart;  /* in a process group of its own */
-    bool passes; /* signals to the command go to the program, which is not ended by them; needs cli_signals_hold_all */
+    bool passes; /* signals to the command go to the program, and do not end it; needs cli_signals_hold_all */
 } cli_child;
 
 typedef enum cli_how { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED, CLI_UNSTARTED } cli_how;
 
 typedef struct cli_end {
     cli_how how;
-    int code; /* exit status; signal; -; -; errno */
+    int code; /* exit status, signal, none, none, errno: in the order of cli_how */
     double seconds;
-    int rank; /* that it is of, where several ranks were started */
+    int rank; /* the rank that ended, if several were started */
 } cli_end;
 
 typedef struct cli_keeper {
-    pid_t pid, program; /* the program's number is no other process's before cli_keeper_close */
-    int held;           /* when it is closed, the keeper ends all */
+    pid_t pid, program; /* program: a process id that is not reused before cli_keeper_close */
+    int held;           /* a pipe: when it is closed, the keeper ends all processes */
     int reports;
 } cli_keeper;
 
-/* After cli_signals_hold; a signal to the keeper counts as one to the command. false with errno: it has not started. */
+/* Call it after cli_signals_hold; a signal to the keeper counts as one to the command. false with errno: the program
+ * has not started. */
 bool cli_keeper_start(cli_keeper *keeper, const cli_child *child);
-/* Whether the program has ended; then how and code are set, once. cli_signals_wait returns when it has. */
+/* Returns true once, when the program has ended, and sets how and code. The end also wakes cli_signals_wait. */
 bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end);
-/* Begins to end what there is of the program, its process group if that is its own, and all that it has left. */
+/* Tells the keeper to kill the program, its process group if it is apart, and all processes that it has left
+ * running. */
 void cli_keeper_release(cli_keeper *keeper);
-/* Waits for that, and says what goes on. false: the keeper itself was ended; what it kept may be the command's now. */
+/* Waits for that, and prints which processes still run. false: the keeper itself was killed, and its children may be
+ * the command's now. */
 bool cli_keeper_close(cli_keeper *keeper, const char *program);
 
 #endif

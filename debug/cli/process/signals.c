@@ -1,5 +1,5 @@
-/* Handlers that write to a pipe: a library may have started a thread, and a signal that reaches that thread must
- * neither get lost, as with signalfd, nor end the command. */
+/* Handlers write to a pipe: a signal may reach a thread that a library has started, where it must neither get lost, as
+ * with signalfd, nor end the command. */
 #include "signals.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The last two only where they are passed on. */
+/* The last two are caught only where signals are forwarded. */
 static const int held[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
 enum { MOST = sizeof held / sizeof *held, ALWAYS = MOST - 2, FROM_TERMINAL = 0x80 };
 static int count = ALWAYS;
@@ -31,7 +31,7 @@ static void note_byte(int byte)
     int error = errno;
     unsigned char noted = (unsigned char)byte;
     ssize_t wrote = write(ends[1], &noted, 1);
-    (void)wrote; /* full: thousands wait already */
+    (void)wrote; /* the pipe is full: thousands of signals are queued */
     errno = error;
 }
 
@@ -40,7 +40,7 @@ void cli_signals_note(int signal)
     note_byte(signal);
 }
 
-/* The kernel itself sends what a key of the terminal means. */
+/* The kernel itself sends the signals of a terminal's keys. */
 static void handle(int signal, siginfo_t *info, void *context)
 {
     (void)context;

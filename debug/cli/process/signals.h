@@ -1,4 +1,4 @@
-/* Signals as numbers to read, and processes that start without them. */
+/* Queues the signals of the command, and starts processes that this does not affect. */
 #ifndef BG_CLI_SIGNALS_H
 #define BG_CLI_SIGNALS_H
 
@@ -7,36 +7,38 @@
 
 #include "debug/cli/output/exits.h"
 
-/* From here on SIGCHLD, SIGINT, SIGTERM, SIGQUIT and SIGHUP (the last two unless they were ignored) do nothing but wait
- * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors.
- */
+/* Queues SIGCHLD, SIGINT, SIGTERM, SIGQUIT and SIGHUP (the last two unless they were ignored) for cli_signals_next,
+ * whichever thread they reach, and ignores SIGPIPE. CLI_FAILED, with a message: no descriptors. */
 cli_status cli_signals_hold(void);
-/* The same, for SIGUSR1 and SIGUSR2, too: where signals are passed on to a program. */
+/* The same, with SIGUSR1 and SIGUSR2: for a command that forwards signals to its program. */
 cli_status cli_signals_hold_all(void);
 
-/* To poll: readable while one waits. */
+/* A descriptor for poll: readable while a signal is queued. */
 int cli_signals_descriptor(void);
-/* Takes the next; 0: none waits. *terminal (NULL: not asked): a terminal has sent it, to the whole process group. */
+/* Removes and returns the next signal; 0: none is queued. *terminal (may be NULL): a terminal sent it to the whole
+ * process group. */
 int cli_signals_next(bool *terminal);
-/* Until one waits or seconds (-1: no end) are over. */
+/* Waits until a signal is queued or seconds (-1: no limit) are over. */
 void cli_signals_wait(double seconds);
 
-/* As if it had come. */
+/* Queues the signal, as if it had been received. */
 void cli_signals_note(int signal);
 
-/* As fork; the child has every signal blocked until it calls cli_signals_restore. */
+/* Like fork; in the child every signal is blocked until it calls cli_signals_restore. */
 pid_t cli_signals_fork(void);
-/* In such a child, for its own child, which runs with every signal blocked so far: signals that wait here go to that
- * process (0: to none), and no longer wait here. A process that has one of them already does not get it twice. */
+/* In such a child: sends its pending signals to pid (0: to none), its own child, in which every signal is blocked, and
+ * no longer keeps them pending itself. A process in which a signal is pending already does not get it twice. */
 void cli_signals_give(pid_t pid);
-/* In such a child, which goes on to tell its parent of signals: by this descriptor, so that it may close the rest. */
+/* In such a child, which reports signals to its parent: moves the pipe to this descriptor, so that the child may close
+ * all others. */
 void cli_signals_move(int descriptor);
-/* In such a child: waits until the descriptor is readable (true) or a signal came, which its parent then reads. */
+/* In such a child: waits until the descriptor is readable (true) or a signal comes (false), which its parent then
+ * reads. */
 bool cli_signals_poll(int descriptor);
-/* In a child: signals do what they did before cli_signals_hold. */
+/* In a child: restores the signal actions and the mask as they were before cli_signals_hold. */
 void cli_signals_restore(void);
 
-/* Seconds of a clock that only goes on. */
+/* Seconds of the monotonic clock. */
 double cli_now(void);
 
 #endif

@@ -55,7 +55,7 @@ static void add_other(void *user, pid_t pid)
 
 void cli_strays_adopt(void)
 {
-    static pid_t adopter; /* not this process after a fork, which takes no children along */
+    static pid_t adopter; /* another process after a fork, which inherits no children */
     if (adopter != getpid()) {
         other_count = 0;
         (void)for_each_child(add_other, NULL);
@@ -68,11 +68,12 @@ void cli_strays_adopt(void)
 
 typedef struct sweep {
     int reaped, killed, refused;
-    cli_stray_left *left; /* NULL in a sweep that ends them */
+    cli_stray_left *left; /* NULL: the sweep kills processes */
     const void *user;
 } sweep;
 
-/* A number is not given to another process before its child was waited for, which is done here alone. */
+/* A process id is not reused before its process is reaped, which happens only here: so kill reaches no other
+ * process. */
 static void end_one(void *user, pid_t pid)
 {
     sweep *s = user;
@@ -103,7 +104,8 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Until a child has ended, or seconds are over. SIGCHLD is blocked; a library's thread may take it all the same. */
+/* Waits until a child has ended, or seconds are over. SIGCHLD is blocked here, but a library's thread may receive it,
+ * so the wait is short. */
 static void wait_for_one(const sigset_t *ends, double seconds)
 {
     const double most = 0.05;
@@ -111,7 +113,7 @@ static void wait_for_one(const sigset_t *ends, double seconds)
     (void)sigtimedwait(ends, NULL, &wait);
 }
 
-/* False: none is left, or none that can be ended. */
+/* false: no child is left that can be killed. */
 static bool end_some(const sigset_t *ends, double left)
 {
     sweep s = {0};

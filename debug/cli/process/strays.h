@@ -10,12 +10,11 @@
  * command by exec. */
 void cli_strays_adopt(void);
 
-/* Called for a process that goes on: another user's, which cannot be ended (refused), or one that has not ended in
- * time.
- */
+/* Called for a process that still runs: another user's, which cannot be killed (refused), or one that has not ended in
+ * time. */
 typedef void cli_stray_left(const void *user, pid_t pid, bool refused);
-/* Ends all other children with SIGKILL, and processes that become children by that. left (NULL: none) is called for at
- * most eight that remain. */
+/* Kills all other children, and the orphans that become children by that. Calls left (may be NULL) for at most eight
+ * that remain. */
 void cli_strays_end(cli_stray_left *left, const void *user);
 
 #endif

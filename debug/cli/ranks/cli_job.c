@@ -31,7 +31,7 @@ const cli_flag cli_job_flags[] = {
 
 /* ---- devices ---- */
 
-/* The host device has as many as it is told to. */
+/* The host device has as many devices as HOSTCUDA_DEVICES says; a value of the user stays. */
 static cli_status show_devices(const char *count)
 {
     if (strcmp(bg_device_kind(), "host") == 0 && setenv("HOSTCUDA_DEVICES", count, 0) != 0)
@@ -44,7 +44,7 @@ typedef struct device_count {
     int devices;
 } device_count;
 
-/* In a process of its own: the command forks, which threads and descriptors of a driver would not bear. */
+/* Counts in a child process: a driver starts threads and opens descriptors, and the command forks later. */
 static bool count_devices(device_count *found)
 {
     int ends[2], error;
@@ -108,10 +108,10 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
     return status == CLI_OK && !oversubscribe ? check_devices(*count) : status;
 }
 
-/* ---- where they meet ---- */
+/* ---- the rendezvous ---- */
 
-/* With SO_REUSEADDR on both sides rank 0 may listen where this is bound and does not listen (man 7 socket). So may
- * every user of this machine: what must not meet a stranger meets at the socket. */
+/* With SO_REUSEADDR on both sides rank 0 may listen on the port, as this socket is bound to it and does not listen (man
+ * 7 socket). Every other user may do so, too: so ranks of breakgraph use the socket in a private directory instead. */
 static bool hold_port(cli_job *job)
 {
     const int on = 1;
@@ -127,7 +127,7 @@ static bool hold_port(cli_job *job)
     return true;
 }
 
-/* A socket's path may have so many bytes; in a directory with a longer name they meet at the port. */
+/* The length of a socket's path is limited; if the directory's name is too long, the ranks use the port. */
 static bool make_socket(cli_job *job)
 {
     const struct sockaddr_un *address = NULL;
@@ -212,8 +212,8 @@ int cli_job_become(const cli_job *job, int rank)
                set_number("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
                setenv("BG_RANKS_TOKEN", job->token, 1) == 0 &&
                (job->socket != NULL ? setenv("BG_RANKS_SOCKET", job->socket, 1) : unsetenv("BG_RANKS_SOCKET")) == 0 &&
-               unsetenv("BG_RANKS_BIND") == 0 &&     /* they meet on this machine */
-               unsetenv("TORCHELASTIC_RUN_ID") == 0; /* a torchrun's around this: its ranks meet one port above */
+               unsetenv("BG_RANKS_BIND") == 0 &&     /* all ranks are on this machine */
+               unsetenv("TORCHELASTIC_RUN_ID") == 0; /* of a torchrun that started this: its ranks use the next port */
     if (set && job->count > 1)
         set = set_file("BG_TRACE", rank) == 0 && set_file("BG_STEP_DUMP", rank) == 0;
     return set ? 0 : errno;

@@ -9,28 +9,29 @@ enum { CLI_RANKS_MOST = 64 };
 
 typedef struct cli_job {
     int count;
-    int port;        /* for a program that has ranks of its own meet there: rank 0 may listen on it */
-    int held;        /* a descriptor bound to it, so that no one else is given it */
-    char *directory; /* that only this user may enter; NULL: they meet at the port */
-    char *socket;    /* in it, where ranks of breakgraph meet; NULL: so do they */
-    char token[33];  /* only ranks of this job know it */
+    int port;        /* MASTER_PORT, for a program's own rendezvous: rank 0 may listen on it */
+    int held;        /* a socket bound to port, so that no other process gets it */
+    char *directory; /* only this user may enter it */
+    char *socket;    /* in directory, for the ranks of breakgraph; NULL: they use the port */
+    char token[33];  /* a secret of this job's ranks */
 } cli_job;
 
 /* The flags of each command that starts a program. */
 extern const cli_flag cli_job_flags[];
-/* "--ranks", 0 where it is not given; and that there are so many devices, or --oversubscribe is given. */
+/* Reads --ranks into *count; 0: not given. CLI_USAGE, with a message: the number is wrong, or there are fewer devices
+ * and --oversubscribe is not given. */
 cli_status cli_job_read(const cli_arguments *arguments, int *count);
 
-/* false with errno; to be ended all the same. */
+/* false with errno. Call cli_job_end also after a failure. */
 bool cli_job_make(cli_job *job, int count);
 void cli_job_end(cli_job *job);
-/* Sets this process's environment: what is one rank's own; errno. */
+/* Sets the variables of one rank in this process's environment. Returns an errno. */
 int cli_job_become(const cli_job *job, int rank);
 
-/* Files of several ranks under one name would be those of the last: "trace.rank-1.json" of "trace.json", which the
- * caller frees; NULL: out of host memory. */
+/* The file of one rank, as ranks would overwrite one another's: "trace.rank-1.json" for "trace.json". The caller frees
+ * it. NULL: out of host memory. */
 char *cli_job_file(const char *path, int rank);
-/* "DIR/rank-N.out", which the caller frees. NULL: out of host memory. */
+/* "DIR/rank-N.ENDING", which the caller frees. NULL: out of host memory. */
 char *cli_rank_file(const char *directory, int rank, const char *ending);
 
 #endif

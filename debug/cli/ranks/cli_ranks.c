@@ -1,4 +1,4 @@
-/* One loop waits for all that may come from ranks: output, room for it, ends, signals, deadlines. */
+/* One loop waits for all events of ranks: output, room in a sink, ends, signals, deadlines. */
 #include "cli_ranks.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void pass_deadline(watch *w)
 static void interrupt(watch *w, int signal)
 {
     if (w->phase > PATIENT) {
-        if (signal != SIGTERM) /* timeout sends it twice: to the command, and to its group */
+        if (signal != SIGTERM) /* timeout(1) sends it twice: to the command, and to its group */
             pass_deadline(w);
     } else {
         w->told->end = (cli_end){.how = CLI_STOPPED, .code = signal};
@@ -146,7 +146,7 @@ static int left_until(double deadline)
     return left <= 0 ? 0 : (int)((left < 1e6 ? left : 1e6) * 1000) + 1;
 }
 
-/* Whoever writes to what no one reads is to learn of it. */
+/* Closes the sources of a sink that nobody reads, so that a rank which writes to it gets SIGPIPE. */
 static void drop_gone(watch *w)
 {
     cli_group *g = &w->group;
@@ -162,7 +162,7 @@ static void drop_gone(watch *w)
     }
 }
 
-/* Until something comes or deadline; what it was has been seen to. *interrupted: a signal to the command. */
+/* Waits for one event or the deadline, and handles what came. *interrupted: a signal to the command; 0: none. */
 static void wait_once(watch *w, double deadline, int *interrupted)
 {
     waiting all;
@@ -199,7 +199,7 @@ static void wait_for_all(watch *w)
     }
 }
 
-/* What they have printed; a signal gives it up. */
+/* Writes what the ranks have printed; a signal ends that. */
 static void write_rest(watch *w)
 {
     cli_group *g = &w->group;

@@ -6,14 +6,14 @@
 #include "plan.h"
 
 typedef struct cli_ranks_end {
-    cli_end end; /* of the rank that failed first; EXITED with 0 where none did */
+    cli_end end; /* how the first rank that failed ended; EXITED with 0: none failed */
     pid_t pid;
-    int others;      /* that were ended */
+    int others;      /* how many other ranks were ended */
     char still[256]; /* TIMED_OUT: the ranks that still ran, "0, 2" */
 } cli_ranks_end;
 
-/* After cli_signals_hold. Of ends that are seen at once, and within patience, a signal counts before a status,
- * and 125, which tells nothing, last. */
+/* Runs all ranks. Call it after cli_signals_hold. If several ranks fail at once, or within patience, a signal counts
+ * before an exit status, and status 125 (no verdict) counts last. */
 void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end);
 
 #endif

@@ -34,7 +34,7 @@ static cli_source *add_source(cli_group *g, int descriptor, cli_sink *sink)
     return source;
 }
 
-/* Two sinks of one file would cut each other's lines. */
+/* If standard output and errors are one file, they share a sink: two would cut each other's lines. */
 static cli_sink *sink_of(cli_group *g, int stream)
 {
     bool same = stream == STDERR_FILENO && is_same_file(STDOUT_FILENO, STDERR_FILENO);
@@ -51,7 +51,7 @@ static void name(cli_source *source, const cli_ranks *plan, int rank, int stream
         snprintf(source->prefix, sizeof source->prefix, "[rank %d] ", rank);
 }
 
-/* *end is the rank's. */
+/* *end: the write end, for the rank. */
 static bool add_pipe(cli_group *g, int stream, int *end)
 {
     int ends[2];
@@ -63,7 +63,7 @@ static bool add_pipe(cli_group *g, int stream, int *end)
     return true;
 }
 
-/* A terminal gives no input to process groups in the background, as a rank's is: the command hands it on. */
+/* A terminal gives no input to a process group in the background, such as a rank's: the command forwards it. */
 static bool add_terminal(cli_group *g, int *end)
 {
     int ends[2];
@@ -92,7 +92,7 @@ static int exec_rank(const void *user)
     return cli_job_become(place->job, place->rank);
 }
 
-/* What the rank gets for its streams; -1: the file that child names, or the command's own. */
+/* Opens the standard streams of the rank; -1: it uses the file in child, or the command's own stream. */
 static bool open_streams(cli_group *g, cli_child *child, int streams[3])
 {
     bool first = g->started == 0 && g->plan->input;

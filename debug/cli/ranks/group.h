@@ -1,4 +1,4 @@
-/* The processes of a job's ranks while they run: what starting them and waiting for them share. */
+/* The running processes of a job, for the code that starts them and the code that waits for them. */
 #ifndef BG_CLI_GROUP_H
 #define BG_CLI_GROUP_H
 
@@ -19,12 +19,12 @@ typedef struct cli_group {
     int source_count;
 } cli_group;
 
-/* Before ranks are started. */
+/* Call it before the first rank is started. */
 void cli_group_open(cli_group *group);
-/* The next rank; false with errno. */
+/* Starts the next rank; false with errno. */
 bool cli_group_start(cli_group *group);
 void cli_group_signal(const cli_group *group, int signal);
-/* Ends all that is left of ranks that have ended: their groups, and whoever left these. */
+/* Kills what ended ranks have left running, in their process groups and outside of them. */
 void cli_group_end(cli_group *group);
 void cli_group_close(cli_group *group);
 

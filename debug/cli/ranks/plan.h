@@ -9,10 +9,10 @@ typedef struct cli_ranks {
     char *const *argv;
     const char *const *set; /* as cli_child's */
     double timeout;         /* seconds; 0: none */
-    double patience;        /* seconds that the others get to end by themselves when one has ended with a status */
+    double patience;        /* seconds for the others to end by themselves after one has failed with a status */
     bool input;             /* rank 0 gets the command's standard input; else none */
     bool prefix;            /* "[rank 1] " before each line */
-    /* Directories for files rank-N.out and rank-N.err; NULL: lines go to the command's own. */
+    /* Directories for files rank-N.out and rank-N.err; NULL: lines go to the command's own streams. */
     const char *output, *errors;
 } cli_ranks;
 

@@ -10,7 +10,7 @@
 
 /* ---- of one row ------------------------------------------------------------------------------------------------- */
 
-/* A name that the tools have given says the order alone. */
+/* A name that the tools have given only says the order: it does not count. */
 uint64_t cli_graph_place(const cli_run_graph *g)
 {
     const char *name = strncmp(g->name, "graph#", strlen("graph#")) == 0 ? "" : g->name;
@@ -23,7 +23,7 @@ uint64_t cli_node_work(const cJSON *node)
 {
     uint64_t hash = cli_hash_mix(bg__text_hash(cli_text(node, "kind")), bg__text_hash(cli_text(node, "work")));
     return cli_hash_mix(
-        hash, (uint64_t)(cli_number(node, "parent") + 1)); /* of a child graph, it is the node that has that */
+        hash, (uint64_t)(cli_number(node, "parent") + 1)); /* in a child graph, the node that has that graph */
 }
 
 long cli_thread_of(const cJSON *row)
@@ -51,8 +51,9 @@ typedef struct graph_of {
     bool threads;
 } graph_of;
 
-/* Of an address, its memory and the place in that, which two runs have in common: "@8:3+16" in text. A block of an
- * allocator may lie anywhere; of what a thread has made itself, which of these it is, depends on what it did before. */
+/* Hashes the memory of an address and the offset in it ("@8:3+16" in text), which two runs have in common, unlike the
+ * address. A block of an allocator may lie anywhere, and is not hashed. Memory of the graph's own thread is hashed
+ * without its number, which depends on what the thread did before. */
 static uint64_t hash_owner(const graph_of *g, unsigned long long owner, unsigned long long offset)
 {
     const cJSON *row = owner < g->process->owner_count ? g->process->owners[owner] : NULL;

@@ -22,7 +22,7 @@
     "copy the input into memory that stays, and capture with that; or set the node's parameters before each launch"
 #define EVENT_ADVICE                                                                                                   \
     "record and wait for one event in all captures; or capture one graph for each case, and choose before each launch"
-/* A graph of another thread may be the one that this one is compared with. */
+/* Says that the pair is a guess: one graph may be another thread's. */
 #define GUESSED "; of the graphs that threads make there, the two that hold most alike are compared"
 #define CHANCE_ADVICE                                                                                                  \
     "if it is meant to change from launch to launch, keep it in device memory that the kernel reads, or set the "      \
@@ -56,10 +56,10 @@ void cli_keys_clear(cli_difference_keys *keys)
 
 /* ---- findings --------------------------------------------------------------------------------------------------- */
 
-/* A pair of graphs. */
+/* The comparison of one pair of graphs. */
 typedef struct comparing {
     cli_run_comparison *all;
-    cJSON *findings; /* those with a group have it as "group", which is removed at the end */
+    cJSON *findings; /* their member "group" is removed at the end */
     cli_node_pair pair;
     size_t node;
     bool lost; /* out of host memory */
@@ -83,7 +83,7 @@ static bool add_finding(cJSON *list, const char *kind, const char *severity, con
     return false;
 }
 
-/* Notes that this differs. true: it differs without what was varied, too. */
+/* Counts a difference, and adds its key. true: equal runs differ in it, too. */
 static bool note_key(comparing *c, const char *what)
 {
     cli_run_comparison *all = c->all;
@@ -105,7 +105,7 @@ static bool note_key(comparing *c, const char *what)
     return chance;
 }
 
-/* One more node with the difference of a finding. */
+/* Adds the node to the finding of the same group. false: there is none. */
 static bool join_group(comparing *c, const char *group)
 {
     cJSON *finding, *others, *name;
@@ -127,14 +127,14 @@ static bool join_group(comparing *c, const char *group)
     return false;
 }
 
-/* Padding differs in each run, and threads may make events in another order; what differs only where an input does, is
- * a value. chance: two runs that are alike differ in it. */
+/* Whether the difference is no more than a note. Padding differs in each run, and threads may make events in another
+ * order; a difference that comes only with another input is a value. chance: equal runs differ in it, too. */
 static bool is_note(const cli_value_difference *d, bool chance)
 {
     return d->sure == 0 || ((d->sure == 1 || d->event) && chance);
 }
 
-/* What follows from the difference. */
+/* The part of the message that says what the difference means. */
 static const char *consequence(const comparing *c, const cli_value_difference *d, bool chance)
 {
     if (d->threads)
@@ -157,7 +157,7 @@ static const char *consequence(const comparing *c, const cli_value_difference *d
                         : "; each replay uses the value of the capture";
 }
 
-/* "is 0.5 ... and 0.25": the second side without what both begin with. */
+/* The second side without the words that both begin with: "is 0.5 ... and 0.25". */
 static const char *second_side(const cli_value_difference *d)
 {
     static const char *const verbs[] = {"is ", "points to "};
@@ -180,7 +180,7 @@ static void report_value(void *user, const cli_value_difference *d)
     char message[1600], group[260];
 
     snprintf(group, sizeof group, "%d %s", chance, d->group);
-    if (note) /* one for all nodes: it is said that something may be overlooked */
+    if (note) /* one note for all nodes: it says that something may be overlooked */
         snprintf(group, sizeof group, "note %d %d %d", d->pointer, d->event, d->threads);
     if (join_group(c, group))
         return;
@@ -194,7 +194,7 @@ static void report_value(void *user, const cli_value_difference *d)
 
 /* ---- control flow ----------------------------------------------------------------------------------------------- */
 
-/* "node 1 is scale#0 at model.py:7", and of a host function which one; or that there is none. */
+/* Writes "node 1 is scale#0 at model.py:7", for a host function with its name; or that there is no such node. */
 static void describe_node(const cli_run_graph *g, size_t index, char text[300])
 {
     const cJSON *node = index < g->count ? g->nodes[index] : NULL;
@@ -218,7 +218,7 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
-/* What stands at the end of a finding on control flow. */
+/* The end of the message of a finding on control flow. */
 static const char *flow_consequence(bool chance)
 {
     return chance ? "; two runs that are alike differ in that: a replay repeats the nodes of its capture"
@@ -246,7 +246,7 @@ static void report_flow(comparing *c, size_t first)
                             first < g->count ? g->nodes[first] : h->nodes[first], FLOW_ADVICE, message);
 }
 
-/* what: the member that differs. */
+/* what: the member that differs; how: what the nodes wait for. */
 static void report_edges(comparing *c, const char *what, const char *how)
 {
     char message[500];
@@ -256,7 +256,7 @@ static void report_edges(comparing *c, const char *what, const char *how)
     c->lost |= !add_finding(c->findings, "frozen-control-flow", "warning", NULL, FLOW_ADVICE, message);
 }
 
-/* The index of the first node that does other work; count of both: none does. */
+/* The index of the first node with another operation; the count of both: there is none. */
 static size_t find_other_work(const cli_run_graph *g, const cli_run_graph *h)
 {
     size_t i = 0;
@@ -267,7 +267,7 @@ static size_t find_other_work(const cli_run_graph *g, const cli_run_graph *h)
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */
 
-/* A node in which NCCL keeps numbers and memory of its own, which differ in every capture. */
+/* Whether NCCL keeps numbers and memory of its own in the node, which differ in every capture. */
 static bool is_collective(const cJSON *node)
 {
     const char *work = cli_text(node, "work");
@@ -309,7 +309,7 @@ static void compare_graphs(comparing *c)
     compare_nodes(c);
 }
 
-/* Takes the findings. g: of the first run. */
+/* Adds a report, which owns the findings. g: the graph of the first run. */
 static bool add_report(cli_run_comparison *all, const cli_run_graph *g, cJSON *findings)
 {
     cJSON *report = cJSON_CreateObject();
@@ -328,7 +328,7 @@ static bool add_report(cli_run_comparison *all, const cli_run_graph *g, cJSON *f
         cJSON_AddItemToObject(report, "findings", findings)) {
         if (cJSON_AddItemToArray(all->reports, report))
             return true;
-        findings = NULL; /* is the report's */
+        findings = NULL; /* owned by report */
     }
     cJSON_Delete(findings);
     cJSON_Delete(report);
@@ -372,7 +372,8 @@ static size_t count_alone(const cli_run *run, uint64_t place)
     return count;
 }
 
-/* A program may capture a graph when it needs it, which is no fault. */
+/* Adds a graph without a pair to those that are not compared. It is no finding: a program may capture a graph when it
+ * needs it. */
 static bool tell_alone(cli_run_comparison *all, const cli_run_graph *g)
 {
     const size_t counts[] = {count_alone(all->runs[0], g->place), count_alone(all->runs[1], g->place)};

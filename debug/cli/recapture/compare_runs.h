@@ -1,10 +1,10 @@
-/* Compares what graphs hold in two runs. */
+/* Compares the values in the graphs of two runs. */
 #ifndef BG_CLI_COMPARE_RUNS_H
 #define BG_CLI_COMPARE_RUNS_H
 
 #include "run_values.h"
 
-/* Names of differences, which two comparisons of one first run have in common. Starts zeroed. */
+/* Keys of differences: equal in two comparisons that have the first run in common. Starts zeroed. */
 typedef struct cli_difference_keys {
     char **list; /* sorted by cli_keys_sort */
     size_t count, capacity;
@@ -15,9 +15,9 @@ void cli_keys_clear(cli_difference_keys *keys);
 typedef struct cli_run_comparison {
     const cli_run *runs[2];                   /* paired */
     const char *labels[2];                    /* "with SCALE=0.5", "in the first run" */
-    bool varied;                              /* something was varied, which the labels say */
-    const cli_difference_keys *also_unvaried; /* those that are there without it, too; NULL: that is not known */
-    cli_difference_keys *keys;                /* gets those of all differences; NULL: nobody needs them */
+    bool varied;                              /* an input was varied, which the labels name */
+    const cli_difference_keys *also_unvaried; /* differences between equal runs; NULL: not known */
+    cli_difference_keys *keys;                /* gets the keys of all differences; NULL: not needed */
     cJSON *reports;                           /* gets a report for each pair that differs, with its "rank" */
     cJSON *not_compared;                      /* gets a row of "not_checked" (looked.h) for each other graph */
     size_t graphs, nodes, values, updated, differences; /* updated: nodes, which are not compared */

@@ -11,19 +11,19 @@
 
 /* ---- one value -------------------------------------------------------------------------------------------------- */
 
-/* "00..ff@0:3+16,8:4+0" */
+/* "00..ff@0:3+16,8:4+0": the bytes; at byte 0 an address, which is byte 16 of owner 3; and so on */
 typedef struct value {
-    const char *hex, *owners; /* owners: behind the "@", or "" */
+    const char *hex, *owners; /* owners: the text after "@", or "" */
     size_t bytes;
     const cli_run_process *process;
     const cli_run_graph *graph;
 } value;
 
-/* An address: of which memory, and where in it. */
+/* The memory that an address is in, and the offset there. */
 typedef struct place {
     const cJSON *owner; /* NULL: the word is a number */
     unsigned long long offset;
-    bool own; /* the thread of the graph has made that memory */
+    bool own; /* the graph's thread made the memory */
 } place;
 
 static value value_of(const cJSON *text, const cli_run_process *process, const cli_run_graph *graph)
@@ -100,7 +100,7 @@ static void write_place(const place *p, const unsigned char *word, char side[CLI
         snprintf(side, CLI_VALUE_SIDE, "points to %.300s", cli_text(p->owner, "text"));
 }
 
-/* The first frame that only one of two stacks has. Returns its bytes. */
+/* Finds the first frame in which the stack differs from the other one. Returns its bytes. */
 static int find_other_frame(const char *stack, const char *other, const char **frame)
 {
     size_t bytes = strcspn(stack, "\n");
@@ -113,7 +113,7 @@ static int find_other_frame(const char *stack, const char *other, const char **f
     return (int)bytes;
 }
 
-/* Functions that allocate are called from several places. */
+/* Adds the callers, as one function that allocates is called from several places. */
 static void add_callers(const place p[2], char sides[2][CLI_VALUE_SIDE])
 {
     for (int i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ static bool is_in_pool(const place *p)
     return p->owner != NULL && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(p->owner, "pool"));
 }
 
-/* Whether one place in the program has made both, in whatever thread. */
+/* Whether one place in the program made both, in whatever threads. */
 static bool has_maker(const cJSON *owner, const cJSON *of)
 {
     const size_t bytes = cli_maker_bytes(of);
@@ -146,7 +146,7 @@ static bool has_several_threads(const cli_run_process *process, const cJSON *own
     return false;
 }
 
-/* Whether both are memory that several threads make at one place of the program, and these may be others. */
+/* Whether several threads make such memory at one place of the program, so that the two may be of different threads. */
 static bool may_be_other_thread(const comparing *c, const place p[2])
 {
     const value *const *values = c->values;
@@ -156,8 +156,8 @@ static bool may_be_other_thread(const comparing *c, const place p[2])
     return has_several_threads(values[0]->process, p[0].owner) || has_several_threads(values[1]->process, p[1].owner);
 }
 
-/* Where an allocator such as PyTorch's puts a block depends on all blocks before. A word of which one run has made an
- * address may be a number. */
+/* An allocator such as PyTorch's places a block depending on all blocks before. A word that is an address in only one
+ * of the runs may be a number. */
 static int sureness_of_places(const place p[2], unsigned char words[2][sizeof(uint64_t)], bool alone)
 {
     static const unsigned char null[sizeof(uint64_t)];
@@ -198,7 +198,7 @@ static uint64_t word_of(const unsigned char *bytes, size_t count)
     return word;
 }
 
-/* What programs count, and the numbers that they compute with, not random bits. */
+/* Whether the bytes look like a count, or like a number that programs compute with, not like random bits. */
 static bool is_plausible(const unsigned char *bytes, size_t count)
 {
     char text[BG__REAL_BYTES];
@@ -253,22 +253,22 @@ static bool are_integers(const unsigned char *a, const unsigned char *b)
     return x > -most && x < most && y > -most && y < most;
 }
 
-/* Numbers that programs write have few digits; padding in front of a float makes a double of many. */
+/* Whether both have few digits, as numbers in programs do. A float behind padding, read as a double, has many. */
 static bool are_short(const unsigned char *a, const unsigned char *b)
 {
     enum { SHORT = 14 };
     return text_length(a, sizeof(double)) <= SHORT && text_length(b, sizeof(double)) <= SHORT;
 }
 
-/* Of eight bytes whose upper halves are equal, and not only a sign: they are one number, rather than a lower half that
- * differs in front of something else. */
+/* For eight bytes with equal upper halves that are not only a sign: whether they are one number, not two of which the
+ * first one differs. */
 static bool is_one_number(const unsigned char *a, const unsigned char *b, bool alone)
 {
     return (are_integers(a, b) || are_short(a, b)) && (alone || !are_plausible(a, b, sizeof(int)));
 }
 
-/* Four bytes of padding often hold the upper half of an address that was on the stack: the lower half is a value. These
- * halves differ from one start to the next, but little from those of this process. */
+/* Whether both are upper halves of addresses, which padding often has from the stack: then only the lower half is a
+ * value. They differ from start to start, but little from those of this process. */
 static bool are_halves_of_addresses(uint64_t a, uint64_t b)
 {
     static const char data;
@@ -308,13 +308,13 @@ static void compare_eight(const comparing *c, size_t at, const unsigned char *a,
         tell_number(c, at, 2 * HALF, a, b, alone ? 2 : sureness(a, b, 2 * HALF));
 }
 
-/* An empty struct is a parameter of one byte that is never set: it looks like this, and so may a number. */
+/* Whether it may be an empty struct: a parameter of one byte that is never set. A number may look the same. */
 static bool may_be_unset_byte(const comparing *c, const unsigned char *a, const unsigned char *b)
 {
     return c->values[0]->bytes == 1 && (a[0] > 1 || b[0] > 1);
 }
 
-/* What is left behind the words. */
+/* Compares the bytes after the last whole word. */
 static void compare_rest(const comparing *c, size_t at, size_t count, const unsigned char *a, const unsigned char *b)
 {
     const bool alone = count == c->values[0]->bytes;
@@ -356,7 +356,7 @@ static void compare_value(const comparing *c)
     }
 }
 
-/* What the values of a node are, in the order in which debug/attach/checks/graph_values.c writes them. */
+/* The name of a node's value. index: in the order in which debug/attach/checks/graph_values.c writes them. */
 static const char *value_name(const char *kind, int index, char text[CLI_VALUE_WHAT])
 {
     static const char *const copy[] = {"the node's source",

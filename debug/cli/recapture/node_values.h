@@ -6,20 +6,20 @@
 
 enum { CLI_VALUE_WHAT = 96, CLI_VALUE_SIDE = 480 };
 
-/* sure: 2, it is another value; 1: it looks like one, and may be padding of a struct, which holds anything; 0: it does
- * not, or is where an allocator has put a block, or threads. */
+/* sure: 2, the value differs; 1: it seems to differ, but may be padding of a struct, which has any bytes; 0: it seems
+ * not to, or the difference comes from where an allocator has put a block, or from threads. */
 typedef struct cli_value_difference {
     bool pointer, event; /* neither: it is a number */
-    bool threads;        /* several have made such memory, and which of them is which is not certain */
+    bool threads;        /* several threads made such memory, and it is not certain which is which */
     int sure;
     char what[CLI_VALUE_WHAT];     /* "kernel parameter 2, offset 8," */
     char sides[2][CLI_VALUE_SIDE]; /* "is 0.5 (as integer 1056964608)", "points to byte 16 of input" */
-    char group[240];               /* equal for differences that have one cause, in other nodes */
+    char group[240];               /* equal for differences of one cause, also in other nodes */
 } cli_value_difference;
 
 typedef void cli_value_visit(void *user, const cli_value_difference *difference);
 
-/* A node in a graph of two runs. */
+/* One node, in the graphs of two runs. */
 typedef struct cli_node_pair {
     const cJSON *nodes[2];
     const cli_run_process *processes[2];

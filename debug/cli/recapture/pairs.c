@@ -63,7 +63,7 @@ static bool is_alike(const cli_run *a, const cli_run_graph *g, const cli_run *b,
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
 
-/* How many graphs of run without a pair are the same as g of run a. */
+/* Counts the graphs of run without a pair that are the same as g of run a. */
 static size_t count_free(const cli_run *a, const cli_run_graph *g, const cli_run *run, is_same_graph *is_same)
 {
     size_t count = 0;
@@ -72,7 +72,7 @@ static size_t count_free(const cli_run *a, const cli_run_graph *g, const cli_run
     return count;
 }
 
-/* Pairs those that are the same, in their order, where both runs have as many, and no more than most. */
+/* Pairs graphs that are the same, in their order, if both runs have equally many, and at most `most`. */
 static void pair(cli_run *a, cli_run *b, is_same_graph *is_same, size_t most)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -98,7 +98,7 @@ static bool is_first_of_place(const cli_run *run, size_t index)
     return i == index;
 }
 
-/* The graphs of one place in both runs. */
+/* The graphs of both runs that were made at one place. */
 typedef struct at_place {
     cli_run_graph **graphs[2];
     const cli_run *runs[2];
@@ -123,7 +123,7 @@ static bool is_pair_of_threads(const void *user, size_t i, size_t k)
     return at->graphs[0][i]->other_thread == at->graphs[1][k]->thread;
 }
 
-/* Returns how many graphs are of that place, or SIZE_MAX: out of host memory. */
+/* Collects the graphs of that place. Returns how many; SIZE_MAX: out of host memory. */
 static size_t read_place(const cli_run *run, uint64_t place, cli_run_graph ***graphs, cli_held **held)
 {
     size_t count = 0;
@@ -141,7 +141,7 @@ static size_t read_place(const cli_run *run, uint64_t place, cli_run_graph ***gr
     return *graphs != NULL && *held != NULL ? count : SIZE_MAX;
 }
 
-/* Without host memory the graphs have no pairs, and are named as not compared. */
+/* If host memory runs out, the graphs have no pairs, and are reported as not compared. */
 static void pair_place(cli_run *a, cli_run *b, uint64_t place)
 {
     enum { MOST = 256 }; /* each is compared with each */
@@ -158,7 +158,7 @@ static void pair_place(cli_run *a, cli_run *b, uint64_t place)
     }
 }
 
-/* Which thread comes first is chance: where several have made graphs at a place, their order says nothing. */
+/* Pairs graphs of places where several threads made graphs: their order is chance, so their values decide. */
 static void pair_threads(cli_run *a, cli_run *b)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -166,7 +166,7 @@ static void pair_threads(cli_run *a, cli_run *b)
             pair_place(a, b, a->graphs[i].place);
 }
 
-/* A thread that takes what comes next does other work in another run. */
+/* Finds threads that do other work in the other run, as a worker does that takes the next task of a queue. */
 static void mark_mixed(cli_run *a, const cli_run *b)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -179,8 +179,8 @@ static void mark_mixed(cli_run *a, const cli_run *b)
         }
 }
 
-/* Last comes a graph that another place has made, as where the program decides which function captures: only where it
- * is the one that is left. */
+/* The last step pairs graphs that other places made, as where the program decides which function captures; but only if
+ * one graph of the process is left in both runs. */
 void cli_run_pair(cli_run *a, cli_run *b)
 {
     hash_graphs(a);

@@ -1,4 +1,4 @@
-/* Which process of one run is which of another one: workers may start in another order. */
+/* Pairs the processes of two runs: workers may start in another order. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void pair(void *user, size_t i, size_t k)
     memcpy(runs->b->processes[k].key, runs->a->processes[i].key, sizeof runs->b->processes[k].key);
 }
 
-/* Keys that no process of the other run has. */
+/* Gives processes without a pair a key that no process of the other run has. */
 static void set_alone(cli_run *run, const cli_held *held)
 {
     for (size_t i = 0; i < run->process_count; i++)
@@ -42,7 +42,7 @@ static bool read_held(const cli_run *run, size_t process, cli_held *held)
     return good;
 }
 
-/* Those without graphs tell nothing. */
+/* Processes without graphs are excluded: they have no values to compare. */
 static bool read_all(const cli_run *run, cli_held **list)
 {
     bool good = true;

@@ -21,7 +21,7 @@ static bool is_given_twice(const cli_arguments *arguments)
     return count > 1;
 }
 
-/* The command sets these for its own purposes. */
+/* Whether the command sets the variable for its own purposes. */
 static bool is_of_command(const char *name)
 {
     return strncmp(name, "BG_", 3) == 0 || strncmp(name, "LD_", 3) == 0 || strcmp(name, "HOSTCUDA_THROUGH_DRIVER") == 0;
@@ -78,7 +78,7 @@ void cli_recapture_clear(cli_recapture *r)
 
 static const char *const ordinals[] = {"first", "second", "third"};
 
-/* Of the two values, or of the numbers of breakgraph.vary, which a run gets. */
+/* value: which of the two values of --vary, or of breakgraph.vary, the run gets. */
 static cli_status observe_run(const cli_recapture *r, const cli_observation *plan, int value, cli_gathered *gathered,
                               cli_end *end, cli_run *run)
 {
@@ -107,7 +107,7 @@ static cli_status observe_run(const cli_recapture *r, const cli_observation *pla
     return status;
 }
 
-/* Also with a status that says that its results are wrong. */
+/* Whether the run ended by itself, with any exit status. */
 static bool is_whole(const cli_end *end)
 {
     int signal;
@@ -133,7 +133,7 @@ static void write_label(const cli_recapture *r, const cli_run *run, int which, c
         snprintf(label, 320, "in the %s run", ordinals[which]);
 }
 
-/* "the first run, with SCALE=0.5,"; "the first run" where nothing is varied. */
+/* "the first run, with SCALE=0.5,"; "the first run" if nothing is varied. */
 static const char *name_run(const cli_recapture *r, int which, char text[400])
 {
     const char *label = r->labels[which];
@@ -154,7 +154,7 @@ static void clear_comparison(cli_run_comparison *c)
     c->reports = c->not_compared = NULL;
 }
 
-/* c starts with also_unvaried and keys. */
+/* The caller has set also_unvaried and keys. */
 static cli_status compare(const cli_recapture *r, cli_run *a, cli_run *b, cli_run_comparison *c)
 {
     c->runs[0] = a;
@@ -171,8 +171,7 @@ static cli_status compare(const cli_recapture *r, cli_run *a, cli_run *b, cli_ru
     return CLI_OK;
 }
 
-/* Names of differences that are not because of what was varied: a third run has the values of the first. *known: it has
- * told them. */
+/* Finds the differences between equal runs: a third run has the values of the first. *known: keys has all of them. */
 static cli_status find_unvaried(const cli_recapture *r, const cli_observation *plan, cli_run *first,
                                 cli_difference_keys *keys, bool *known)
 {
@@ -204,8 +203,8 @@ done:
     return status;
 }
 
-/* A finding of all ranks is there once. What else the runs reported, such as the list of graphs, is of one of two runs,
- * and goes. */
+/* Replaces the reports by those of the comparison, with a finding of all ranks once. Other reports, such as the list of
+ * graphs, are of one run only. */
 static void keep_reports(cJSON *reports, cli_gathered *gathered)
 {
     cli_gathered own = {.ranks = gathered->ranks, .reports = cJSON_CreateArray()};
@@ -225,7 +224,7 @@ static void keep_reports(cJSON *reports, cli_gathered *gathered)
     cli_gathered_clear(&own);
 }
 
-/* A process that was killed, or a disk that was full. */
+/* Records that values are missing: a process was killed, or a disk was full. */
 static void note_cut(cJSON *not_compared)
 {
     cJSON *row = cJSON_CreateObject();
@@ -235,7 +234,7 @@ static void note_cut(cJSON *not_compared)
     (void)cJSON_AddItemToArray(not_compared, row);
 }
 
-/* As a process's report has it. */
+/* Records the coverage, in the form of a process's report. */
 static void note_looked(cli_run_comparison *c, bool cut, cli_gathered *gathered)
 {
     cJSON *looked = cJSON_CreateObject(), *counts;
@@ -257,7 +256,7 @@ static void note_looked(cli_run_comparison *c, bool cut, cli_gathered *gathered)
     cJSON_Delete(looked);
 }
 
-/* gathered is of the second run. */
+/* gathered: of the second run. */
 static cli_status compare_runs(cli_recapture *r, const cli_observation *plan, cli_run runs[2], cli_gathered *gathered)
 {
     cli_difference_keys keys = {.list = NULL};
@@ -285,7 +284,7 @@ done:
     return status;
 }
 
-/* Each run has its errors in the same file. */
+/* Shows the errors now: the next run writes them to the same file. */
 static void say_end(const cli_recapture *r, const cli_observation *plan, int which, const cli_end *end)
 {
     char name[400];
@@ -298,7 +297,7 @@ static void say_end(const cli_recapture *r, const cli_observation *plan, int whi
     }
 }
 
-/* They are shown, and nobody is to show them as those of another run. */
+/* Removes the errors, which were shown, so that they are not shown again for another run. */
 static void drop_errors(const cli_observation *plan)
 {
     for (int i = plan->ranks > 0 ? 0 : -1; i < plan->ranks; i++) { /* -1: the program alone */
@@ -336,7 +335,7 @@ cli_status cli_recapture_observe(cli_recapture *r, const cli_observation *plan, 
     if (end->code != 0)
         drop_errors(plan);
 done:
-    gathered->graphs += graphs; /* the program has graphs, if only in one run */
+    gathered->graphs += graphs; /* they count although only one run has graphs */
     gathered->replays += replays;
     cli_run_clear(&runs[0]);
     cli_run_clear(&runs[1]);

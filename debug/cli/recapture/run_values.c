@@ -23,7 +23,7 @@ static bool has_number(const cJSON *row, const char *name)
     return cJSON_IsNumber(member(row, name));
 }
 
-/* How many processes of the run are of that group. */
+/* How many processes of the run have that group. */
 static size_t count_alike(const cli_run *run, const char *group)
 {
     size_t count = 0;
@@ -85,7 +85,7 @@ static bool add_graph(cli_run *run, const cJSON *row)
     return member(row, "nodes") == NULL || fill_nodes(added, member(row, "nodes"));
 }
 
-/* The graph of that number in the process that is read. */
+/* The graph of that number in the process that is being read. */
 static cli_run_graph *find_graph(const cli_run *run, double number)
 {
     for (size_t i = run->count; i > 0; i--)
@@ -95,7 +95,7 @@ static cli_run_graph *find_graph(const cli_run *run, double number)
     return NULL;
 }
 
-/* place: in the list of the graph's own nodes; those of child graphs are not in that. */
+/* place: the index among the graph's own nodes, without those of child graphs. */
 static void set_updated(const cli_run_graph *graph, double place)
 {
     double at = 0;
@@ -151,7 +151,7 @@ static int is_varied(const struct dirent *entry)
     return is_jsonl(entry, "varied-");
 }
 
-/* A process that was killed may have left a part of a line. */
+/* Passes each line to take. A process that was killed may have left a part of a line. */
 static cli_status read_lines(cli_run *run, const char *path, bool (*take)(cli_run *run, const cJSON *row))
 {
     size_t bytes = 0;
@@ -177,7 +177,7 @@ static cli_status read_values(void *user, const char *path)
     return read_lines(user, path, add_line);
 }
 
-/* What several processes vary alike is there once. */
+/* Adds an input once, also if several processes vary it alike. */
 static bool add_varied(cli_run *run, const cJSON *row)
 {
     const cJSON *known;

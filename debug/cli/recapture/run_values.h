@@ -1,4 +1,4 @@
-/* What the graphs of a program held in one of its runs: the files values-*.jsonl, which
+/* The values in the graphs of one run of a program: from the files values-*.jsonl, which
  * debug/attach/checks/graph_values.h describes. */
 #ifndef BG_CLI_RUN_VALUES_H
 #define BG_CLI_RUN_VALUES_H
@@ -11,10 +11,10 @@
 #include "debug/cli/output/exits.h"
 
 typedef struct cli_run_process {
-    char group[72];       /* its program, or rank */
-    char key[96];         /* equal in both runs: its group, and which of those it is */
+    char group[72];       /* its program, or its rank */
+    char key[96];         /* equal in both runs: the group, and a number */
     int rank;             /* -1: none */
-    const cJSON **owners; /* by their numbers; NULL: there is none of that number */
+    const cJSON **owners; /* by number; NULL: there is none of that number */
     size_t owner_count, owner_capacity;
 } cli_run_process;
 
@@ -24,25 +24,25 @@ typedef struct cli_run_graph {
     const cJSON *row;
     const cJSON **nodes; /* NULL: the graph could not be read */
     size_t count;
-    bool *updated;     /* of each node: the program has set it after the instantiation */
-    bool all;          /* the program has updated the graph */
+    bool *updated;     /* for each node: the program has set it after the instantiation */
+    bool all;          /* the program has updated the whole graph */
     uint64_t place;    /* hash of its process, name and place in the program (pairs.c) */
-    uint64_t shape;    /* and of what its nodes do */
-    long thread;       /* that has made it (pairs.c); -1: unknown */
-    long other_thread; /* of the other run, which has made the pair of one of that thread's graphs */
+    uint64_t shape;    /* hash of the operations of its nodes */
+    long thread;       /* the thread that made it (pairs.c); -1: unknown */
+    long other_thread; /* the thread of the other run that is paired with this one */
     long pair;         /* index in the other run; -1: none */
-    bool guessed; /* several threads have made graphs at its place, and the pair is the one that holds most alike */
-    bool mixed;   /* which thread of the other run is its own is not known */
+    bool guessed;      /* several threads make graphs at its place; the pair has the most values in common */
+    bool mixed;        /* it is not known which thread of the other run is the same one */
 } cli_run_graph;
 
 typedef struct cli_run {
     cJSON *lines; /* of all files */
     cli_run_process *processes;
     size_t process_count, process_capacity;
-    cli_run_graph *graphs; /* of one process after the other, in the order of their instantiations */
+    cli_run_graph *graphs; /* process by process, in the order of their instantiations */
     size_t count, capacity;
-    bool cut;      /* a file could not be read, or not to its end */
-    cJSON *varied; /* "scale=0.5" of breakgraph.vary, a list */
+    bool cut;      /* a file could not be read to its end */
+    cJSON *varied; /* a list of "scale=0.5", from breakgraph.vary */
 } cli_run;
 
 static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
@@ -50,16 +50,16 @@ static inline uint64_t cli_hash_mix(uint64_t hash, uint64_t more)
     return (hash ^ more) * 0x100000001b3u; /* as bg__text_hash does with bytes */
 }
 
-/* Starts zeroed; clear it also after a failure. */
+/* Reads the files. run starts zeroed; clear it also after a failure. */
 cli_status cli_run_read(cli_run *run, const char *directory);
 void cli_run_clear(cli_run *run);
 
-/* Gives the processes of b the keys of those of a: of the same group, the ones whose graphs hold most alike. Where
- * there is no host memory for that, the processes stay as they are, in their order. */
+/* Pairs processes of the same group by the values in their graphs, and gives those of b the keys of those of a. If host
+ * memory runs out, they stay paired by their order. */
 void cli_run_pair_processes(const cli_run *a, cli_run *b);
 
-/* Pairs the graphs of two runs: those of the same process, name and place in the program, in their order; where several
- * threads have made them, those that hold most alike. What could be paired in more than one way has no pair. */
+/* Pairs graphs of the same process, name and place in the program, in their order; if several threads made them, those
+ * with the most values in common. A graph that could have several pairs gets none. */
 void cli_run_pair(cli_run *a, cli_run *b);
 
 #endif

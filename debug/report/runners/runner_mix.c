@@ -6,13 +6,13 @@
 #include "base/base.h"
 #include "debug/files/json.h"
 
-/* Batches of a report that adds up without overflow, of up to TOKENS_MOST tokens. */
+/* Limits that keep sums free of overflow: batches of a report, and tokens of a batch. */
 enum { TOKENS_MOST = 1 << 24 };
 static const double BATCHES_MOST = 1LL << 36;
 
 /* ---- ranks ---- */
 
-/* Whether the rows can be of one runner's ranks: two jobs may have written into one directory. */
+/* Whether the rows can be ranks of one runner: two jobs may have written into one directory. */
 static bool rows_agree(const cJSON *row, const cJSON *other)
 {
     static const char *const texts[] = {"name", "mode"};
@@ -36,7 +36,7 @@ static bool has_rank(const bg__runner_group *group, double rank)
     return false;
 }
 
-/* Moves the rows that belong to the first one behind it; returns how many these are, with it. */
+/* Moves the rows that belong to the first row behind it. Returns their number, with the first row. */
 static size_t gather_ranks(const cJSON **rows, size_t count)
 {
     bg__runner_group group = {rows, 1};
@@ -113,8 +113,8 @@ done:
     return status;
 }
 
-/* One of [tokens, batches, batches that run eagerly for another reason than their size]. With pad_across_ranks the
- * tokens of decode batches are no whole requests: where no bucket of their own can hold them, a mixed one may. */
+/* Adds one item [tokens, batches, batches that ran eagerly for another reason than their size]. With pad_across_ranks
+ * the tokens of decode batches may not be whole requests: if no bucket of their own can hold them, a mixed one may. */
 static bg_status add_size(bg__size_mix *mix, int query_len, const cJSON *row, const cJSON *item)
 {
     const cJSON *of[3] = {cJSON_GetArrayItem(item, 0), cJSON_GetArrayItem(item, 1), cJSON_GetArrayItem(item, 2)};
@@ -129,7 +129,7 @@ static bg_status add_size(bg__size_mix *mix, int query_len, const cJSON *row, co
     if (!(tokens >= 0 && tokens <= mix->max_tokens && batches >= 0 && batches <= BATCHES_MOST))
         return refuse_row(row, "sizes of batches");
     if (tokens < 1 || batches < 1)
-        return BG_OK; /* 0: those above max_tokens */
+        return BG_OK; /* 0 tokens: batches above max_tokens */
     if (tokens > bg__size_round(mix->max_tokens, query_len, mix->max_tokens)) {
         if (!mix->has_mixed)
             return BG_OK;
@@ -170,7 +170,7 @@ static int compare_counts(const void *a, const void *b)
     return (one->tokens > other->tokens) - (one->tokens < other->tokens);
 }
 
-/* Makes one of several counts of a size, and puts them in order. */
+/* Merges several counts of one size, and sorts the counts. */
 static bool join_counts(bg__size_family *family)
 {
     size_t count = 0;
@@ -217,9 +217,9 @@ void bg__runner_mix_free(bg__size_mix *mix)
     *mix = (bg__size_mix){.families = NULL};
 }
 
-/* ---- what a schedule takes ---- */
+/* ---- what a schedule needs ---- */
 
-/* A number of the bucket of that query length that was captured and is nearest below or above tokens; NULL: none. */
+/* The captured bucket of that query length that is nearest below or above tokens; NULL: none. */
 static const cJSON *find_near(const cJSON *row, int query_len, int tokens, bool above)
 {
     const cJSON *bucket, *near = NULL;
@@ -235,7 +235,8 @@ static const cJSON *find_near(const cJSON *row, int query_len, int tokens, bool 
     return near;
 }
 
-/* Between the two nearest; beyond the largest bucket, more in proportion where it grows with the rows. */
+/* Interpolates between the two nearest buckets. Above the largest bucket, extrapolates in proportion to the rows if the
+ * number grows with them. */
 static double estimate(const cJSON *below, const cJSON *above, const char *name, int tokens, bool grows)
 {
     double from = bg__json_number(below, "tokens"), to = bg__json_number(above, "tokens");

@@ -31,7 +31,7 @@ static void print_reasons(const cJSON *eager, FILE *out)
     }
 }
 
-/* A list may be very long. */
+/* A long list is not printed. */
 static void print_schedule_in_use(const cJSON *row, FILE *out)
 {
     enum { SHOWN = 60 };
@@ -96,7 +96,7 @@ static void print_misses(const cJSON *row, FILE *out)
 
 /* ---- the histogram ---- */
 
-/* Sizes from 2^(i-1) + 1 to 2^i are one line, i; the last one is that of all above max_tokens. */
+/* Line i has the sizes from 2^(i-1) + 1 to 2^i; the last line has all sizes above max_tokens. */
 enum { LINES = 26, ABOVE = LINES - 1, BAR = 40 };
 
 typedef struct histogram {
@@ -228,7 +228,7 @@ static const cJSON *find_marked(const cJSON *list, const char *mark)
     return NULL;
 }
 
-/* Whether BG_RUNNER_SCHEDULE, which sets all runners, would change one that has schedules of its own. */
+/* Whether another runner has schedules of its own, which BG_RUNNER_SCHEDULE would change, too. */
 static bool has_others(const cJSON *rows, const cJSON *row)
 {
     const cJSON *other;
@@ -255,7 +255,7 @@ static void print_setting(const cJSON *rows, const cJSON *row, const cJSON *reco
     fputs("\n", out);
 }
 
-/* What improves comes first. */
+/* Names first what improves. */
 static void print_gain(const cJSON *now, const cJSON *recommended, FILE *out)
 {
     double batches = bg__json_number(recommended, "batches"), batches_now = bg__json_number(now, "batches");
@@ -326,7 +326,7 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
     print_use(rows, row, object, out);
 }
 
-/* In a file that was written by hand. */
+/* The row comes from a file that was written by hand. */
 static void print_unfit(const cJSON *row, FILE *out)
 {
     bg__print_text(out, bg__json_string(row, "name"));

@@ -1,4 +1,4 @@
-/* The runners of a report as text. */
+/* Prints the runners of a report as text. */
 #ifndef BG_DEBUG_RUNNERS_TEXT_H
 #define BG_DEBUG_RUNNERS_TEXT_H
 

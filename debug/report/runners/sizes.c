@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-/* As the runner does for decode batches (src/runner/buckets.c). */
+/* Rounds as the runner does for decode batches (src/runner/buckets.c). */
 int bg__size_round(int size, int query_len, int max_tokens)
 {
     int rounded = (size + query_len - 1) / query_len * query_len;
@@ -14,13 +14,14 @@ int bg__size_round(int size, int query_len, int max_tokens)
 
 /* ---- what a schedule costs ---- */
 
-/* A schedule in which buckets are looked up from small to large. */
+/* A schedule that is searched from small to large buckets. */
 typedef struct schedule {
     const int *sizes;
     size_t count;
 } schedule;
 
-/* The bucket that holds the tokens; 0: none does, or it pads them too much. Drops the sizes that are too small. */
+/* Finds the bucket that holds the tokens; 0: none holds them, or the bucket pads them too much. Drops the sizes that
+ * are too small. */
 static int find_bucket(const bg__size_mix *mix, int query_len, schedule *s, int tokens)
 {
     for (; s->count > 0; s->sizes++, s->count--) {
@@ -31,7 +32,7 @@ static int find_bucket(const bg__size_mix *mix, int query_len, schedule *s, int 
     return 0;
 }
 
-/* As the runner does (bg__dispatch in src/runner/buckets.c). */
+/* Chooses buckets as the runner does (bg__dispatch in src/runner/buckets.c). */
 static void judge_family(const bg__size_mix *mix, const bg__size_family *family, const int *sizes, size_t count,
                          bg__size_cost *cost)
 {
@@ -71,8 +72,8 @@ static int smallest_for(int tokens, int query_len)
     return (tokens - 1) / query_len * query_len + 1;
 }
 
-/* All sizes that can be in a best schedule: for each batch the smallest that becomes its bucket. A size between two of
- * them holds no more batches than the lower one, and pads them more. */
+/* Lists all sizes that a best schedule can have: for each batch the smallest size whose bucket holds it. A size between
+ * two of these holds no more batches than the lower one, and pads them more. */
 static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choices)
 {
     size_t count = 0, distinct = 0, step;
@@ -94,14 +95,15 @@ static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choi
         if (distinct == 0 || list[i] != list[distinct - 1])
             list[distinct++] = list[i];
     step = (distinct + BG__SIZE_CANDIDATES - 1) / BG__SIZE_CANDIDATES;
-    for (size_t i = (distinct - 1) % step; i < distinct; i += step) /* the last one stays */
+    for (size_t i = (distinct - 1) % step; i < distinct; i += step) /* keeps the last size */
         list[choices->count++] = list[i];
     return BG_OK;
 }
 
 /* ---- sums ---- */
 
-/* Of one family, by candidate: its bucket, and the batches and rows up to it. Index 0 is before the first candidate. */
+/* Prefix sums of one family: for each candidate its bucket, and the batches and rows up to it. Index 0 is before the
+ * first candidate. */
 typedef struct sums {
     uint64_t *bucket, *batches, *rows;
 } sums;
@@ -109,7 +111,7 @@ typedef struct sums {
 typedef struct problem {
     sums *families;
     size_t family_count, count; /* candidates */
-    uint64_t *cost;             /* of the length at hand, by candidate */
+    uint64_t *cost;             /* cost by candidate, for the current length */
     uint64_t *next;
 } problem;
 
@@ -145,7 +147,7 @@ static uint64_t count_up_to(const problem *p, size_t candidate)
     return batches;
 }
 
-/* Drops the candidates that are larger than what is to be covered needs. */
+/* Drops candidates that are larger than `cover` percent of the batches need. */
 static void cut(problem *p, double cover, bg__size_choices *choices)
 {
     double wanted = (double)count_up_to(p, p->count) * cover / 100;
@@ -154,7 +156,7 @@ static void cut(problem *p, double cover, bg__size_choices *choices)
     choices->count = p->count;
 }
 
-/* Padding rows of the batches above candidate i and up to j, which run in j. */
+/* Padding rows of the batches above candidate i and up to candidate j, if they run in the bucket of j. */
 static uint64_t padding_between(const problem *p, size_t i, size_t j)
 {
     uint64_t padding = 0;
@@ -167,8 +169,8 @@ static uint64_t padding_between(const problem *p, size_t i, size_t j)
 
 /* ---- the dynamic program ---- */
 
-/* Finds the best size before each candidate from low to high, which is from first to last: it never falls where the
- * candidate grows, since padding_between satisfies the quadrangle inequality. */
+/* Finds the best previous size for each candidate from low to high; it is between first and last. It never decreases as
+ * the candidate grows, since padding_between satisfies the quadrangle inequality (divide and conquer). */
 static void find_before(problem *p, int *before, size_t low, size_t high, size_t first, size_t last)
 {
     while (low <= high) {
@@ -190,7 +192,7 @@ static void find_before(problem *p, int *before, size_t low, size_t high, size_t
     }
 }
 
-/* cost[j]: the fewest padding rows of schedules of one more size each time, whose last size is candidate j. */
+/* cost[j] is the fewest padding rows of a schedule whose last size is candidate j. Each iteration adds one size. */
 static void run_program(problem *p, bg__size_choices *choices)
 {
     for (size_t j = 1; j <= p->count; j++)

@@ -8,7 +8,7 @@ extern "C" {
 
 /* y *= factor where *counter is not `expected`, which a graph freezes. */
 cudaError_t llama_fault_expect(float *y, float factor, size_t n, const int *counter, int expected, cudaStream_t stream);
-/* ++*counter, and y *= a factor from 1 to 2 that depends on it: another one each time. */
+/* ++*counter, and y *= a factor from 1 to 2 that depends on *counter and so differs each time. */
 cudaError_t llama_fault_vary(float *y, size_t n, int *counter, cudaStream_t stream);
 
 #ifdef __cplusplus

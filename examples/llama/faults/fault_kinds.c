@@ -7,10 +7,10 @@
 
 #define CUDA(call) TRY(llama_check_cuda((call), #call))
 
-/* How wrong it gets: so much that it shows in the logits of a random model. */
+/* Large enough to show in the logits of a random model. */
 static const float FACTOR = 4, JUNK = 8; /* JUNK is added where a buffer should hold 0 */
 
-/* A run of a planted body. */
+/* One execution of a planted body. */
 typedef struct run {
     llama_planted *planted;
     const bg_op *op;
@@ -18,7 +18,7 @@ typedef struct run {
     bg_op_body right;
     cudaStream_t stream;
     bool captured;
-    float *row; /* of its last output the first row */
+    float *row; /* the first row of its last output */
     size_t elements, half;
 } run;
 
@@ -54,7 +54,7 @@ static bg_status do_right(const run *r)
     return r->right(r->args, r->stream);
 }
 
-/* What an eager body may do, and a captured one may not. */
+/* Only an eager body may synchronize; a captured one must not. */
 static bg_status wait(const run *r)
 {
     return r->captured ? BG_OK : llama_check_cuda(cudaStreamSynchronize(r->stream), "cudaStreamSynchronize");
@@ -66,7 +66,7 @@ static bg_status read_eagerly(const run *r, int *number, const int *device)
     return wait(r);
 }
 
-/* At once, captured or not: CUDA lets a thread that captures wait for another stream only where it says so. */
+/* Fills at once, captured or not: only in relaxed mode may a capturing thread synchronize another stream. */
 static bg_status fill_aside(const run *r, float value)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -94,7 +94,7 @@ static bg_status branch(const run *r)
     return BG_OK;
 }
 
-/* Each run has a number, of which an eager one tells the device in time. */
+/* Each execution has a number; only an eager one copies it to the device. */
 static bg_status counter(const run *r)
 {
     int number = ++r->planted->number;
@@ -120,7 +120,7 @@ static bg_status temporary(const run *r)
     TRY(fill_aside(r, 0));
     TRY(add_buffer(r));
     TRY(wait(r));
-    return fill_aside(r, JUNK); /* its next owner */
+    return fill_aside(r, JUNK); /* stands for the buffer's next owner */
 }
 
 static bg_status skipped(const run *r)
@@ -146,7 +146,7 @@ static bg_status host_copy(const run *r)
     return BG_OK;
 }
 
-/* The number is how often the call has run on the device. */
+/* The number counts the executions of the call on the device. */
 static bg_status cached(const run *r)
 {
     int number = r->planted->number;
@@ -168,7 +168,7 @@ static bg_status beside(const run *r)
     return BG_OK;
 }
 
-/* An eager body looks where the pass stands; a captured one goes by what the host reckons, which is too far. */
+/* An eager body reads the pass's place from the device; a captured one uses the host's number, which is too large. */
 static bg_status position(const run *r)
 {
     bg_tensor *position = find_position(r);
@@ -193,7 +193,7 @@ static bg_status nan_born(const run *r)
     return BG_OK;
 }
 
-/* By powers of 2, so that what comes of it is exact. */
+/* Scales by powers of 2, so that all results are exact. */
 static bg_status cancel(const run *r)
 {
     TRY(do_right(r));

@@ -3,14 +3,14 @@
 #define LLAMA_FAULT_KINDS_H
 #include "faults.h"
 
-/* One call of the pass. Its memory is made when it is planted: bodies that are captured allocate nothing. */
+/* A planted call of the pass. Its memory is allocated when it is planted, since captured bodies must not allocate. */
 typedef struct llama_planted {
     llama_fault kind;
     const char *op;
     int call;
     char name[32];
     float factor;       /* of CANCEL */
-    int number;         /* what the body keeps on the host */
+    int number;         /* the body's state on the host */
     cudaStream_t aside; /* takes part in no capture */
     float *buffer;      /* of the size of the largest row */
     float *host;        /* as large, pageable */

@@ -17,8 +17,8 @@ static const char *const names[LLAMA_FAULT_KINDS] = {
     [LLAMA_FAULT_PAIR] = "pair",         [LLAMA_FAULT_CANCEL] = "cancel",
     [LLAMA_FAULT_VARIES] = "varies"};
 
-/* The ops that faults go into, and how often a pass calls them. Eager ops are never captured, and `advance` has no row.
- */
+/* The ops that can get faults, and how often a pass calls them. Eager ops are never captured, and `advance` has no
+ * row. */
 typedef struct op_calls {
     const char *op;
     int per_layer, beside;
@@ -31,7 +31,7 @@ static const op_calls ops[OPS] = {{"embedding", 0, 1, false}, {"rms_norm", 2, 1,
 
 static llama_planted planted[LLAMA_FAULTS_MOST];
 static int planted_count;
-static int next_call[OPS]; /* in the pass that is under way */
+static int next_call[OPS]; /* in the current pass */
 
 const char *llama_fault_name(llama_fault kind)
 {
@@ -56,7 +56,7 @@ int llama_faults_next_call(const char *name)
     return op == OPS ? -1 : next_call[op]++;
 }
 
-/* The value that faults.h has added to the op's arguments. */
+/* Returns the value that faults.h has added to the op's arguments. */
 static int number_of(const bg_op *op, const void *args)
 {
     for (uint32_t i = 0; i < op->field_count; i++)
@@ -116,7 +116,7 @@ static bg_status plant_call(llama_fault kind, place at, float factor, const llam
     return llama_check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); /* no stream waits for the memsets */
 }
 
-/* Any call that the kind may go into, each as likely as the others. */
+/* Chooses among all calls that the kind fits, with equal probability. */
 static place pick(llama_fault kind, uint64_t *random, const llama_config *config)
 {
     int count[OPS], total = 0;
@@ -149,7 +149,7 @@ static bg_status plant_pair(uint64_t *random, const llama_config *config)
     return plant_call(other_kind, other, 1, config);
 }
 
-/* Into a call and the one call that reads its output, whose own is proportional to it. */
+/* Plants into a call and into the only call that reads its output; the second output is proportional to the first. */
 static bg_status plant_cancel(uint64_t *random, const llama_config *config)
 {
     /* of a layer: query, its rope; key, its rope; up, silu_gate; silu_gate, down */
@@ -185,7 +185,7 @@ bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config
 void llama_faults_clear(void)
 {
     if (planted_count > 0)
-        cudaDeviceSynchronize(); /* nothing may still use what is freed; an error could not be reported to anyone */
+        cudaDeviceSynchronize(); /* work may still use the memory; no caller could receive an error */
     for (int i = 0; i < planted_count; i++) {
         llama_planted *p = &planted[i];
         if (p->aside)

@@ -1,8 +1,8 @@
-/* Mistakes that are planted into the ops, for tests of the debugging tools: only builds with -DLLAMA_FAULTS have them.
+/* Plants mistakes into the ops, for tests of the debugging tools. Only builds with -DLLAMA_FAULTS have this.
  *
- * A planted call computes something else when it is captured, and what it should when it is eager. Which call of a
- * pass it is, each call knows by a value among its arguments: so does a body that runs alone in a replay. What is
- * planted is the process's, and serves one thread. */
+ * A planted call computes a wrong result when it is captured, and the right one when it is eager. Each call has its
+ * number in the pass among its arguments, so a body that a replay runs alone has it, too. Planted faults belong to the
+ * process, whose passes must be of one thread. */
 #ifndef LLAMA_FAULTS_H
 #define LLAMA_FAULTS_H
 #include "examples/llama/weights/weights.h"
@@ -13,51 +13,51 @@
 typedef enum llama_fault {
     LLAMA_FAULT_BRANCH,    /* the body asks whether it is captured, and then scales half of the row */
     LLAMA_FAULT_COUNTER,   /* the host's count of runs goes to a kernel by value: frozen */
-    LLAMA_FAULT_LEAKED,    /* what clears a buffer goes to a stream outside of the capture: no replay clears it */
-    LLAMA_FAULT_TEMPORARY, /* a buffer that is the body's only while it runs: by the replay others have written to it */
-    LLAMA_FAULT_SKIPPED,   /* no work at all: the output keeps what it held */
-    LLAMA_FAULT_HOST_COPY, /* a copy from host memory that the body uses again */
+    LLAMA_FAULT_LEAKED,    /* a buffer is cleared on a stream outside of the capture: no replay clears it */
+    LLAMA_FAULT_TEMPORARY, /* a buffer that the body owns while it runs: other work overwrites it before the replay */
+    LLAMA_FAULT_SKIPPED,   /* no work at all: the output keeps its old contents */
+    LLAMA_FAULT_HOST_COPY, /* a copy from host memory that the body reuses */
     LLAMA_FAULT_CACHED,    /* a number that the body read in its first call */
-    LLAMA_FAULT_BESIDE,    /* half of the row also goes where the other half belongs */
+    LLAMA_FAULT_BESIDE,    /* half of the row also overwrites the other half */
     LLAMA_FAULT_POSITION,  /* the host's position by value, ahead of the device's; rope and kv_append only */
     LLAMA_FAULT_NAN,       /* one element is NaN */
     LLAMA_FAULT_SINGLES,   /* how many kinds of one call there are */
 
     LLAMA_FAULT_PAIR = LLAMA_FAULT_SINGLES, /* two calls, each with one of the above */
     LLAMA_FAULT_CANCEL,                     /* a call doubles its output, the one that reads it halves its own */
-    LLAMA_FAULT_VARIES,                     /* the output differs from run to run, eagerly, too */
+    LLAMA_FAULT_VARIES,                     /* the output differs from run to run, also eagerly */
     LLAMA_FAULT_KINDS
 } llama_fault;
 
 /* "branch" */
 const char *llama_fault_name(llama_fault kind);
 
-/* Plants a fault into calls of a pass of config's layers, in place of what is planted already; the seed decides which
+/* Plants a fault of this kind into a pass of config's layers, and removes earlier faults. The seed chooses the
  * calls. */
 bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config *config);
-/* Waits for the device, and takes the faults out; graphs that captured them go first. */
+/* Waits for the device, and removes the faults. Destroy graphs that captured them first. */
 void llama_faults_clear(void);
 
-/* The planted calls' names ("matmul#17"), which live until the next plant or clear. Returns how many. */
+/* Lists the planted calls' names ("matmul#17"), valid until the next plant or clear. Returns their number. */
 enum { LLAMA_FAULTS_MOST = 2 };
 int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST]);
-/* A line for people: each of them with its kind. */
+/* Prints a line with each planted call and its kind. */
 void llama_faults_print(FILE *out);
 
-/* Takes --plant-faults KIND:SEED out of the front of a command line, which need not have it. 0, or -1 with a sentence
- * in error (GGUF_ERROR_SIZE bytes) that says what is allowed. */
+/* Removes --plant-faults KIND:SEED from the front of a command line, if it is there. Returns 0, or -1 with a message in
+ * error (GGUF_ERROR_SIZE bytes) that lists what is allowed. */
 int llama_faults_option(int *argc, char ***argv, char *error);
-/* Plants what that asked for, if anything, and says on standard error where. */
+/* Plants the fault that the option asked for, if any, and prints the calls to standard error. */
 bg_status llama_faults_plant_option(const llama_config *config);
 
 /* ---- in the ops --------------------------------------------------------------------------------- */
 
-/* The number of the pass's next call of op, from 0; -1 for ops without faults. */
+/* Returns the number of the pass's next call of op, from 0; -1 for ops without faults. */
 int llama_faults_next_call(const char *op);
-/* Runs a call's body, right or, where it is planted, wrong. */
+/* Runs a call's body, with its fault if one is planted. */
 bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body right, cudaStream_t stream);
 
-/* Whether a call of those that a rule matches is planted: then they are not fused, and the fault stays. */
+/* Whether one of the calls that a rule matches has a fault. Such calls are not fused, so that the fault stays. */
 bool llama_faults_stay(const bg_rule *rule, const void *const *calls);
 
 #undef BG_RULE_ENTRY_
@@ -68,7 +68,7 @@ bool llama_faults_stay(const bg_rule *rule, const void *const *calls);
         return !llama_faults_stay(&rule##record_, calls) && rule##match_(gives, args, rows);                           \
     }
 
-/* breakgraph's macros, with the number of the call as one more value, and the body behind llama_faults_run. */
+/* breakgraph's macros, with the call's number as one more value, and a body that llama_faults_run calls. */
 #undef BG_DECLARE_OP
 #define BG_DECLARE_OP(...) BG_ARGS_(__VA_ARGS__, BG_VALUE(int, call)) BG_DECLARE_(BG_FIRST_(__VA_ARGS__))
 #undef BG_CALL

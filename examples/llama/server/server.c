@@ -8,9 +8,9 @@ enum { FREE = -1 };
 
 typedef struct text {
     int request; /* FREE: none */
-    int served;  /* tokens of it that were in a batch */
+    int served;  /* tokens that were in a batch */
     int token;   /* the last one generated */
-    int rows;    /* in this batch, the last of them at `end` - 1 */
+    int rows;    /* in this batch; the last one is row `end` - 1 */
     int end;
 } text;
 
@@ -39,7 +39,7 @@ static void wait_until(double time)
     struct timespec gap = {.tv_sec = (time_t)left};
     gap.tv_nsec = (long)((left - (double)gap.tv_sec) * 1e9);
     if (left > 0)
-        (void)nanosleep(&gap, NULL); /* earlier by a signal: the next look is too early, and waits again */
+        (void)nanosleep(&gap, NULL); /* a signal ends it early; the caller then waits again */
 }
 
 static bg_status allocate(server *s)
@@ -68,7 +68,7 @@ static bg_status allocate(server *s)
     return BG_OK;
 }
 
-/* Requests that have arrived get the free slots, first come, first served. */
+/* Gives free slots to arrived requests, in the order of their arrival. */
 static void admit(server *s)
 {
     const double now = seconds_now() - s->began;
@@ -77,7 +77,7 @@ static void admit(server *s)
             s->texts[i] = (text){.request = s->arrived++};
 }
 
-/* `count` tokens of the text that were in no batch yet. */
+/* Adds the text's next `count` tokens. */
 static void add_rows(server *s, int slot, int count)
 {
     text *t = &s->texts[slot];
@@ -94,7 +94,7 @@ static void add_rows(server *s, int slot, int count)
     s->batch.max_query_len = count > s->batch.max_query_len ? count : s->batch.max_query_len;
 }
 
-/* Texts that go on have one row each; prompts share the others. */
+/* Each text that is being continued gets one row; prompts share the remaining rows. */
 static void build(server *s)
 {
     s->batch = (llama_serve_batch){.uniform_decode = true};

@@ -8,7 +8,7 @@
 
 enum { SLOTS = 16, ROWS = 64, LONGEST_PROMPT = 48, MODES = 3, BINS = 10, BAR = 40 };
 
-/* What one mode has done. */
+/* The results of one mode. */
 typedef struct served {
     llama_mode mode;
     llama_server_result result;
@@ -16,7 +16,7 @@ typedef struct served {
     uint64_t graphs, padding;
 } served;
 
-static const char *mode_now; /* for the line of progress */
+static const char *mode_now; /* for the progress line */
 
 static void show_progress(int done, int requests)
 {
@@ -35,7 +35,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first pass loads what a process loads once. */
+/* Runs one pass, so that kernels are loaded before the measurement. */
 static bg_status warm_up(llama_engine *engine)
 {
     const llama_serve_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1, .uniform_decode = true};
@@ -92,7 +92,7 @@ static bg_status serve_in(served *s, const llama_device_weights *weights, const 
     return status;
 }
 
-/* ---- what is printed ---------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------- */
 
 static double at_part(const double *ascending, int count, double part)
 {

@@ -1,4 +1,4 @@
-/* `llama --serve`: the same random traffic in each mode, with figures and a histogram of how long requests took. */
+/* `llama --serve`: serves the same random traffic in each mode, and prints latencies and a histogram of them. */
 #ifndef LLAMA_SERVING_H
 #define LLAMA_SERVING_H
 #include "examples/llama/device.h"
@@ -7,16 +7,16 @@
 
 typedef struct llama_serving_options {
     bool all_modes;
-    llama_mode mode; /* else */
+    llama_mode mode; /* without all_modes */
     int requests;
-    double rate; /* a second */
+    double rate; /* requests per second */
     uint64_t seed;
-    int tokens;   /* of a request, 1 to so many */
-    int capacity; /* positions of a text, tokens or more */
+    int tokens;   /* of a request: 1 to this number */
+    int capacity; /* positions of a text; at least tokens */
 } llama_serving_options;
 
-/* Prints to out. With all modes the texts are compared with those of the first one, and how many are equal is told:
- * batches of other sizes may round otherwise, and the larger of two near logits is then another one. */
+/* Prints to out. With all modes, it also prints how many texts equal those of the first mode. Texts may differ: batches
+ * of other sizes may round differently, which can change which of two close logits is larger. */
 bg_status llama_serving(const llama_device_weights *weights, const llama_serving_options *options, cudaStream_t stream,
                         FILE *out);
 #endif

@@ -1,10 +1,10 @@
-/* Requests that arrive at random: when, with which prompt, and for how many tokens. The same seed gives the same. */
+/* Requests that arrive at random: their times, prompts and numbers of tokens. The same seed gives the same requests. */
 #ifndef LLAMA_TRAFFIC_H
 #define LLAMA_TRAFFIC_H
 #include <breakgraph/breakgraph.h>
 
 typedef struct llama_arrival {
-    double at; /* seconds after the begin, ascending */
+    double at; /* seconds since the start, ascending */
     int *prompt;
     int prompt_count;
     int tokens; /* to generate */
@@ -17,10 +17,10 @@ typedef struct llama_traffic {
 
 typedef struct llama_traffic_options {
     int count;
-    double rate; /* arrivals a second; the time between two is exponential */
+    double rate; /* arrivals per second; the time between two is exponential */
     uint64_t seed;
     int vocabulary;
-    int longest_prompt, most_tokens; /* 1 to so many, each as likely */
+    int longest_prompt, most_tokens; /* upper limits; each number from 1 is equally likely */
 } llama_traffic_options;
 
 /* Call llama_traffic_free also after a failure. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing list of tokens, and room for the words that are merged. */
+/* A byte of a word, or the token that it was merged into. The symbols of a word are a linked list. */
 typedef struct symbol {
-    int token; /* -1: merged into the one before */
+    int token; /* -1: merged into its neighbour */
     int previous, next;
 } symbol;
 
@@ -101,7 +101,7 @@ static int encode_word(encoder *e, const char *word, size_t length, char *error)
     return 0;
 }
 
-/* The longest special token that text starts with; -1: none. */
+/* Returns the longest special token that text starts with; -1 if there is none. */
 static int special_at(const tokenizer *t, const char *text, size_t length)
 {
     for (int i = 0; i < t->special_count; i++) {

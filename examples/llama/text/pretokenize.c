@@ -29,7 +29,7 @@ static size_t contraction(const char *text, size_t length)
     return 0;
 }
 
-/* The bytes of the run of characters of one class that starts at `at`. */
+/* Returns the end of the characters of one class that start at `at`. */
 static size_t run_end(const char *text, size_t length, size_t at, unicode_class class)
 {
     character c = read_character(text + at, length - at);
@@ -40,8 +40,8 @@ static size_t run_end(const char *text, size_t length, size_t at, unicode_class 
     return at;
 }
 
-/* White space up to the end of the text, or up to but not including its last character, which belongs to what follows.
- */
+/* Returns the length of the white space at the start of text. If a word follows, the last space belongs to that
+ * word. */
 static size_t space_word(const char *text, size_t length, bool digits_alone)
 {
     size_t at = 0, last = 0;

@@ -24,14 +24,14 @@ int tokenizer_no_memory(char *error)
 
 /* ---- the byte alphabet -------------------------------------------------------------------------- */
 
-/* GGUF spells the bytes of a token in GPT-2's alphabet: printable Latin-1 bytes stand for themselves, the other 68, in
- * order, for the characters from U+0100 on. */
+/* GGUF spells the bytes of a token in GPT-2's alphabet: printable Latin-1 bytes stand for themselves, and the
+ * characters from U+0100 on stand for the other 68 bytes, in order. */
 static bool stands_for_itself(int byte)
 {
     return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
 
-/* byte_of[code] for the codes below 324, or -1. */
+/* Fills byte_of[code] for the codes below 324; -1 for a code outside the alphabet. */
 static void make_alphabet(int byte_of[324])
 {
     int next = 256;
@@ -41,8 +41,7 @@ static void make_alphabet(int byte_of[324])
         byte_of[stands_for_itself(byte) ? byte : next++] = byte;
 }
 
-/* Spells text out into bytes (no longer than text). Returns their number, or -1 for a character outside the alphabet.
- */
+/* Decodes text into bytes (no longer than text). Returns their number, or -1 for a character outside the alphabet. */
 static long spell(gguf_string text, const int byte_of[324], char *bytes)
 {
     long count = 0;
@@ -71,7 +70,7 @@ int tokenizer_find(const tokenizer *t, const char *bytes, size_t length)
     return special >= 0 ? special : find_in(t->by_bytes, t->tokens, bytes, length);
 }
 
-/* Of two tokens with the same bytes the first keeps the name. */
+/* If two tokens have the same bytes, tokenizer_find returns the first. */
 static int add_token(tokenizer *t, tokenizer_token *entry, char *error)
 {
     bool out_of_memory = false;
@@ -102,7 +101,7 @@ static int read_token(tokenizer *t, const gguf *file, int id, gguf_string text, 
     return add_token(t, entry, error);
 }
 
-/* What all tokens' texts take together. */
+/* Returns the sum of the texts' lengths. */
 static size_t total_bytes(gguf_array texts)
 {
     size_t total = 0;

@@ -1,5 +1,5 @@
-/* Byte-level BPE, as a GGUF file with tokenizer.ggml.model "gpt2" describes it: text to tokens and back.
- * Errors as in gguf.h. A tokenizer is read-only once made, and serves any number of threads. */
+/* Byte-level BPE, as a GGUF file with tokenizer.ggml.model "gpt2" describes it: text to tokens and back. Errors as in
+ * gguf.h. A tokenizer is read-only after its creation, and any number of threads may use it. */
 #ifndef LLAMA_TOKENIZER_H
 #define LLAMA_TOKENIZER_H
 #include "examples/llama/weights/gguf.h"
@@ -13,12 +13,12 @@ void tokenizer_destroy(tokenizer *t);
 int tokenizer_size(const tokenizer *t);
 /* The token that ends a text, or -1 if the file names none. */
 int tokenizer_end(const tokenizer *t);
-/* The id of the token that is spelled so in the text, special or not; -1 if there is none. */
+/* Returns the id of the token with these bytes, special or not; -1 if there is none. */
 int tokenizer_find(const tokenizer *t, const char *bytes, size_t length);
 
 /* Splits text (any bytes) into tokens. Special tokens that are written out, such as <|im_start|>, become that token.
- * The caller frees *tokens. A byte that the vocabulary lacks becomes the file's unknown token, or an error if it has
- * none. */
+ * The caller frees *tokens. A byte that the vocabulary lacks becomes the file's unknown token, or is an error if the
+ * file has none. */
 int tokenizer_encode(const tokenizer *t, const char *text, size_t length, int **tokens, size_t *count, char *error);
 
 /* The bytes of one token, which may be a part of a character; empty for an id outside the vocabulary. */

@@ -1,10 +1,9 @@
-/* What a tokenizer knows: tokenizer.c reads it, encode.c applies it. */
+/* The tables of a tokenizer: tokenizer.c reads them from a file, encode.c uses them. */
 #ifndef LLAMA_TOKENIZER_TABLES_H
 #define LLAMA_TOKENIZER_TABLES_H
 #include "tokenizer.h"
 
-/* uthash ends the program when memory runs out, unless it is told to set this. Each function that adds has a local of
- * it. */
+/* When memory runs out, uthash sets out_of_memory, a local of each function that adds, and does not end the program. */
 #define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) (out_of_memory = true)
 #include <uthash.h>
@@ -40,9 +39,9 @@ struct tokenizer {
     bool add_begin, digits_alone;
 };
 
-/* The merge of these two tokens; NULL: there is none. */
+/* Returns the merge of these two tokens; NULL if there is none. */
 const tokenizer_merge *tokenizer_find_merge(const tokenizer *t, int left, int right);
-/* Sets error; -1. */
+/* Sets error, and returns -1. */
 __attribute__((format(printf, 2, 3))) int tokenizer_fail(char *error, const char *format, ...);
 int tokenizer_no_memory(char *error);
 #endif

@@ -43,7 +43,7 @@ unicode_class unicode_classify(uint32_t code)
     return within(numbers, sizeof numbers / sizeof numbers[0], code) ? UNICODE_NUMBER : UNICODE_OTHER;
 }
 
-/* How many bytes a character has that starts with this byte; 0: none does. */
+/* Returns the length of a character that starts with this byte; 0 if no character does. */
 static size_t expected_bytes(unsigned char first)
 {
     if (first < 0x80)
@@ -67,7 +67,7 @@ static bool continues(unsigned char first, size_t index, unsigned char byte)
     return byte >= low && byte <= high;
 }
 
-/* How many of the first bytes agree with one character; *wanted is the length of that character. */
+/* Returns how many of the first bytes can be of one character; *wanted is the length of that character. */
 static size_t matching_bytes(const char *text, size_t length, size_t *wanted)
 {
     unsigned char first = (unsigned char)text[0];
@@ -109,7 +109,7 @@ static size_t write_replacement(char *out)
     return unicode_write(0xFFFD, out);
 }
 
-/* Moves what is decided from the held bytes to out. */
+/* Moves complete characters, and U+FFFD for invalid bytes, from the pending bytes to out. */
 static size_t drain(unicode_stream *stream, char *out)
 {
     size_t written = 0;

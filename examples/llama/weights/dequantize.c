@@ -46,7 +46,8 @@ static void bf16(const unsigned char *block, float *out)
     *out = float_from_bits((uint32_t)load_u16(block) << 16);
 }
 
-/* The four 4- and 5-bit types: 32 elements, the first 16 in the low nibbles, the last 16 in the high ones. */
+/* Decodes a block of 4- or 5-bit elements: 32 elements, the first 16 in the low halves of bytes, the last 16 in the
+ * high halves. */
 static void nibbles(const unsigned char *quants, uint32_t fifth_bits, float scale, float minimum, float *out)
 {
     for (int i = 0; i < 16; i++) {

@@ -12,7 +12,7 @@ enum {
     HEADER_BYTES = 24,
     MAX_KEY_BYTES = 65535,        /* the format's own limit */
     MAX_TENSOR_NAME_BYTES = 64,   /* likewise */
-    MAX_ARRAY_DEPTH = 8,          /* ours: keeps the recursion bounded */
+    MAX_ARRAY_DEPTH = 8,          /* our limit: bounds the recursion */
     MIN_KEY_BYTES = 8 + 4 + 1,    /* length, type, smallest value */
     MIN_TENSOR_BYTES = 8 + 4 + 12 /* length, rank, type and offset */
 };
@@ -78,7 +78,7 @@ static int read_type(cursor *c, const char *what, gguf_type *type)
 
 /* ---- keys --------------------------------------------------------------------------------------- */
 
-/* Steps over a value, checking all of it, so that later readers need no checks. */
+/* Skips a value and checks all of it, so that later readers can trust it. */
 static int skip_value(cursor *c, gguf_type type, int depth)
 {
     gguf_string string;
@@ -186,7 +186,7 @@ static int read_tensor_entry(cursor *c, gguf_tensor *t, uint64_t *offset)
     t->type = (uint32_t)type;
     known = dequantize_find(t->type);
     if (!known)
-        return 0; /* an error only if somebody reads it */
+        return 0; /* an error only if the program reads it */
     if (t->dim[0] % known->elements)
         return tensor_fail(c, t, "its row is not a whole number of blocks");
     if (t->elements / known->elements > INT64_MAX / known->bytes)

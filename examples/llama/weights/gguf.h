@@ -48,7 +48,7 @@ typedef struct gguf_array {
 
 typedef struct gguf_tensor {
     gguf_string name;
-    uint32_t type; /* a number of dequantize.h */
+    uint32_t type; /* a type number; dequantize.h decodes some */
     int rank;
     uint64_t dim[GGUF_MAX_RANK]; /* the fastest first: a matrix of `rows` rows is {columns, rows, 1, 1} */
     uint64_t elements;
@@ -65,21 +65,21 @@ int gguf_open_memory(gguf **file, const void *bytes, size_t size, const char *na
 /* Closes the file; NULL is fine. */
 void gguf_close(gguf *file);
 
-/* What the file is called in errors. */
+/* The file's name in errors. */
 const char *gguf_name(const gguf *file);
 
 bool gguf_has(const gguf *file, const char *key);
-/* The key's value if it is any integer type and lies in minimum..maximum. */
+/* Reads the key's value, which must have an integer type and be in minimum..maximum. */
 int gguf_get_int(const gguf *file, const char *key, int64_t minimum, int64_t maximum, int64_t *value, char *error);
-/* The key's value if it is a finite 32- or 64-bit float. */
+/* Reads the key's value, which must be a finite 32- or 64-bit float. */
 int gguf_get_float(const gguf *file, const char *key, double *value, char *error);
 int gguf_get_bool(const gguf *file, const char *key, bool *value, char *error);
 int gguf_get_string(const gguf *file, const char *key, gguf_string *value, char *error);
-/* The key's array if its elements have the type `type`. */
+/* Reads the key's array, whose elements must have the type `type`. */
 int gguf_get_array(const gguf *file, const char *key, gguf_type type, gguf_array *array, char *error);
-/* Takes the next string off an array of strings; the caller takes no more than array->count. */
+/* Returns the next string of an array of strings. Call it at most array->count times. */
 gguf_string gguf_next_string(gguf_array *array);
-/* Element `index` of an array of 32-bit integers. */
+/* Returns element `index` of an array of 32-bit integers. */
 int32_t gguf_array_i32(const gguf_array *array, uint64_t index);
 
 size_t gguf_tensor_count(const gguf *file);

@@ -1,4 +1,4 @@
-/* What gguf.c and gguf_keys.c share. */
+/* Internals that gguf.c and gguf_keys.c share. */
 #ifndef LLAMA_GGUF_FILE_H
 #define LLAMA_GGUF_FILE_H
 #include "gguf.h"
@@ -21,7 +21,7 @@ struct gguf {
 };
 
 __attribute__((format(printf, 2, 3))) void gguf_say(char *error, const char *format, ...);
-/* A macro, so that analyzers see what it returns. */
+/* A macro, so that analyzers see the returned value. */
 #define gguf_fail(...) (gguf_say(__VA_ARGS__), -1)
 
 uint64_t gguf_load(const unsigned char *p, size_t bytes);

@@ -59,7 +59,7 @@ static int wrong_type(const gguf *file, const gguf_key *k, const char *wanted, c
                      k->name.text, gguf_type_name(k->type), wanted);
 }
 
-/* False: the value is not an integer, or does not fit. */
+/* Returns false if the value is not an integer, or does not fit. */
 static bool load_int(const gguf_key *k, int64_t *value)
 {
     uint64_t bits = gguf_load(k->value, gguf_scalar_bytes(k->type));
@@ -119,7 +119,7 @@ int gguf_get_bool(const gguf *file, const char *name, bool *value, char *error)
     return 0;
 }
 
-/* A string at a place that skip_value has checked. */
+/* Reads a string that skip_value has checked. */
 static gguf_string load_string(const unsigned char *p)
 {
     return (gguf_string){(const char *)p + 8, (size_t)gguf_load(p, 8)};

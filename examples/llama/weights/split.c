@@ -9,7 +9,7 @@ static llama_range share(int total, int rank, int ranks)
     return (llama_range){rank * each + (rank < more ? rank : more), each + (rank < more)};
 }
 
-/* The key heads that a range of query heads reads. */
+/* Returns the key heads that a range of query heads reads. */
 static llama_range read_by(llama_range heads, int group)
 {
     int first = heads.first / group, last = (heads.first + heads.count - 1) / group;

@@ -29,7 +29,7 @@ const llama_config llama_smollm2 = {.layers = 30,
 
 enum { TENSORS_PER_LAYER = 9, TENSORS_BESIDE = 3, MAX_LAYERS = 1024 };
 
-/* ---- what tensors there are --------------------------------------------------------------------- */
+/* ---- the list of tensors ------------------------------------------------------------------------ */
 
 typedef struct tensor_spec {
     const char *name; /* in the file, without "blk.N." and ".weight" */
@@ -112,7 +112,7 @@ void llama_weights_free(llama_weights *w)
     memset(w, 0, sizeof *w);
 }
 
-/* ---- random ------------------------------------------------------------------------------------- */
+/* ---- random weights ----------------------------------------------------------------------------- */
 
 /* Uniform in -1..1, of variance 1/3; exact in fp32, so that every machine gets the same. */
 static float next_uniform(uint64_t *state)
@@ -120,9 +120,9 @@ static float next_uniform(uint64_t *state)
     return (float)((int32_t)(llama_random(state) >> 40) - (1 << 23)) * 0x1p-23f;
 }
 
-/* A matrix keeps the scale of what it multiplies: variance 1 / columns; norms lie around 1. Queries are four times as
- * large: the attention is then sharp, and the text depends on all that came before; else it follows the last token and
- * soon runs in a circle. */
+/* A matrix keeps the scale of its input (variance 1 / columns); norms are near 1. Queries are four times as large, so
+ * that attention is sharp and the text depends on all earlier tokens. Otherwise it depends on the last token alone, and
+ * soon repeats itself. */
 static int make_random(llama_weights *w, const tensor_spec *spec, int layer, void *user, char *error)
 {
     uint64_t *state = user;
@@ -145,7 +145,7 @@ int llama_weights_random(llama_weights *w, const llama_config *config, uint64_t 
     return 0;
 }
 
-/* ---- from a file -------------------------------------------------------------------------------- */
+/* ---- weights from a file ------------------------------------------------------------------------ */
 
 static int make_from_file(llama_weights *w, const tensor_spec *spec, int layer, void *user, char *error)
 {
@@ -180,7 +180,7 @@ static int read_int(const gguf *file, const char *key, int maximum, int *value, 
     return result;
 }
 
-/* The key if it is there, else `otherwise`. */
+/* Reads the key; `otherwise` is the value if the file has no such key. */
 static int read_int_or(const gguf *file, const char *key, int maximum, int otherwise, int *value, char *error)
 {
     *value = otherwise;
@@ -201,7 +201,7 @@ static int refuse(const gguf *file, char *error, const char *what)
     return -1;
 }
 
-/* What this decoder does not compute must not pass unseen. */
+/* Rejects models that need what this decoder does not compute. */
 static int check_kind(const gguf *file, char *error)
 {
     gguf_string architecture, scaling;

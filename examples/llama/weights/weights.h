@@ -15,7 +15,7 @@ typedef struct llama_config {
     float rope_base, norm_epsilon;
 } llama_config;
 
-/* Matrices are row-major, one row an output. */
+/* Matrices are row-major with one row per output. */
 typedef struct llama_layer_weights {
     float *attention_norm;      /* width */
     float *query, *key, *value; /* heads or kv_heads * head_dim, each x width */
@@ -29,9 +29,9 @@ typedef struct llama_weights {
     llama_config config;
     float *embedding;  /* vocabulary x width */
     float *final_norm; /* width */
-    float *output;     /* vocabulary x width; equal to embedding where the model ties them */
+    float *output;     /* vocabulary x width; equal to embedding if the model ties them */
     llama_layer_weights *layer;
-    bool bf16; /* to set before they are copied to a device: its matrices are bf16, all but the embedding's table */
+    bool bf16; /* if set before the copy to a device, matrices are bf16 there, except the embedding's table */
     float **owned;
     int owned_count;
 } llama_weights;
@@ -41,8 +41,8 @@ extern const llama_config llama_small;
 /* SmolLM2-135M: huggingface.co/HuggingFaceTB/SmolLM2-135M, config.json. */
 extern const llama_config llama_smollm2;
 
-/* Random weights of the given shape; the same seed gives the same weights on every machine. Both return 0, or -1 with a
- * sentence in error (GGUF_ERROR_SIZE bytes) and nothing to free. */
+/* Make random weights of the given shape (the same seed gives the same weights on every machine), or read a file's.
+ * Both return 0, or -1 with a message in error (GGUF_ERROR_SIZE bytes) and nothing to free. */
 int llama_weights_random(llama_weights *weights, const llama_config *config, uint64_t seed, char *error);
 int llama_weights_read(llama_weights *weights, const gguf *file, char *error);
 void llama_weights_free(llama_weights *weights);

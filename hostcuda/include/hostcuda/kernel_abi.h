@@ -1,4 +1,4 @@
-/* The functions of the host device that kernels compiled with kernel_shim.h call. For C and C++. */
+/* Functions of the host device that kernels compiled with kernel_shim.h call. For C and C++. */
 #ifndef HOSTCUDA_KERNEL_ABI_H
 #define HOSTCUDA_KERNEL_ABI_H
 
@@ -10,44 +10,44 @@
 extern "C" {
 #endif
 
-/* How to call any kernel with one list of parameter types. */
+/* Describes the parameters of a kernel, and how to call it. */
 struct hostcuda_kernel_type {
     void (*invoke)(const void *function, void **arguments);
     size_t count;
-    const size_t *offsets; /* bytes, count of them: the parameters' offsets in the GPU's parameter buffer */
-    const size_t *sizes;   /* bytes, count of them */
+    const size_t *offsets; /* the parameters' offsets in a GPU's parameter buffer, in bytes; count elements */
+    const size_t *sizes;   /* the parameters' sizes in bytes; count elements */
 };
 
 /* CUDA's built-in variables of the current thread. */
 extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
-/* Registers a kernel and its type. `type` must outlive the program's last launch. A second registration of a function
- * does nothing, but that it replaces a type that was read from the function's name. */
+/* Registers a kernel and its type. `type` must stay valid until the program's last launch. A second registration of a
+ * function has no effect, unless the first type was read from the function's name: it is then replaced. */
 void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type);
 
-/* Returns the block's dynamic shared memory. */
+/* Returns the address of the block's dynamic shared memory. */
 void *hostcuda_dynamic_shared(void);
 
-/* Waits until all threads of the block that have not exited are here. Returns the number of threads whose predicate is
- * not 0. */
+/* Waits until all threads of the block that have not exited have called it. Returns the number of threads whose
+ * predicate is not 0. */
 int hostcuda_barrier(int predicate);
 
-/* Warp functions, as __shfl_sync, __ballot_sync, __syncwarp and __activemask; hostcuda_lane returns the thread's lane.
- */
+/* Warp functions with the semantics of __shfl_sync, __ballot_sync, __syncwarp and __activemask. hostcuda_lane returns
+ * the calling thread's lane. */
 unsigned long long hostcuda_shuffle(unsigned mask, unsigned long long value, int source_lane);
 unsigned hostcuda_ballot(unsigned mask, int predicate);
 void hostcuda_syncwarp(unsigned mask);
 unsigned hostcuda_active_mask(void);
 int hostcuda_lane(void);
 
-/* Waits until no other thread of the block can go on. Returns the lanes of the warp that wait at the same place of the
- * program. */
+/* Waits until no other thread of the block can go on. Returns the mask of the warp's lanes that wait at the same place
+ * of the program. */
 unsigned hostcuda_coalesced(void);
 
-/* Lets the block's other threads run. A thread that spins must call it. */
+/* Lets the block's other threads run. A thread that spins must call it in its loop. */
 void hostcuda_yield(void);
 
-/* Ends the grid with an error. */
+/* Ends the grid with an error. Does not return. */
 void hostcuda_trap(void);
 
 /* Returns the time in nanoseconds since an unspecified start. */

@@ -1,5 +1,6 @@
-/* The parts of CUDA C++ that the toolkit's headers leave to nvcc, for C++. It is included, before everything else,
- * into every .cu file that g++ compiles for the host device (-include). What is missing here fails to compile. */
+/* The parts of CUDA C++ that the toolkit's headers leave to nvcc, in C++. hostcuda-cc and the makefiles include this
+ * header (-include) at the start of every .cu file that a C++ compiler compiles for the host device. A program that
+ * uses a part which is missing here does not compile. */
 #ifndef HOSTCUDA_KERNEL_SHIM_H
 #define HOSTCUDA_KERNEL_SHIM_H
 
@@ -7,18 +8,18 @@
 #error "kernel_shim.h is for .cu files compiled as C++"
 #endif
 
-/* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so a variable that
- * is local to that thread is shared by the block. */
+/* The toolkit defines these words only if they are not defined yet. One OS thread runs a whole block, so a thread_local
+ * variable is shared by the block. */
 #if !defined(__HOSTCUDA_CC__) && (__GNUC__ >= 11 || (defined(__clang_major__) && __clang_major__ >= 11))
-/* The compiler keeps a list of such functions, by which the host device recognizes a kernel's address. A launch is a
- * frame of its own in stacks. */
+/* The compiler lists functions with this attribute, by which the host device recognizes a kernel's address. noinline: a
+ * launch has a stack frame of its own. */
 #define HOSTCUDA_KERNEL __attribute__((patchable_function_entry(1, 0), noinline))
 #else
 #define HOSTCUDA_KERNEL __attribute__((noinline))
 #endif
 #ifdef __HOSTCUDA_CC__
-/* Words for hostcuda-cc, which no compiler sees. Each kernel registers itself: gcc's list of them keeps gold and lld
- * from linking two files with one kernel of a template. */
+/* Words for hostcuda-cc, which replaces them before the compiler runs. Each kernel registers itself. gcc's list is not
+ * used, since it keeps gold and lld from linking two files that instantiate the same kernel template. */
 #define __global__  __hostcuda_global__ HOSTCUDA_KERNEL
 #define __device__  __hostcuda_device__
 #define __host__    __hostcuda_host__
@@ -33,7 +34,7 @@
 #define __constant__
 #define __grid_constant__
 #define __launch_bounds__(...)
-/* Empty, since the C++ library's headers have it as the name of an attribute. */
+/* Empty, since headers of the C++ library use it as the name of an attribute. */
 #undef __noinline__
 #define __noinline__
 #ifndef __has_builtin
@@ -43,15 +44,15 @@
 #define __builtin_assume(condition) static_cast<void>(0)
 #endif
 
-/* The toolkit declares the built-in variables as constants; here they change from thread to thread. */
+/* The toolkit declares the built-in variables as constants; here they differ from thread to thread. */
 #define __DEVICE_LAUNCH_PARAMETERS_H__
 
-/* Headers for nvcc alone, which old programs include: they bring nothing. */
+/* Guards of headers for nvcc, which old programs include: the headers become empty. */
 #define __DEVICE_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
 
-/* What waits in these of CCCL's headers spins for ever, since the threads of a block are one of the system: they bring
- * nothing, so that a program which uses them does not compile. */
+/* Waiting functions in these headers of CCCL would spin for ever, since one OS thread runs a whole block. The guards
+ * make the headers empty, so that a program which uses them does not compile. */
 #define _CUDA_BARRIER
 #define _CUDA_LATCH
 #define _CUDA_PIPELINE
@@ -69,7 +70,7 @@
 #include <type_traits>
 #include <utility>
 
-/* In CUDA C++, the functions of these have overloads without std::, such as abs of a float. */
+/* In CUDA C++, functions of these headers have overloads outside of std::, such as abs(float). */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -87,7 +88,7 @@ constexpr int warpSize = 32;
 #include "shim_pipeline.h"
 #include "shim_curand.h"
 
-/* Stands in the symbol table with the variables of this file, which may then be those of kernels. */
+/* A symbol that marks this file in the symbol table: its variables may be used in kernels. */
 #if defined __has_attribute
 #if __has_attribute(retain)
 __attribute__((retain))
@@ -198,7 +199,7 @@ template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize)
 {
     int lane = hostcuda_lane(), source = lane ^ bits;
-    /* lanes of an earlier segment may be read, lanes of a later one may not */
+    /* lanes of an earlier segment may be read, but not lanes of a later one */
     return hostcuda::shuffle(mask, value, source / width > lane / width ? lane : source);
 }
 
@@ -231,7 +232,7 @@ unsigned __match_all_sync(unsigned mask, T value, int *all)
 
 namespace hostcuda
 {
-/* Of the values of the lanes, in their order. */
+/* Combines the values of the lanes in their order. */
 template <class T, class F>
 T reduce_lanes(unsigned mask, T value, F combine)
 {
@@ -265,7 +266,7 @@ HOSTCUDA_REDUCE(unsigned, __reduce_xor_sync, a ^ b)
 
 namespace hostcuda
 {
-/* What the host device needs to know of a kernel: how to call it, and the offsets of its parameters on a GPU. */
+/* A kernel's type: how to call it, and the offsets of its parameters on a GPU. */
 template <class... Parameters>
 struct kernel_type {
     static constexpr std::size_t count = sizeof...(Parameters);
@@ -316,7 +317,7 @@ cudaError_t launch(const cudaLaunchConfig_t *config, void (*kernel)(Parameters..
     return ::cudaLaunchKernelEx(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-/* A pointer of no type: it is known already, or the call fails. */
+/* A pointer without a type is already registered, or the call fails. */
 inline const void *known(const void *kernel)
 {
     return kernel;
@@ -342,9 +343,9 @@ cudaError_t occupancy_of_memory(std::size_t *bytes, T kernel, int blocks, int th
 }
 } // namespace hostcuda
 
-/* With nvcc, kernels are registered when the program starts. Here these functions and macros register the kernel that
- * they are called with, since its type is known there. Of a kernel that the program names by its address alone, the
- * host device reads the parameters from its mangled name, where they are numbers and pointers. */
+/* nvcc registers kernels when the program starts. Here, these functions and macros register the kernel that they are
+ * called with, since they know its type. For a kernel that a program passes only by address, the host device reads the
+ * parameters from its mangled name, if they are numbers and pointers. */
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value)
 {
@@ -376,7 +377,7 @@ cudaError_t cudaGetKernel(cudaKernel_t *handle, void (*kernel)(Parameters...))
 #include "shim_launches.h"
 
 #ifdef __HOSTCUDA_CC__
-/* What nvcc defines; only now, since CUDA's headers above would take the compiler for it. */
+/* Macros of nvcc. They are defined last, since CUDA's headers above would otherwise take the compiler for nvcc. */
 #define __CUDACC__           1
 #define __NVCC__             1
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)

@@ -1,4 +1,4 @@
-/* Atomic functions of CUDA C++, of all scopes. Each returns the old value. */
+/* Atomic functions of CUDA C++ for all scopes. Each returns the old value. */
 #ifndef HOSTCUDA_SHIM_ATOMICS_H
 #define HOSTCUDA_SHIM_ATOMICS_H
 
@@ -36,7 +36,7 @@ T atomicAdd(T *address, hostcuda::same_t<T> value)
     else
         return hostcuda::atomic_update(address, [value](T old) { return static_cast<T>(old + value); });
 }
-/* Each element on its own. */
+/* Each element is atomic on its own. */
 inline float2 atomicAdd(float2 *address, float2 value)
 {
     return make_float2(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));
@@ -70,7 +70,7 @@ T atomicExch(T *address, hostcuda::same_t<T> value)
     T old;
     __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
     if (old == value)
-        hostcuda_yield(); /* the value may be a lock that is held: let its holder run */
+        hostcuda_yield(); /* the value may be a lock: let its owner run */
     return old;
 }
 template <class T>
@@ -79,7 +79,7 @@ T atomicCAS(T *address, hostcuda::same_t<T> compare, hostcuda::same_t<T> value)
     static_assert(std::is_integral<T>::value, "atomicCAS takes integers");
     T old = compare;
     if (!__atomic_compare_exchange(address, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        hostcuda_yield(); /* the value may be a lock that is held: let its holder run */
+        hostcuda_yield(); /* the value may be a lock: let its owner run */
     return old;
 }
 template <class T>
@@ -109,7 +109,7 @@ inline unsigned atomicDec(unsigned *address, unsigned limit)
     return hostcuda::atomic_update(address, [limit](unsigned old) { return !old || old > limit ? limit : old - 1u; });
 }
 
-/* All scopes are one: a system has one memory, and its threads are those of a process. */
+/* All scopes are the same here: the threads of all devices belong to one process. */
 #define HOSTCUDA_SCOPE(name, scope)                                                                                    \
     template <class T>                                                                                                 \
     T name##scope(T *address, hostcuda::same_t<T> value)                                                               \

@@ -1,5 +1,5 @@
-/* The functions of bf16 and fp16 that the toolkit's headers define only for nvcc. The toolkit's headers define the
- * other such functions for a host compiler, too. */
+/* Functions of bf16 and fp16 that the toolkit's headers define only for nvcc. The toolkit defines the others for a host
+ * compiler, too. */
 #ifndef HOSTCUDA_SHIM_BF16_H
 #define HOSTCUDA_SHIM_BF16_H
 
@@ -28,7 +28,7 @@ inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
                           __hfma(__high2half(a), __high2half(b), __high2half(c)));
 }
 
-/* Products and sums that are clamped to 0 and 1, or to 0 alone. */
+/* Products and sums clamped to [0, 1], or to at least 0 (relu). */
 #define HOSTCUDA_HALF_CLAMPED(scalar, pair, zero, one, low, high, join)                                                \
     inline scalar __hfma_sat(scalar a, scalar b, scalar c)                                                             \
     {                                                                                                                  \
@@ -53,7 +53,7 @@ HOSTCUDA_HALF_CLAMPED(__nv_bfloat16, __nv_bfloat162, __float2bfloat16(0.0f), __f
                       __high2bfloat16, __halves2bfloat162)
 #undef HOSTCUDA_HALF_CLAMPED
 
-/* Of one number, and of two. */
+/* Functions of one number and of a pair. */
 #define HOSTCUDA_HALF_MATH(name, value)                                                                                \
     inline __nv_bfloat16 h##name(__nv_bfloat16 h)                                                                      \
     {                                                                                                                  \
@@ -92,7 +92,7 @@ HOSTCUDA_HALF_MATH(trunc, std::trunc(x))
 HOSTCUDA_HALF_MATH(rint, std::nearbyint(x))
 #undef HOSTCUDA_HALF_MATH
 
-/* The toolkit has those that round to zero. */
+/* The toolkit has the conversions that round to zero. */
 #define HOSTCUDA_HALF_ROUND(type, name)                                                                                \
     inline type __half2##name##_rn(__half h)                                                                           \
     {                                                                                                                  \
@@ -118,7 +118,7 @@ HOSTCUDA_HALF_ROUND(unsigned long long, ull)
 
 namespace hostcuda
 {
-/* What a shuffle may move. To a host compiler the toolkit's classes are more than bytes. */
+/* Types that a shuffle may move. Other compilers do not treat the toolkit's classes as plain bytes. */
 template <class T>
 struct moves_as_bytes : std::is_trivially_copyable<T> {
 };

@@ -1,6 +1,6 @@
-/* Random numbers in kernels are those of the toolkit's curand_kernel.h. Of its generators, MTGP32 is not supported: its
- * header declares the built-in variables once more. The guard of that is set here, and what others of curand's headers
- * call of it is declared; a program that uses it does not link. */
+/* Random numbers in kernels come from the toolkit's curand_kernel.h. Its generator MTGP32 is not supported, since its
+ * header declares the built-in variables again. The guard of that header is set here, and functions of it that other
+ * curand headers call are declared: a program that uses MTGP32 does not link. */
 #ifndef HOSTCUDA_SHIM_CURAND_H
 #define HOSTCUDA_SHIM_CURAND_H
 

@@ -1,5 +1,5 @@
-/* Cooperative groups: a block, tiles of it, and lanes that run together. The toolkit's headers of that name are for
- * nvcc alone. Their guards are set here, so that including them brings nothing but what is here. */
+/* Cooperative groups: a block, tiles of it, and coalesced lanes. The toolkit's headers are for nvcc only. Their guards
+ * are set here, so that including them has no effect. */
 #ifndef HOSTCUDA_SHIM_GROUPS_H
 #define HOSTCUDA_SHIM_GROUPS_H
 
@@ -24,27 +24,27 @@ inline unsigned lane_bit()
 {
     return 1u << hostcuda_lane();
 }
-/* The lane of the rank-th bit. */
+/* Returns the lane of the mask's rank-th set bit. */
 inline int lane_of(unsigned mask, unsigned rank)
 {
     for (; rank; rank--)
         mask &= mask - 1;
     return __builtin_ctz(mask);
 }
-/* The lanes of a power of two of threads, aligned to it, that the calling thread is in. */
+/* Returns the mask of the `size` lanes around the calling thread, aligned to `size`, a power of two. */
 inline unsigned lanes_around(unsigned size)
 {
     unsigned first = static_cast<unsigned>(hostcuda_lane()) / size * size;
     return (size == 32 ? ~0u : (1u << size) - 1) << first;
 }
-/* Of a size that is not known before, CUDA's groups trap, too. */
+/* Traps if the size is invalid, as CUDA's groups do for a size that is known only at run time. */
 inline void check_tile(unsigned size)
 {
     if (!size || size > 32 || size & (size - 1))
         hostcuda_trap();
 }
 
-/* Of any size, as bytes. */
+/* Shuffles a value of any size, as bytes. */
 template <class T>
 T shuffle_bytes(unsigned mask, const T &value, int source)
 {
@@ -63,7 +63,7 @@ T shuffle_pieces(unsigned mask, const T &value, int source)
     return shuffle_bytes(mask, value, source);
 }
 
-/* Lanes of one warp, by their ranks among themselves. */
+/* Lanes of one warp, ranked among themselves. */
 class lane_group
 {
   public:
@@ -131,7 +131,7 @@ class lane_group
         return pack(__match_all_sync(mask, value, &predicate));
     }
 
-    /* Not CUDA's: the lanes of the warp. */
+    /* Not in CUDA: the mask of the group's lanes. */
     unsigned hostcuda_mask() const
     {
         return mask;
@@ -147,7 +147,7 @@ class lane_group
     unsigned mask, rank, threads, meta_rank, meta_size;
 
   private:
-    /* Lanes to ranks. */
+    /* Converts a mask of lanes to a mask of ranks. */
     unsigned pack(unsigned lanes) const
     {
         unsigned packed = 0, at = 0;
@@ -196,7 +196,7 @@ class thread_group
 
   private:
     friend thread_group tiled_partition(const thread_group &parent, unsigned size);
-    unsigned mask; /* lanes; 0: the block */
+    unsigned mask; /* mask of lanes; 0: the block */
     unsigned rank, threads;
 };
 
@@ -242,7 +242,7 @@ inline thread_block this_thread_block()
     return thread_block();
 }
 
-/* ---- lanes that run together ------------------------------------------------------------------------------------- */
+/* ---- coalesced lanes --------------------------------------------------------------------------------------------- */
 
 class coalesced_group : public hostcuda::lane_group
 {
@@ -253,8 +253,8 @@ class coalesced_group : public hostcuda::lane_group
     }
 };
 
-/* Of the lanes that are in the same branch, those that get there before nothing else of the block can go on. Inlined:
- * the place of the call tells branches apart. */
+/* Returns the lanes in the same branch that arrive before nothing else of the block can go on. Inlined, since the
+ * address of the call tells branches apart. */
 __attribute__((always_inline)) inline coalesced_group coalesced_threads()
 {
     return coalesced_group(hostcuda_coalesced());
@@ -336,7 +336,7 @@ inline thread_group tiled_partition(const thread_group &parent, unsigned size)
                        : coalesced_group(hostcuda::lanes_around(size));
 }
 
-/* ---- of every group ---------------------------------------------------------------------------------------------- */
+/* ---- functions of all groups ------------------------------------------------------------------------------------- */
 
 template <class Group>
 void sync(const Group &group)
@@ -413,12 +413,12 @@ T reduce(const coalesced_group &group, T value, Op op)
     return result;
 }
 
-/* ---- of lanes: scans, parts, one of them ------------------------------------------------------------------------- */
+/* ---- functions of lanes: scans, partitions, elections ------------------------------------------------------------ */
 
 template <class Group>
 using if_lanes = std::enable_if_t<std::is_base_of<hostcuda::lane_group, Group>::value>;
 
-/* What an exclusive scan gives the first lane. */
+/* The value that an exclusive scan gives the first lane. */
 template <class T, class Op>
 struct identity {
     static T value()
@@ -475,7 +475,7 @@ T exclusive_scan(const Group &group, T value)
     return exclusive_scan(group, value, plus<T>());
 }
 
-/* The lanes with the same label. */
+/* Returns the group of the lanes with the same label. */
 template <class Group, class Label, class = if_lanes<Group>>
 coalesced_group labeled_partition(const Group &group, Label label)
 {
@@ -498,9 +498,9 @@ void invoke_one(const Group &group, F &&f, Arguments &&...arguments)
         std::forward<F>(f)(std::forward<Arguments>(arguments)...);
 }
 
-/* ---- copies that a group shares ---------------------------------------------------------------------------------- */
+/* ---- copies by a group ------------------------------------------------------------------------------------------- */
 
-/* Done at once, each thread its part; what others have copied is there after the wait. */
+/* Each thread copies its part at once; parts of other threads are complete after the wait. */
 template <class Group, class To, class From, class Bytes>
 void memcpy_async(const Group &group, To *to, const From *from, const Bytes &bytes)
 {
@@ -508,7 +508,7 @@ void memcpy_async(const Group &group, To *to, const From *from, const Bytes &byt
     for (std::size_t i = group.thread_rank(); i < count; i += step)
         reinterpret_cast<char *>(to)[i] = reinterpret_cast<const char *>(from)[i];
 }
-/* Of elements: as many as both have room for. */
+/* Copies as many elements as both layouts have. */
 template <class Group, class T, class To_count, class From_count>
 void memcpy_async(const Group &group, T *to, const To_count &to_count, const T *from, const From_count &from_count)
 {
@@ -528,7 +528,7 @@ void wait_prior(const Group &group)
 
 /* ---- grids and clusters ------------------------------------------------------------------------------------------ */
 
-/* Places in the grid, without what blocks do together. */
+/* Indices in the grid. Operations of several blocks together are not supported. */
 class grid_group
 {
   public:

@@ -58,7 +58,7 @@ inline unsigned long long __brevll(unsigned long long x)
     return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
            __brev(static_cast<unsigned>(x >> 32));
 }
-/* Of the lower 24 bits of each factor, the lower 32 bits of the product. */
+/* Returns the lower 32 bits of the product of the lower 24 bits of each factor. */
 inline unsigned __umul24(unsigned x, unsigned y)
 {
     return (x & 0xffffffu) * (y & 0xffffffu);
@@ -79,7 +79,7 @@ inline long long __mul64hi(long long x, long long y)
     return static_cast<long long>(static_cast<wide>(x) * y >> 64);
 }
 
-/* The sum with the third of the difference of the first two. */
+/* Returns |x - y| + z. */
 inline unsigned __usad(unsigned x, unsigned y, unsigned z)
 {
     return z + (x < y ? y - x : x - y);
@@ -90,7 +90,7 @@ inline unsigned __sad(int x, int y, unsigned z)
                       : static_cast<unsigned>(x) - static_cast<unsigned>(y));
 }
 
-/* Averages, rounded down, and rounded up. */
+/* Averages, rounded down (hadd) and up (rhadd). */
 inline int __hadd(int x, int y)
 {
     return static_cast<int>((static_cast<long long>(x) + y) >> 1);
@@ -122,7 +122,7 @@ HOSTCUDA_EXTREMES(long long, llmin, llmax)
 HOSTCUDA_EXTREMES(unsigned long long, ullmin, ullmax)
 #undef HOSTCUDA_EXTREMES
 
-/* Shifts of the two words as one; those with c shift by at most 32, the others by what is left of a division by 32. */
+/* Shift two words as one. Functions with c clamp the shift to 32; the others take it modulo 32. */
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
 {
     return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
@@ -144,7 +144,7 @@ inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift)
 
 namespace hostcuda
 {
-/* `combine` is called with each pair of parts as an int, and gives at least the bits of a part. */
+/* Calls `combine` with each pair of parts as int; the lower bits of its result become the part. */
 template <class Part, class F>
 unsigned by_parts(unsigned a, unsigned b, F combine)
 {
@@ -156,7 +156,7 @@ unsigned by_parts(unsigned a, unsigned b, F combine)
     }
     return result;
 }
-/* The sum of what `combine` gives for each pair of parts. */
+/* Returns the sum of `combine` over all pairs of parts. */
 template <class Of_a, class Of_b, class F>
 unsigned sum_of_parts(unsigned a, unsigned b, F combine)
 {
@@ -169,7 +169,7 @@ unsigned sum_of_parts(unsigned a, unsigned b, F combine)
 }
 } // namespace hostcuda
 
-/* For parts of 16 and of 8 bits. */
+/* Defines a function for parts of 16 and of 8 bits. */
 #define HOSTCUDA_PARTS(name, part2, part4, value)                                                                      \
     inline unsigned name##2(unsigned a, unsigned b)                                                                    \
     {                                                                                                                  \
@@ -214,7 +214,7 @@ inline unsigned __vsadu2(unsigned a, unsigned b)
                                                                 [](int x, int y) { return x < y ? y - x : x - y; });
 }
 
-/* The sum of the products of the parts, and c. */
+/* Returns the sum of the parts' products and c. */
 inline int __dp4a(int a, int b, int c)
 {
     unsigned sum = hostcuda::sum_of_parts<std::int8_t, std::int8_t>(static_cast<unsigned>(a), static_cast<unsigned>(b),

@@ -1,7 +1,6 @@
-/* What kernel<<<grid, block, bytes, stream>>>(arguments) becomes: hostcuda-cc writes
- *   (::hostcuda::configured(grid, block, bytes, stream), kernel(arguments))
- * and begins each kernel with a call of launches. Host code that calls a kernel so chooses it, and converts its
- * arguments, as C++ does for any function. */
+/* What kernel<<<grid, block, bytes, stream>>>(arguments) becomes. hostcuda-cc writes (::hostcuda::configured(grid,
+ * block, bytes, stream), kernel(arguments)) and begins each kernel with a call of launches. C++ thus selects the kernel
+ * and converts its arguments as for any function call. */
 #ifndef HOSTCUDA_SHIM_LAUNCHES_H
 #define HOSTCUDA_SHIM_LAUNCHES_H
 
@@ -9,8 +8,8 @@
 
 namespace hostcuda
 {
-/* The configuration of a launch whose arguments are being evaluated. It lasts until the end of the launch's expression,
- * also where an exception ends it. Other launches may stand in the arguments. */
+/* The configuration of a launch whose arguments are being evaluated. It lives until the end of the full expression,
+ * also if an exception ends it. The arguments may contain other launches. */
 class configured
 {
   public:
@@ -31,7 +30,7 @@ class configured
         if (innermost == this)
             innermost = outer;
     }
-    /* Takes the innermost configuration of the thread; nullptr where there is none. */
+    /* Removes and returns the innermost configuration of the thread; nullptr if there is none. */
     static const configured *take()
     {
         const configured *taken = innermost;
@@ -46,12 +45,12 @@ class configured
 
   private:
     const configured *const outer;
-    /* One for all libraries of a program, however they are compiled. */
+    /* One for all libraries of a program, whatever their visibility flags. */
     __attribute__((visibility("default"))) static thread_local const configured *innermost;
 };
 __attribute__((visibility("default"))) inline thread_local const configured *configured::innermost = nullptr;
 
-/* The type of a parameter in the type of its function, which leaves out const, volatile and __restrict__. */
+/* A parameter's type as it appears in the function's type: without const, volatile and __restrict__. */
 template <class T>
 struct unqualified {
     using type = T;
@@ -63,8 +62,7 @@ struct unqualified<T *__restrict__> {
 template <class T>
 using parameter = typename unqualified<typename std::remove_cv<T>::type>::type;
 
-/* Tells the host device of a kernel when the program starts, as nvcc does: also one that is named by its address alone.
- */
+/* Registers a kernel when the program starts, as nvcc does, so that it can be launched by its address alone. */
 template <auto kernel>
 struct registered {
     static const bool done;
@@ -72,8 +70,8 @@ struct registered {
 template <auto kernel>
 const bool registered<kernel>::done = known(kernel) != nullptr;
 
-/* Queues a kernel that host code has called. In a stack it stands where nvcc's function of that name does, so that
- * tools know the frame around it as the kernel's. */
+/* Queues a kernel that host code has called. nvcc generates a function of that name at the same place of the stack, so
+ * tools take the frame around it for the kernel's. */
 __attribute__((noinline)) inline void __device_stub__launch(const void *kernel, void **arguments)
 {
     const configured *with = configured::take();
@@ -86,12 +84,11 @@ __attribute__((noinline)) inline void __device_stub__launch(const void *kernel, 
 template <class T>
 void *address(T &argument)
 {
-    return (void *)__builtin_addressof(
-        argument); /* also where __restrict__ qualifies it, which no named cast removes */
+    return (void *)__builtin_addressof(argument); /* a C cast, since no named cast removes __restrict__ */
 }
 
-/* Returns whether host code has called the kernel, which is then queued: the caller returns. In a thread of a grid it
- * is false: the kernel runs. */
+/* Queues the kernel and returns true if host code has called it: the caller then returns. Returns false in a thread of
+ * a grid: the kernel runs. */
 template <auto kernel, class... Arguments>
 __attribute__((always_inline)) inline bool launches(Arguments &...arguments)
 {
@@ -99,11 +96,11 @@ __attribute__((always_inline)) inline bool launches(Arguments &...arguments)
         return false;
     static_cast<void>(&registered<kernel>::done);
     void *addresses[] = {address(arguments)..., nullptr};
-    __device_stub__launch(known(kernel), addresses); /* also before the program's constructors have run */
+    __device_stub__launch(known(kernel), addresses); /* registers it: constructors may not have run yet */
     return true;
 }
 
-/* Becomes a reference to the launch's dynamic shared memory, of the type that it initializes. */
+/* Converts to a reference to the launch's dynamic shared memory, of the type that it initializes. */
 struct dynamic_shared {
     template <class T>
     operator T &() const

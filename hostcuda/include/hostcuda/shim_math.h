@@ -1,9 +1,9 @@
 /* Mathematical and integer intrinsics of CUDA C++ that the C library lacks. The fast functions are as exact as the C
- * library's: a result that depends on their error would differ between devices anyway. */
+ * library's, since a result that depends on their error would differ between devices anyway. */
 #ifndef HOSTCUDA_SHIM_MATH_H
 #define HOSTCUDA_SHIM_MATH_H
 
-/* max and min of any two numbers; CUDA C++ has them without std::. If one is NaN, the result is the other. */
+/* max and min of any two numbers, which CUDA C++ has without std::. If one is NaN, the result is the other. */
 template <class A, class B, class = std::enable_if_t<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>>
 constexpr std::common_type_t<A, B> max(A a, B b)
 {

@@ -1,5 +1,5 @@
 /* Mathematical functions of CUDA C++ that the C library lacks: of the normal distribution, of multiples of pi, norms
- * and Bessel functions. Those of float are computed in double. */
+ * and Bessel functions. The float versions compute in double. */
 #ifndef HOSTCUDA_SHIM_SPECIAL_H
 #define HOSTCUDA_SHIM_SPECIAL_H
 
@@ -7,7 +7,7 @@ namespace hostcuda
 {
 constexpr double pi = 3.14159265358979323846, root_of_pi = 1.77245385090551602730, root_of_2 = 1.41421356237309504880;
 
-/* The solution of erf(y) = x for |x| < 1/2, from the first term of the series by steps of Halley's method. */
+/* Returns y with erf(y) = x for |x| < 1/2: the first term of the series, refined by Halley's method. */
 inline double solve_erf(double x)
 {
     double y = x * root_of_pi / 2;
@@ -17,7 +17,7 @@ inline double solve_erf(double x)
     }
     return y;
 }
-/* The solution of erfc(y) = x for 0 < x < 1. The start is formula 26.2.22 of Abramowitz and Stegun. */
+/* Returns y with erfc(y) = x for 0 < x < 1. The first approximation is formula 26.2.22 of Abramowitz and Stegun. */
 inline double solve_erfc(double x)
 {
     double t = std::sqrt(-2 * std::log(x / 2));
@@ -48,7 +48,7 @@ inline double erfinv(double x)
         return hostcuda::solve_erf(x);
     return x < 0 ? -erfcinv(1 + x) : erfcinv(1 - x);
 }
-/* exp(x * x) * erfc(x), where one is too large and the other too small */
+/* Returns exp(x * x) * erfc(x), also where one factor overflows and the other underflows. */
 inline double erfcx(double x)
 {
     if (x < 25)
@@ -70,7 +70,7 @@ inline double rcbrt(double x)
 {
     return 1 / std::cbrt(x);
 }
-/* Of integers, exactly 0, 1 and -1. */
+/* Integers give exactly 0, 1 and -1. */
 inline double sinpi(double x)
 {
     double part = x - hostcuda::nearest_even(x);
@@ -120,7 +120,7 @@ inline void sincospif(float x, float *sine, float *cosine)
 
 /* ---- norms ------------------------------------------------------------------------------------------------------- */
 
-/* The norms of two, three and four numbers, their reciprocals, and those of an array. */
+/* Norms of two, three and four numbers and of an array, and their reciprocals. */
 #define HOSTCUDA_NORMS(type, suffix, array_suffix)                                                                     \
     inline type rhypot##suffix(type x, type y)                                                                         \
     {                                                                                                                  \

@@ -1,4 +1,5 @@
-/* Calls on variables of kernels, which CUDA's headers define only for nvcc. A variable is one for all devices. */
+/* Calls that take variables of kernels, which CUDA's headers define only for nvcc. All devices share one instance of a
+ * variable. */
 #ifndef HOSTCUDA_SHIM_SYMBOLS_H
 #define HOSTCUDA_SHIM_SYMBOLS_H
 

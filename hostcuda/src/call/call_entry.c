@@ -22,7 +22,7 @@ static void end_thread(struct hc_thread *thread)
     hc_lock();
     for (int i = 0; i < HC_DEVICES_MAX; i++)
         if (thread->per_thread[i])
-            hc_stream_destroy(thread->per_thread[i]); /* what is queued there still runs */
+            hc_stream_destroy(thread->per_thread[i]); /* work queued there still runs */
     hc_unlock();
 }
 
@@ -42,7 +42,7 @@ static void start_host_device(void)
 static cudaError_t begin_anywhere(void)
 {
     pthread_once(&once, start_host_device);
-    (void)hc_thread(); /* without the lock */
+    (void)hc_thread(); /* allocates, so before the lock is taken */
     hc_lock();
     hc_calls++;
     return start_error;
@@ -54,7 +54,7 @@ cudaError_t hc_begin_unnamed(void)
     return !error && hc_thread()->inside.host_function ? cudaErrorNotPermitted : error;
 }
 
-/* The name NULL: nothing that HOSTCUDA_FAIL counts. */
+/* name NULL: HOSTCUDA_FAIL does not count the call. */
 static inline cudaError_t begin_named(cudaError_t error, const char *name, bool quiet)
 {
     cudaError_t injected = !error && hc_fault_watching && name ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
@@ -69,7 +69,7 @@ cudaError_t hc_begin_driver_as(const char *name, bool quiet)
     return begin_named(error, hc_forward_arrive(hc_thread(), name), quiet);
 }
 
-/* With the lock, but for the library's own calls. */
+/* Releases the lock while libcuda.so.1 is opened, since that library calls back. */
 static bool library_is_good(void)
 {
     hc_unlock();
@@ -109,8 +109,8 @@ cudaError_t hc_begin_permitted_as(const char *name, bool quiet)
     return begin_api_call(begin_anywhere(), name, quiet);
 }
 
-/* Whether the call was one of the driver, or of the library on behalf of a call of the program: the program's order of
- * work and last error know nothing of those. */
+/* Whether the call was a driver call, or a call that libcuda made for a call of the program. Such calls change neither
+ * the program's order of work nor its last error. */
 __attribute__((cold, noinline)) static bool leave_driver(cudaError_t error)
 {
     struct hc_thread *thread = hc_thread();
@@ -129,29 +129,29 @@ cudaError_t hc_end(cudaError_t error)
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);
-    if (error && error != cudaErrorNotReady && !driver) /* that is an answer, which is not kept (measured) */
+    if (error && error != cudaErrorNotReady && !driver) /* NotReady is an answer, not an error (measured) */
         hc_thread()->last_error = error;
     return error;
 }
 
-/* ---- for tests: in this file, since a program may declare them weak, which alone links no file of an archive --- */
+/* ---- for tests: here, since a weak declaration in a program does not link another file of the archive ---------- */
 
 void hostcuda_seed(unsigned long long seed)
 {
-    (void)hc_begin_unnamed(); /* the environment's seed first, if nothing was called yet */
+    (void)hc_begin_unnamed(); /* reads the environment's seed first, if this is the first call */
     hc_schedule_seed(seed);
     hc_unlock();
 }
 
 int hostcuda_fail(const char *faults)
 {
-    (void)hc_begin_unnamed(); /* the environment's first, if nothing was called yet */
+    (void)hc_begin_unnamed(); /* reads HOSTCUDA_FAIL first, if this is the first call */
     bool ok = hc_fault_set(faults ? faults : "");
     hc_unlock();
     return ok ? 0 : -1;
 }
 
-/* Whether the call that the program has begun will fail when it arrives. */
+/* Whether an injected fault will make the program's current call fail once it enters the driver. */
 static int is_doomed(const struct hc_forward *forward)
 {
     if (!hc_fault_watching || !forward || forward->arrived || !forward->runtime)

@@ -29,7 +29,7 @@ static void warn_of_fault_rule(const char *text, const char *part, size_t length
         (int)length, part, text, wrong);
 }
 
-/* All or nothing. */
+/* Sets all rules, or none if one is malformed. */
 static bool set_rules(const char *text)
 {
     const char *part = text;
@@ -79,8 +79,8 @@ void hc_fault_record(bool on)
     watch();
 }
 
-/* A function as programs write it, without the suffix that cuda.h or CUDA 12's headers may give it; any other name as
- * it is. */
+/* Returns the name that programs write: without the suffix that cuda.h or CUDA 12's headers add. Other names are
+ * unchanged. */
 static const char *plain_name(const char *function)
 {
     static const char *const names[] = {
@@ -141,12 +141,12 @@ bool hc_fault_due(const char *function)
     return false;
 }
 
-/* A fault that never happened is a test that tested nothing. */
+/* Reports faults that never happened: a test that relies on one has tested nothing. */
 __attribute__((destructor(101))) static void stop(void)
 {
     if (!from_environment)
         return;
-    hc_lock(); /* other threads may go on */
+    hc_lock(); /* other threads may still run */
     for (size_t i = 0; i < rule_count; i++)
         if (rules[i].seen < rules[i].nth)
             fprintf(stderr, "hostcuda: HOSTCUDA_FAIL: %s%s@%llu did not happen: there were %llu such calls\n",

@@ -1,31 +1,33 @@
-/* Calls that fail because the program asked for it (HOSTCUDA_FAIL). With the lock, but for the first. */
+/* Calls that fail because HOSTCUDA_FAIL or hostcuda_fail asks for it. All functions except hc_fault_read need the lock.
+ */
 #ifndef HOSTCUDA_FAULT_H
 #define HOSTCUDA_FAULT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What HOSTCUDA_FAIL has; NULL or "": none. False: it is ill-formed, and a sentence on stderr says so. */
+/* Reads the value of HOSTCUDA_FAIL; NULL or "" means none. Returns false, with a message, if it is malformed. */
 bool hc_fault_read(const char *text);
-/* The same from now on, counting from here. False: nothing is set. */
+/* Replaces the faults; calls are counted from here on. Returns false, and sets nothing, if text is malformed. */
 bool hc_fault_set(const char *text);
-/* How many have happened. */
+/* Returns how many faults have happened. */
 size_t hc_fault_count(void);
-/* Records calls from now on, anew, or no longer. */
+/* Starts a new record of calls, or stops recording. */
 void hc_fault_record(bool on);
 
 struct hc_fault {
-    int code; /* 0: the call goes on */
-    bool any; /* the code is CUDA's, of a fault for any call; else the called library's */
+    int code; /* 0: the call is not to fail */
+    bool any; /* the fault is for any call, so the code is CUDA's; otherwise it is the called library's */
 };
 
-/* Notes a call of the API and gives the fault that it is to fail with. One that comes later is put on its way. */
+/* Counts and records an API call. Returns the fault that it is to fail with. A fault for a later wait is left with the
+ * device. */
 struct hc_fault hc_fault_call(const char *function);
 
-/* Whether the program's next call of the function is to fail at once. */
+/* Whether the program's next call of the function is to fail. */
 bool hc_fault_due(const char *function);
 
-/* Whether any call is to be noted: the only thing that a call looks at where none is. */
+/* Whether calls have to be counted or recorded. It keeps calls cheap if they need not be. */
 extern bool hc_fault_watching;
 
 #endif

@@ -15,7 +15,7 @@ struct code {
     int value;
 };
 
-/* The runtime's and the driver's names, whose numbers agree. */
+/* Names of the runtime and the driver; their numbers agree. */
 static const struct code cuda_codes[] = {
 #define X(code, text) {#code, code},
 #include "hostcuda/src/core/errors.def"
@@ -30,13 +30,13 @@ static const struct code cublas_codes[] = {
 #include "hostcuda/src/core/cublas_statuses.def"
 #undef X
 };
-/* nccl.h may be missing. */
+/* The list is empty if there is no nccl.h. */
 static const struct code nccl_codes[] = {
     {"ncclSuccess", 0},         {"ncclUnhandledCudaError", 1}, {"ncclSystemError", 2}, {"ncclInternalError", 3},
     {"ncclInvalidArgument", 4}, {"ncclInvalidUsage", 5},       {"ncclRemoteError", 6}, {"ncclInProgress", 7},
 };
 
-/* The codes that a function returns, by the begin of its name; those of CUDA come last, for all others. */
+/* The codes that functions return, by prefix of the function's name. CUDA's are last and match all other functions. */
 static const struct code_list {
     const char *prefix;
     const struct code *codes;
@@ -64,7 +64,7 @@ static bool find_code(const struct code_list *list, const char *name, int *code)
     return false;
 }
 
-/* They report errors or a version, look up a function or open a group, and cannot fail here. */
+/* Functions that report an error or a version, look up a function or open a group cannot fail here. */
 static bool never_fails(const char *name)
 {
     static const char *const names[] = {
@@ -77,7 +77,7 @@ static bool never_fails(const char *name)
     return false;
 }
 
-/* The names of the functions behind CUDA's templates and macros. */
+/* Replaces the name of a template or macro of CUDA's headers by the function that it calls. */
 static void use_linked_name(char name[HC_FAULT_NAME_BYTES])
 {
     size_t length = strlen(name);
@@ -103,7 +103,7 @@ static bool copy_part(char *to, size_t bytes, const char *from, size_t length)
 static const char *read_fault_name(struct hc_fault_rule *rule, const char *text, size_t length)
 {
     if (length == 1 && *text == '*') {
-        rule->name[0] = '*'; /* the rest is zero */
+        rule->name[0] = '*'; /* the rest of the name is zero */
         return NULL;
     }
     if (!copy_part(rule->name, sizeof rule->name, text, length) ||

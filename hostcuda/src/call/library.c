@@ -23,7 +23,7 @@ bool hc_through_read(const char *text)
     return ok;
 }
 
-/* ---- calls on their way ------------------------------------------------------------------------------------------ */
+/* ---- forwarded calls --------------------------------------------------------------------------------------------- */
 
 void hc_forward_begin(struct hc_forward *forward, const char *runtime, const char *entry)
 {
@@ -36,7 +36,7 @@ cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result)
 {
     hc_thread()->inside.forward = forward->outer;
     if (!forward->arrived && forward->runtime && !result && hc_fault_watching) {
-        /* the library has done the work in another way: it is a call of the program all the same */
+        /* the library did not call the driver's function; the program has called it all the same, so it counts */
         hc_lock();
         result = (CUresult)hc_fault_call(forward->runtime).code;
         hc_unlock();
@@ -45,7 +45,8 @@ cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result)
     return hc_driver_code(forward->error) == result ? forward->error : (cudaError_t)result;
 }
 
-/* What stands between may make calls of its own, before this one and after it. */
+/* A tool in between may make calls of its own before and after this one: only a call of the expected function matches.
+ */
 const char *hc_forward_arrive(struct hc_thread *thread, const char *entry)
 {
     struct hc_forward *forward = thread->inside.forward;
@@ -72,7 +73,7 @@ CUresult hc_driver_code(cudaError_t error)
     }
 }
 
-/* ---- the library ------------------------------------------------------------------------------------------------- */
+/* ---- libcuda.so.1 ------------------------------------------------------------------------------------------------ */
 
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(name)   TEXT_OF(name)
@@ -117,7 +118,8 @@ static const char *own_file(void)
     return dladdr(&hc_driver_library, &about) != 0 && about.dli_fname ? about.dli_fname : "(unknown)";
 }
 
-/* Another host device in the process would have streams and memory of its own. */
+/* Whether the library's calls arrive here. Another host device in the process would have streams and memory of its own.
+ */
 static bool ends_here(void)
 {
     struct hc_forward forward;
@@ -142,7 +144,7 @@ bool hc_library_good(void)
     if (now == GOOD || now == BAD)
         return now == GOOD;
     pthread_mutex_lock(&lock);
-    /* the library may have begun to call the runtime, from inside its cuInit, on this thread */
+    /* cuInit of the library may already call the runtime on this thread */
     if (state == UNKNOWN) {
         __atomic_store_n(&state, OPENING, __ATOMIC_RELAXED);
         __atomic_store_n(&state, open_library() ? GOOD : BAD, __ATOMIC_RELEASE);

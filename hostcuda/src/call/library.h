@@ -1,5 +1,5 @@
-/* The library that a program has for its driver: with HOSTCUDA_THROUGH_DRIVER, calls of the runtime go through it, as
- * those of NVIDIA's runtime do. It must end here. */
+/* The libcuda.so.1 that a program has. With HOSTCUDA_THROUGH_DRIVER, runtime calls go through it, as those of NVIDIA's
+ * runtime do. Its calls must arrive at this host device. */
 #ifndef HOSTCUDA_LIBRARY_H
 #define HOSTCUDA_LIBRARY_H
 
@@ -9,15 +9,15 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* 0: the runtime's calls do their work themselves. Else they go through the library, or nothing has been read yet. */
+/* 0: runtime calls do their work themselves. 1: they go through the library. -1: the environment has not been read. */
 extern int hc_through __attribute__((visibility("hidden")));
 
-/* Set once a function of the driver has called one of the runtime, or calls of the runtime go through the library: what
- * all others pass by. */
+/* Set once a driver function has called a runtime function, or if runtime calls go through the library. All other calls
+ * skip the checks for both. */
 extern bool hc_driver_used __attribute__((visibility("hidden")));
 #define HC_DRIVER_USED __builtin_expect(__atomic_load_n(&hc_driver_used, __ATOMIC_RELAXED), 0)
 
-/* The library's functions, with the names and types of cuda.h. */
+/* Functions of the library, with the names and types of cuda.h. */
 struct hc_driver_library {
 #define X(name, since) __typeof__(name) *name;
 #include "hostcuda/src/core/driver_functions.def"
@@ -25,32 +25,32 @@ struct hc_driver_library {
 };
 extern struct hc_driver_library hc_driver_library;
 
-/* What HOSTCUDA_THROUGH_DRIVER has. False: it is not allowed, and a sentence on stderr says so. */
+/* Reads the value of HOSTCUDA_THROUGH_DRIVER. Returns false, with a message on stderr, if it is not allowed. */
 bool hc_through_read(const char *text);
-/* Opens the library at the first call. False: there is none, or it does not end here; a sentence on stderr said so.
- * Without the lock: the library calls back. */
+/* Opens the library in the first call. Returns false, with a message on stderr, if it is missing or does not call this
+ * host device. Call it without the lock, since the library calls back. */
 bool hc_library_good(void);
 
-/* ---- a call of the runtime on its way through the library -------------------------------------------------------- */
+/* ---- runtime calls that are forwarded to the library ------------------------------------------------------------- */
 
 struct hc_forward {
-    const char *entry;   /* the driver's function that it calls */
-    const char *runtime; /* its own name; NULL: no call that HOSTCUDA_FAIL counts */
+    const char *entry;   /* the driver function that is called */
+    const char *runtime; /* the runtime function; NULL: HOSTCUDA_FAIL does not count the call */
     bool arrived;
-    cudaError_t error; /* what the driver's function found, which the runtime may name more closely */
+    cudaError_t error; /* the driver function's error, which may be more specific as a runtime error */
     struct hc_forward *outer;
 };
 
 void hc_forward_begin(struct hc_forward *forward, const char *runtime, const char *entry);
-/* What the runtime makes of the library's answer. */
+/* Returns the runtime's error for the library's result. */
 cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result);
 
-/* A function of the driver begins: it counts as the call of the runtime that it is for, if any, whose name this gives.
- */
+/* Called when a driver function begins. Returns the name to count it under: that of the runtime call forwarded to it,
+ * or `entry` if there is none. */
 const char *hc_forward_arrive(struct hc_thread *thread, const char *entry);
-/* The driver's function ends. */
+/* Called when the driver function ends. */
 void hc_forward_leave(struct hc_thread *thread, cudaError_t error);
-/* The runtime names some arguments more closely than the driver does. */
+/* Returns the driver's code of an error. The runtime has more specific errors for some arguments. */
 CUresult hc_driver_code(cudaError_t error);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char **calls; /* in the order they came; the names are literals */
+static const char **calls; /* in order of the calls; the names are literals */
 static size_t call_count, call_capacity;
 static bool recording;
 

@@ -1,18 +1,19 @@
-/* A record of the program's calls, in the order they came. */
+/* A record of the program's calls, in order. */
 #ifndef HOSTCUDA_RECORD_H
 #define HOSTCUDA_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Begins anew, or ends. What was recorded stays until the next begin. */
+/* Starts a new record, or stops. The old record stays until the next start. */
 void hc_record_switch(bool on);
 bool hc_recording(void);
-/* A literal; kept where calls are recorded. Without memory, the record ends, and a sentence says so. */
+/* Adds a name, which must be a literal, if calls are recorded. If there is no memory, recording stops with a message.
+ */
 void hc_record_add(const char *name);
-/* NULL: beyond the last. */
+/* Returns NULL if there is no such index. */
 const char *hc_record_name(size_t index);
-/* How many were recorded of this name; NULL: in all. */
+/* Returns how many calls of this name were recorded; NULL: of all names. */
 size_t hc_record_count(const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 bool hc_through_begin(struct hc_forward *forward, const char *runtime, const char *entry, bool condition)
 {
     if (__atomic_load_n(&hc_through, __ATOMIC_ACQUIRE) < 0) {
-        (void)hc_begin_unnamed(); /* which reads the environment */
+        (void)hc_begin_unnamed(); /* reads the environment */
         hc_unlock();
     }
     struct hc_thread *thread = hc_thread();

@@ -25,7 +25,7 @@ static const void *function_of(CUfunction function, CUkernel handle)
     return kernel ? kernel->function : NULL;
 }
 
-/* Any address will do that no other device has. */
+/* The address only has to be different for each device. */
 CUcontext hc_driver_context_of(int device)
 {
     return (CUcontext)(void *)hc_device(device);
@@ -114,7 +114,7 @@ static bool is_kind(enum cudaMemcpyKind kind)
     return (unsigned)kind < KINDS;
 }
 
-/* One side unified: the addresses say what it is. */
+/* If one side is unified, the addresses determine its type. */
 bool hc_runtime_kind(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *kind)
 {
     *kind = cudaMemcpyDefault;
@@ -129,7 +129,7 @@ bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pit
                     enum cudaMemcpyKind kind, CUDA_MEMCPY2D *copy)
 {
     if (!is_kind(kind) || (height > 1 && (to_pitch < width || from_pitch < width)))
-        return false; /* the driver takes a pitch of 0 */
+        return false; /* the driver accepts a pitch of 0, the runtime does not */
     *copy = (CUDA_MEMCPY2D){
         .srcMemoryType = sides[kind].from,
         .srcHost = from,
@@ -145,7 +145,7 @@ bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pit
     return true;
 }
 
-/* The driver takes a height of 0 for that of the copy, as the runtime does not. */
+/* For the driver, a height of 0 means the height of the copy; the runtime does not accept it. */
 static bool names_heights(const struct cudaMemcpy3DParms *params)
 {
     return params->extent.depth <= 1 || (params->srcPtr.ysize && params->dstPtr.ysize);
@@ -190,13 +190,13 @@ bool hc_driver_copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpy
     return hc_driver_copy(&params, copy);
 }
 
-/* 0: the slices are one behind the other. */
+/* A height of 0 means that the slices are contiguous. */
 static size_t height_of(size_t height, size_t y, const CUDA_MEMCPY3D *copy)
 {
     return height || copy->Depth <= 1 ? height : y + copy->Height;
 }
 
-/* A width in bytes stands for one in elements, which only arrays have. */
+/* The driver's width in bytes becomes the runtime's width in elements of one byte, since there are no arrays. */
 bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params)
 {
     enum cudaMemcpyKind kind;
@@ -232,7 +232,7 @@ void hc_runtime_fill(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParam
 
 /* ---- any node ---------------------------------------------------------------------------------------------------- */
 
-/* Kinds without a case have the same layout in both. */
+/* Node types that have no case here have the same layout in both. */
 _Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(struct cudaMemAllocNodeParamsV2), "one layout");
 _Static_assert(sizeof(CUDA_HOST_NODE_PARAMS_v2) >= sizeof(struct cudaHostNodeParamsV2), "one layout");
 _Static_assert(sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS) == sizeof(struct cudaChildGraphNodeParams), "one layout");
@@ -258,7 +258,7 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
         if (!hc_driver_kernel(&plain, &kernel))
             return false;
         memset(node->reserved1, 0, sizeof node->reserved1);
-        memcpy(&node->kernel, &kernel, sizeof kernel); /* begins alike, and ctx NULL is the current one */
+        memcpy(&node->kernel, &kernel, sizeof kernel); /* it begins alike, and ctx NULL is the current context */
     }
     if (params->type == cudaGraphNodeTypeMemset) {
         const struct cudaMemsetParams plain = {params->memset.dst,         params->memset.pitch, params->memset.value,

@@ -1,5 +1,5 @@
-/* Parameters that the runtime and the driver have in structures of their own, from the one to the other. Most are
- * false where the other has no such thing; then nothing is to be read. Without the lock. */
+/* Translates parameters between the runtime's and the driver's structs. Functions that return bool return false, with
+ * an undefined result, if the other side has no equivalent. They do not need the lock. */
 #ifndef HOSTCUDA_TRANSLATE_H
 #define HOSTCUDA_TRANSLATE_H
 
@@ -7,9 +7,9 @@
 
 /* ---- from the runtime to the driver ------------------------------------------------------------------------------ */
 
-/* NULL: it is no kernel. */
+/* Returns NULL if it is not a kernel. */
 CUfunction hc_driver_function(const void *function);
-/* The context of a device, and of the calling thread's. */
+/* Return the context of a device, and of the calling thread's device. */
 CUcontext hc_driver_context_of(int device);
 CUcontext hc_driver_context(void);
 bool hc_driver_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -23,14 +23,14 @@ bool hc_driver_node(const struct cudaGraphNodeParams *params, CUgraphNodeParams 
 
 /* ---- from the driver to the runtime ------------------------------------------------------------------------------ */
 
-/* -1: none. */
+/* Returns -1 if there is no such device. */
 int hc_runtime_device(CUcontext context);
 bool hc_runtime_kind(CUmemorytype from, CUmemorytype to, enum cudaMemcpyKind *kind);
 bool hc_runtime_copy(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *params);
 void hc_runtime_fill(const CUDA_MEMSET_NODE_PARAMS *fill, struct cudaMemsetParams *params);
-/* The function is NULL where it is no kernel. */
+/* Sets the function to NULL if it is not a kernel. */
 void hc_runtime_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel, struct cudaKernelNodeParams *params);
-/* What adding the node has found out. */
+/* Copies the outputs of adding the node. */
 void hc_runtime_node_added(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params);
 bool hc_runtime_node(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params);
 

@@ -12,7 +12,7 @@ bool hc_grow(void *list, size_t *capacity, size_t need, size_t element)
     void *items = NULL;
     while (wanted < need)
         wanted *= 2;
-    memcpy(&items, list, sizeof items); /* a void ** to a pointer of another type would break C's aliasing rule */
+    memcpy(&items, list, sizeof items); /* accessing it as void ** would violate C's aliasing rule */
     items = realloc(items, wanted * element);
     if (!items)
         return false;

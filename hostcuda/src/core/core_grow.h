@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for `need` elements of `element` bytes; list is the address of the pointer to the array. False: no memory, and
- * the array is unchanged. */
+/* Reserves `need` elements of `element` bytes; list is the address of the pointer to the array. Returns false, and
+ * changes nothing, if there is no memory. */
 bool hc_grow(void *list, size_t *capacity, size_t need, size_t element);
 
 #endif

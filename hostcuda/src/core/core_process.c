@@ -12,7 +12,7 @@ struct facts {
     unsigned long long started;
 };
 
-/* proc(5): the state is the third field, the first behind the name, which may hold anything. */
+/* proc(5): the state is the third field. It follows the name, which may contain any characters. */
 static bool parse_process(char *text, struct facts *facts)
 {
     enum { STATE = 3, THREADS = 20, STARTED = 22 };
@@ -60,7 +60,7 @@ bool hc_process_alive(int pid, uint64_t started)
     struct facts facts = {0};
     if (!read_process(pid, &facts) || facts.started != started)
         return false;
-    /* a process whose first thread has ended looks like one that has ended, but for its other threads */
+    /* a process whose main thread has exited looks like a zombie, but has other threads */
     bool over = facts.state == 'Z' || facts.state == 'X';
     return !over || facts.threads > 1;
 }

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number that tells the process from later ones of the same id; 0: there is none. */
+/* Returns a number that distinguishes the process from later ones with the same id; 0: there is no such process. */
 uint64_t hc_process_started(int pid);
-/* False: it has ended, even if nobody has asked for its exit status yet. */
+/* Returns false if the process has ended, even if its parent has not waited for it yet. */
 bool hc_process_alive(int pid, uint64_t started);
 
 #endif

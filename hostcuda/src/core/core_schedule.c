@@ -1,6 +1,6 @@
-/* Seeds take turns between two ways to choose. A walk gives every candidate the same chance at each step. Priorities
- * hold back some streams for long, so that a missing join shows even when many steps lie between; they change now and
- * then (Burckhardt et al. 2010, "A randomized scheduler with probabilistic guarantees of finding bugs"). */
+/* Seeds alternate between two ways to choose. A random walk gives every candidate the same chance at each step.
+ * Priorities delay some streams for long, so that a missing join shows even if many steps lie in between; they change
+ * now and then (Burckhardt et al. 2010, "A randomized scheduler with probabilistic guarantees of finding bugs"). */
 #include "hostcuda/src/core/core_schedule.h"
 
 enum { STEPS_AN_EPOCH = 24, STEPS_MAX = 64 };
@@ -65,7 +65,8 @@ static unsigned some_steps(void)
     return steps;
 }
 
-/* By seed: half of them run work only when the program waits, a quarter run it soon, a quarter are in between. */
+/* Depends on the seed: half of the seeds run work only when the program waits, a quarter run it soon, a quarter are in
+ * between. */
 unsigned hc_schedule_early(void)
 {
     static const unsigned rarity[] = {0, 0, 8, 2};

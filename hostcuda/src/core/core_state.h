@@ -1,25 +1,25 @@
-/* What every part of the host device shares: the lock, the devices, the calling thread, and handles.
+/* State that all parts of the host device share: the lock, the devices, the calling thread, and handles.
  *
- * The parts are folders. Each includes and calls only those above it in this list:
- *   core     the lock, devices, threads, handles, the order of a seed, names of errors
- *   kernel   kernels that the program has shown, and running their blocks
- *   memory   blocks, and what is behind them: poison, fences; copies checked
- *   op       operations: what streams queue and what nodes hold
+ * Each part is a folder. It includes and calls only the parts above it in this list:
+ *   core     the lock, devices, threads, handles, the seeded order, names of errors
+ *   kernel   registered kernels, and running their blocks
+ *   memory   blocks and the memory behind them: poison, fences; checks of copies
+ *   op       operations: what streams queue and graph nodes contain
  *   graph    graphs, and programs: their operations in the order in which they run
  *   stream   streams, events, captures, and the queue that runs work
  *   exec     executable graphs
- *   call     how every call begins and ends; the variables of the environment; faults; what hostcuda.h offers;
- *            the way of a runtime call through the driver's library
- *   runtime  the calls of CUDA's runtime
- *   driver   those of its driver
- *   cublas   those of cuBLAS
- *   nccl     those of NCCL
- * What calls share lies below them: up to exec, nothing knows of a call. The kernels' own functions (kernel_abi.h) are
- * in kernel. */
+ *   call     how every call begins and ends; environment variables; faults; the functions of hostcuda.h; runtime calls
+ *            that go through libcuda.so.1
+ *   runtime  CUDA's runtime calls
+ *   driver   CUDA's driver calls
+ *   cublas   cuBLAS's calls
+ *   nccl     NCCL's calls
+ * Parts up to exec do not know which call uses them. Functions that kernels call (kernel_abi.h) are in kernel.
+ * Unless a comment says otherwise, functions that use shared state are called with the lock held. */
 #ifndef HOSTCUDA_STATE_H
 #define HOSTCUDA_STATE_H
 
-/* The functions of the CUDA API are what a program links; all else stays inside. */
+/* Functions of the CUDA API are exported; all other functions are hidden. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
 #pragma GCC visibility pop
@@ -30,73 +30,72 @@
 #include <stdint.h>
 
 enum { HC_DEVICES_MAX = 64 };
-enum { HC_PRIORITY_LEAST = 0, HC_PRIORITY_GREATEST = -5 }; /* of streams and of kernel nodes */
-/* The flags of a device for which the program has set none. */
+enum { HC_PRIORITY_LEAST = 0, HC_PRIORITY_GREATEST = -5 }; /* priorities of streams and kernel nodes */
+/* A device's flags until the program sets them. */
 #define HC_DEVICE_FLAGS cudaDeviceLmemResizeToMax
 
 struct hc_device {
-    cudaError_t sticky; /* a failed kernel's error: every later call on this device returns it */
-    cudaError_t coming; /* an injected one, which the next wait finds */
+    cudaError_t sticky; /* error of a failed kernel, which every later call on this device returns */
+    cudaError_t coming; /* an injected error, which the next wait returns */
     cudaStream_t legacy;
-    unsigned flags;             /* what the program has set: kept, and no more */
-    bool peers[HC_DEVICES_MAX]; /* those whose memory it may use */
+    unsigned flags;             /* set by the program; they have no effect */
+    bool peers[HC_DEVICES_MAX]; /* peers whose memory the program may use */
 };
 
 struct hc_forward;
 
-/* What a thread is in the middle of. */
+/* What a thread currently does. */
 struct hc_inside {
     bool host_function;
-    const char *door;           /* the driver's function that has called one of the runtime to do its work */
-    struct hc_forward *forward; /* the call of the runtime that goes through the driver's library */
-    struct hc_forward *arrived; /* the one that the driver's function which runs is for */
+    const char *door;           /* the driver function that has called a runtime function to do its work */
+    struct hc_forward *forward; /* the runtime call that is forwarded to libcuda */
+    struct hc_forward *arrived; /* the forwarded call that the current driver function belongs to */
 };
 
-/* Who calls on a thread: the program, or a tool between two instructions of it. */
+/* A caller on a thread: the program, or a tool between two of the program's calls. */
 struct hc_caller {
     struct hc_inside inside;
     cudaError_t last_error;
 };
 
-/* A thread of the program. */
+/* A thread of the program that has called the API. */
 struct hc_thread {
-    uint64_t id; /* never given twice */
+    uint64_t id; /* never reused */
     int device;
-    bool context; /* the device's is current, as the driver has it */
+    bool context; /* the device's context is current, as seen by the driver */
     cudaError_t last_error;
     enum cudaStreamCaptureMode mode;
     struct hc_inside inside;
-    int tools;                /* above 0: a tool calls, which hostcuda_tool has said */
-    struct hc_caller program; /* meanwhile, what the program is in the middle of */
+    int tools;                /* above 0: a tool calls (hostcuda_tool) */
+    struct hc_caller program; /* the program's state while a tool calls */
     cudaStream_t per_thread[HC_DEVICES_MAX];
 };
 
-/* Shared state is never freed: while one thread ends the process and runs destructors, others may still use it. */
+/* Never freed: while one thread ends the process and runs destructors, others may still use shared state. */
 void hc_lock(void);
 void hc_unlock(void);
-/* Waits, without the lock, until hc_wake. */
+/* Releases the lock and waits until hc_wake. */
 void hc_sleep(void);
 void hc_wake(void);
-/* The same for who waits for one thing alone: until it is signalled, or for so long (0: without end). False: the time
- * is over. */
+/* Waits on one condition, for at most so many milliseconds (0: no limit). Returns false on timeout. */
 bool hc_sleep_on(pthread_cond_t *condition, unsigned milliseconds);
 
-/* Call once, before the other functions. ended is called when a thread ends that has called the API; its struct is
- * freed afterwards. False: no memory. */
+/* Call it once, before the other functions. `ended` is called when a thread ends that has called the API; its struct is
+ * freed afterwards. Returns false if there is no memory. */
 bool hc_threads_start(void (*ended)(struct hc_thread *thread));
 void hc_devices_start(int count);
 
 struct hc_thread *hc_thread(void);
-/* The calling thread has called the API before. */
+/* Whether the calling thread has called the API before. */
 bool hc_thread_is_known(void);
 int hc_device_count(void);
-/* The nearest priority that the devices have. */
+/* Returns the nearest priority that devices support. */
 int hc_device_priority(int priority);
 struct hc_device *hc_device(int index);
-/* The error that a wait on the device returns when the work has run. */
+/* Returns the error of a wait on the device, after the work has run. */
 cudaError_t hc_device_outcome(int index);
 
-/* Handles given to the program, so that a wrong one is an error instead of a crash. */
+/* Handles that the program has, so that a wrong handle is an error and not a crash. */
 enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM, HC_POOL };
 bool hc_handle_add(enum hc_handle kind, const void *handle);
 void hc_handle_remove(const void *handle);

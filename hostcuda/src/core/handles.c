@@ -1,5 +1,5 @@
-/* The set of handles that the program holds, a hash table with open addressing. A removed entry is filled with later
- * ones instead of a mark, since marks would accumulate: malloc returns the same addresses again and again. */
+/* The set of the program's handles, a hash table with open addressing. A removed entry is replaced by later entries,
+ * not by a tombstone: malloc returns the same addresses again and again, so tombstones would accumulate. */
 #include "hostcuda/src/core/core_state.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ bool hc_handle_add(enum hc_handle kind, const void *handle)
     return true;
 }
 
-/* Moves the next entry whose search passes the hole into it, which leaves another hole, and so on. */
+/* Moves the next entry whose probe sequence passes the hole into it, which leaves another hole, and so on. */
 void hc_handle_remove(const void *handle)
 {
     struct entry *entry = find_entry_of_handle(handle);

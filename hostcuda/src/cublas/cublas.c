@@ -37,7 +37,7 @@ cublasStatus_t hc_cublas_begin(const char *name)
     return fault.any ? hc_cublas_status((cudaError_t)fault.code) : (cublasStatus_t)fault.code;
 }
 
-/* As hc_begin, inside a call that has begun. */
+/* As hc_begin, inside a cuBLAS call that has begun. */
 static cudaError_t begin_work(void)
 {
     cudaError_t error = hc_begin_unnamed();
@@ -54,7 +54,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     *handle = NULL;
     cudaError_t error = begin_work();
     if (!error && hc_capture_unsafe_call())
-        error = cudaErrorMemoryAllocation; /* the real one allocates, which the capture refuses */
+        error = cudaErrorMemoryAllocation; /* cuBLAS allocates memory, which a capture refuses */
     hc_unlock();
     if (error)
         return hc_cublas_status(error);
@@ -70,7 +70,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
     HC_CUBLAS_BEGIN_WITH("cublasDestroy", handle);
     handle->magic = 0;
-    free(handle); /* queued work does not refer to it */
+    free(handle); /* queued work does not refer to the handle */
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -88,7 +88,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
 {
     HC_CUBLAS_BEGIN_WITH("cublasSetStream", handle);
     handle->stream = streamId;
-    handle->workspace = NULL; /* the default one again, as in cuBLAS */
+    handle->workspace = NULL; /* cuBLAS also resets it to the default workspace */
     handle->workspace_bytes = 0;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -112,11 +112,11 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* All modes compute in the precision asked for: no reduced one is faster here. */
+/* All modes compute in the requested precision: a reduced one would not be faster here. */
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 {
     HC_CUBLAS_BEGIN_WITH("cublasSetMathMode", handle);
-    /* CUBLAS_..._MATH of cuBLAS 12.9 and 13.1, whose names older headers lack */
+    /* CUBLAS_..._MATH values of cuBLAS 12.9 and 13.1, which older headers lack */
     enum { FP32_EMULATED_BF16X9 = 4, FP64_EMULATED_FIXEDPOINT = 8 };
     const unsigned base = (unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     if (base > FP32_EMULATED_BF16X9 && base != FP64_EMULATED_FIXEDPOINT)
@@ -164,7 +164,7 @@ static void run_product(const void *function, void **arguments)
 static const size_t product_offset = 0, product_size = sizeof(struct hc_product);
 static const struct hostcuda_kernel_type product_type = {run_product, 1, &product_offset, &product_size};
 
-/* A kernel of one parameter, the product: graphs show it as cuBLAS's own kernels are shown. */
+/* Submits a kernel whose one parameter is the product: graphs show it as they show cuBLAS's own kernels. */
 static cudaError_t submit(cudaStream_t handle, struct hc_product *product)
 {
     const dim3 one = {1, 1, 1};
@@ -204,6 +204,6 @@ cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *produc
     cudaError_t error = begin_work();
     if (!error)
         error = submit(handle->stream, product);
-    hc_unlock(); /* cuBLAS has its own errors: the thread's last one stays */
+    hc_unlock(); /* cuBLAS has errors of its own: the thread's last CUDA error stays */
     return hc_cublas_status(error);
 }

@@ -10,17 +10,18 @@
 #pragma GCC visibility pop
 
 struct cublasContext {
-    uint32_t magic; /* tells a handle from a stray pointer */
+    uint32_t magic; /* distinguishes a handle from a stray pointer */
     cudaStream_t stream;
     cublasMath_t math;
     cublasPointerMode_t pointers;
-    void *workspace; /* kept, never needed */
+    void *workspace; /* never used */
     size_t workspace_bytes;
 };
 
 cublasStatus_t hc_cublas_status(cudaError_t error);
 bool hc_cublas_is_handle(cublasHandle_t handle);
-/* Begins every call: returns the status that HOSTCUDA_FAIL asks for. The name is as programs write it, without _v2. */
+/* Begins every call. Returns the status that HOSTCUDA_FAIL asks for. The name is that which programs write, without
+ * _v2. */
 cublasStatus_t hc_cublas_begin(const char *name);
 #define HC_CUBLAS_BEGIN(name)                                                                                          \
     do {                                                                                                               \
@@ -28,14 +29,14 @@ cublasStatus_t hc_cublas_begin(const char *name);
         if (status_)                                                                                                   \
             return status_;                                                                                            \
     } while (0)
-/* The same of a call that needs a handle. */
+/* The same for a call that needs a handle. */
 #define HC_CUBLAS_BEGIN_WITH(name, handle)                                                                             \
     do {                                                                                                               \
         HC_CUBLAS_BEGIN(name);                                                                                         \
         if (!hc_cublas_is_handle(handle))                                                                              \
             return CUBLAS_STATUS_NOT_INITIALIZED;                                                                      \
     } while (0)
-/* Checks the product, queues or captures it. The scalars are read now, unless they lie in device memory. */
+/* Checks the product and queues or captures it. The scalars are read now, unless they are in device memory. */
 cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *product, const void *alpha, const void *beta);
 
 #endif

@@ -53,7 +53,7 @@ static void narrow_result(const float *wide, void *data, cudaDataType type, int 
     }
 }
 
-/* A float view of a matrix: its own memory, or a converted copy. */
+/* A matrix as floats: its own memory, or a converted copy. */
 struct view {
     const float *data;
     float *copy;
@@ -106,7 +106,7 @@ static void times_vector(const struct hc_product *p)
                 (float)read_scalar(&p->beta, p->compute), (float *)(uintptr_t)p->c.data, p->c.leading);
 }
 
-/* ---- fenced memory: OpenBLAS's threads cannot be unwound, so what they will touch is looked at before ------------ */
+/* ---- fenced memory: OpenBLAS's threads cannot be unwound, so accesses are checked before it runs ----------------- */
 
 static bool matrices_allowed(const struct hc_matrix *matrix, int rows, int columns, int batch)
 {
@@ -124,7 +124,7 @@ static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
     return !scalar->device || hc_fence_allows(scalar->device, element_bytes(type));
 }
 
-/* cuBLAS may keep parts of a product in the workspace: whatever else is kept there is lost. */
+/* Writes to the workspace, since cuBLAS may do so: anything else stored there is lost. */
 static size_t used_workspace(const struct hc_product *p)
 {
     const size_t result = (size_t)p->m * (size_t)p->n * element_bytes(p->compute);
@@ -167,13 +167,14 @@ static bool multiply_matrices(const struct hc_product *p)
     return true;
 }
 
-/* ---- the end of the process: OpenBLAS's destructor joins its threads and frees its buffers, while threads of the
- * program may go on. Ours runs before it, waits for the product that runs, and lets no other thread begin one. -------
- */
+/* ---- process exit ---------------------------------------------------------------------------------------------- */
+
+/* OpenBLAS's destructor joins its threads and frees its buffers while the program's threads may still run. Therefore
+ * end_products runs before it: it waits for the running product and lets no other begin. */
 
 static pthread_mutex_t end = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* A fork waits for the product that runs: a child's exit takes OpenBLAS's own lock, which its thread may hold. */
+/* A fork waits for the running product: the child's exit takes OpenBLAS's lock, which the product's thread may hold. */
 static void before_fork(void)
 {
     (void)pthread_mutex_lock(&end);
@@ -191,13 +192,12 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-    (void)pthread_atfork(before_fork, in_parent,
-                         in_child); /* no memory: a child's exit may wait for a product for ever */
+    (void)pthread_atfork(before_fork, in_parent, in_child); /* no memory: a child's exit may hang */
 }
 
 __attribute__((destructor(101))) static void end_products(void)
 {
-    (void)pthread_mutex_lock(&end); /* to the end */
+    (void)pthread_mutex_lock(&end); /* never unlocked */
 }
 
 bool hc_product_run(const struct hc_product *p)

@@ -1,4 +1,4 @@
-/* Matrix products as queued work: described by value, run by OpenBLAS. Column-major, as in BLAS. */
+/* Matrix products as queued work, described by value and run by OpenBLAS. Column-major, as in BLAS. */
 #ifndef HOSTCUDA_GEMM_H
 #define HOSTCUDA_GEMM_H
 
@@ -10,28 +10,28 @@ struct hc_matrix {
     const void *data;
     cudaDataType type;
     int leading;
-    long long stride; /* in elements, from one matrix of a batch to the next */
+    long long stride; /* in elements, between matrices of a batch */
 };
 
-/* By value, or from device memory when the product runs. */
+/* A scalar by value, or in device memory, which is read when the product runs. */
 struct hc_scalar {
     double value;
     const void *device; /* NULL: by value */
 };
 
-/* C = alpha * op(A) * op(B) + beta * C, of m x k, k x n, m x n; each of `batch`. A vector product has n = 0 in BLAS's
- * gemv sense: `vector` is set, A is m x n, B is x and C is y, their leading dimension the increment. */
+/* C = alpha * op(A) * op(B) + beta * C, of m x k, k x n, m x n, for each of `batch`. A matrix-vector product sets
+ * `vector` and follows BLAS's gemv: A is m x n, B is x and C is y, and their leading dimension is the increment. */
 struct hc_product {
     bool vector, transpose_a, transpose_b;
     int m, n, k, batch;
-    cudaDataType compute; /* CUDA_R_32F or CUDA_R_64F: also the type of the scalars */
+    cudaDataType compute; /* CUDA_R_32F or CUDA_R_64F; also the type of the scalars */
     struct hc_scalar alpha, beta;
     struct hc_matrix a, b, c;
-    void *workspace; /* that the program has set; NULL: the default one */
+    void *workspace; /* set by the program; NULL: the default workspace */
     size_t workspace_bytes;
 };
 
-/* Runs it. False: no memory for converted matrices. */
+/* Runs the product. Returns false if there is no memory for converted matrices. */
 bool hc_product_run(const struct hc_product *product);
 
 #endif

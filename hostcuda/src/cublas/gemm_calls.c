@@ -1,4 +1,4 @@
-/* cuBLAS's products: argument checks as in BLAS, then one kind of work for all. */
+/* cuBLAS's products: they check their arguments as BLAS does, and submit the same kind of work. */
 #include "hostcuda/src/cublas/cublas.h"
 
 static bool known_operation(cublasOperation_t operation)

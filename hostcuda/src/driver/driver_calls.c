@@ -2,7 +2,7 @@
 
 #include "hostcuda/src/graph/user_object.h"
 
-/* The first call of the runtime, or cuInit, counts the devices. */
+/* The first runtime call, or cuInit, sets the number of devices. */
 bool hc_driver_refuses(void)
 {
     hc_lock();
@@ -12,7 +12,7 @@ bool hc_driver_refuses(void)
     return false;
 }
 
-/* Before the host device has started, and in host functions, that is not what is wrong. */
+/* Before cuInit and in host functions, the call fails with another error. */
 bool hc_driver_lacks_context(void)
 {
     const struct hc_thread *thread = hc_thread();
@@ -43,7 +43,7 @@ bool hc_driver_enter(const char *name)
     return true;
 }
 
-/* The door is still open where the runtime was not called after all. */
+/* The thread still has the driver function's name if the runtime was not called. */
 CUresult hc_driver_leave(cudaError_t error)
 {
     hc_thread()->inside.door = NULL;
@@ -110,7 +110,7 @@ CUresult cuGetErrorName(CUresult error, const char **pStr)
     return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The sentences are the runtime's, but for two codes that it does not have. */
+/* The sentences are the runtime's, except for two codes that the runtime does not have. */
 CUresult cuGetErrorString(CUresult error, const char **pStr)
 {
     if (!pStr)

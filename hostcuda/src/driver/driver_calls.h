@@ -1,4 +1,4 @@
-/* The driver API: the calls that a program fetches by name, or links. They return CUresult, whose codes equal those of
+/* The driver API: functions that a program looks up by name, or links. They return CUresult, whose codes equal those of
  * cudaError_t where both have one, and never change the runtime's last error. */
 #ifndef HOSTCUDA_DRIVER_H
 #define HOSTCUDA_DRIVER_H
@@ -10,18 +10,19 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in
- * call_entry.h: they stand in the function itself. NotInitialized until cuInit or any call of the runtime. */
+/* Every driver function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in
+ * call_entry.h: these must be called in the function itself. It returns NotInitialized until cuInit or any runtime
+ * call. */
 #define hc_driver_begin() (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, false))
 #define hc_driver_begin_quiet()                                                                                        \
     (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_driver_as(__func__, true))
-/* As HC_CALL. */
+/* The same as HC_CALL. */
 #define HC_DRIVER_CALL(...)                                                                                            \
     do {                                                                                                               \
         cudaError_t error_ = hc_driver_begin();                                                                        \
         return hc_driver_end(error_ ? error_ : (__VA_ARGS__));                                                         \
     } while (0)
-/* The body of a function whose work is a call of the runtime, which then begins and ends as this function. */
+/* The body of a function whose work is a runtime call, which then begins and ends as this function. */
 #define HC_DRIVER_AS(...)                                                                                              \
     do {                                                                                                               \
         if (!hc_driver_enter(__func__))                                                                                \
@@ -31,13 +32,13 @@
 bool hc_driver_enter(const char *name);
 CUresult hc_driver_leave(cudaError_t error);
 bool hc_driver_lacks_context(void);
-/* Such a function. */
+/* Defines such a function. */
 #define HC_ENTRY(entry, params, ...)                                                                                   \
     CUresult entry params                                                                                              \
     {                                                                                                                  \
         HC_DRIVER_AS(__VA_ARGS__);                                                                                     \
     }
-/* The same of a function that needs a current context, and has no stream that could have one. */
+/* Defines such a function that needs a current context, and has no stream parameter that could provide one. */
 #define HC_CONTEXT_ENTRY(entry, params, ...)                                                                           \
     CUresult entry params                                                                                              \
     {                                                                                                                  \
@@ -45,8 +46,8 @@ bool hc_driver_lacks_context(void);
             return CUDA_ERROR_INVALID_CONTEXT;                                                                         \
         HC_DRIVER_AS(__VA_ARGS__);                                                                                     \
     }
-/* The form for programs whose default stream is the thread's own, of a function with a parameter hStream: there NULL is
- * that stream. driver_per_thread.def has it, too. */
+/* Defines the per-thread variant of a function with a parameter hStream: NULL means the thread's own default stream.
+ * driver_per_thread.def lists it, too. */
 #define HC_PER_THREAD(entry, params, ...) HC_PER_THREAD_NAMED(entry, params, __VA_ARGS__)
 #define HC_PER_THREAD_NAMED(entry, params, ...)                                                                        \
     CUresult entry##_ptsz params;                                                                                      \
@@ -55,7 +56,7 @@ bool hc_driver_lacks_context(void);
         hStream = hStream ? hStream : CU_STREAM_PER_THREAD;                                                            \
         return entry(__VA_ARGS__);                                                                                     \
     }
-/* True, and with the lock: nothing has started the host device. */
+/* Returns true, with the lock held, if the host device has not been initialized. */
 bool hc_driver_refuses(void);
 CUresult hc_driver_end(cudaError_t error);
 

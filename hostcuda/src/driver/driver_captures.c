@@ -1,8 +1,8 @@
-/* What the driver says of a capture. */
+/* Queries of a capture. */
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/stream/stream_capture.h"
 
-/* The statuses have the runtime's numbers. */
+/* The statuses have the same numbers as the runtime's. */
 CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
                                 CUgraph *graph_out, const CUgraphNode **dependencies_out,
                                 const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)

@@ -1,4 +1,4 @@
-/* Devices and contexts. A device has one context, its primary one, which is current where the device is. */
+/* Devices and contexts. A device has one context, its primary one; it is current if the device is. */
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/reset.h"
@@ -43,7 +43,7 @@ static cudaError_t get_bytes(size_t *bytes, CUdevice device)
 }
 HC_ENTRY(cuDeviceTotalMem, (size_t * bytes, CUdevice dev), get_bytes(bytes, dev))
 HC_ENTRY(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev),
-         cudaDeviceGetAttribute(pi, (enum cudaDeviceAttr)attrib, dev)) /* the runtime's numbers */
+         cudaDeviceGetAttribute(pi, (enum cudaDeviceAttr)attrib, dev)) /* the same numbers as the runtime's */
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     HC_DRIVER_CALL(retain(pctx, dev));
 }
 
-/* It stays: the runtime holds it. */
+/* The context stays: the runtime retains it. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 {
     HC_DRIVER_CALL(check_device(dev));
@@ -84,7 +84,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 static cudaError_t set_flags(CUdevice device, unsigned flags)
 {
     cudaError_t error = check_device(device);
-    return error ? error : hc_device_set_flags(device, flags); /* the runtime's numbers */
+    return error ? error : hc_device_set_flags(device, flags); /* the same numbers as the runtime's */
 }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
@@ -102,7 +102,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
     return hc_driver_end(error);
 }
 
-/* NULL: no context is current until the next call of the runtime. */
+/* NULL: no context is current until the next runtime call. */
 static cudaError_t set_current(CUcontext context)
 {
     int device = context ? hc_runtime_device(context) : hc_thread()->device;

@@ -1,11 +1,11 @@
-/* Copies and fills: the driver's forms of the runtime's calls. */
+/* Copies and fills: the driver's functions for the runtime's calls. */
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
 #define POINTER(address) ((void *)(uintptr_t)(address))
 
-/* A copy or fill that the program waits for, where its default stream is the thread's own: `call` uses that stream. */
+/* The per-thread variant of a copy or fill that waits: `call` uses the thread's own stream. */
 #define WAITS_PER_THREAD(entry, params, call) WAITS_PER_THREAD_NAMED(entry, params, call)
 #define WAITS_PER_THREAD_NAMED(entry, params, call)                                                                    \
     CUresult entry##_ptds params;                                                                                      \
@@ -16,7 +16,7 @@
         return result ? result : cuStreamSynchronize(hStream);                                                         \
     }
 
-/* A function that waits and one that does not, whose names differ in Async, in both forms. */
+/* A function that waits and its Async counterpart, both also in the per-thread variant. */
 #define PAIR(entry, async_entry, params, async_params, async_args, call, async_call)                                   \
     HC_ENTRY(entry, params, call)                                                                                      \
     HC_ENTRY(async_entry, async_params, async_call)                                                                    \
@@ -62,13 +62,13 @@ static char *corner(CUmemorytype type, const void *host, CUdeviceptr device, siz
     return base ? base + y * pitch + x : NULL;
 }
 
-/* A pitch of 0 says nothing (measured): the rows are taken to be one behind the other. */
+/* A pitch of 0 means that the rows are contiguous (measured). */
 static size_t pitch_of(size_t pitch, size_t x, size_t width)
 {
     return pitch ? pitch : x + width;
 }
 
-/* A single row, too, fits into its pitch (measured). */
+/* A single row must fit into its pitch, too (measured). */
 static bool fits(const CUDA_MEMCPY2D *c)
 {
     return !c->WidthInBytes || !c->Height ||
@@ -117,7 +117,7 @@ PAIR(cuMemsetD2D8, cuMemsetD2D8Async,
      (dstDevice, dstPitch, uc, Width, Height, hStream), cudaMemset2D(POINTER(dstDevice), dstPitch, uc, Width, Height),
      cudaMemset2DAsync(POINTER(dstDevice), dstPitch, uc, Width, Height, hStream))
 
-/* Of larger elements, which the runtime does not fill. */
+/* A fill of elements of 2 or 4 bytes, which the runtime does not have. */
 #define ELEMENTS(address, pitch, value, bytes, width, height)                                                          \
     (&(struct cudaMemsetParams){POINTER(address), pitch, value, bytes, width, height})
 #define FILL_PAIR(entry, async_entry, params, async_params, async_args, fill)                                          \

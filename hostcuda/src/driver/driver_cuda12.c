@@ -1,5 +1,5 @@
-/* The functions that a program calls which is compiled with CUDA 12's headers alone: most leave out the edges' data.
- * Each #undef takes back what include/cuda12 has made of the name. */
+/* Functions for programs that are compiled with CUDA 12's headers; most of them have no edge data. Each #undef undoes
+ * the renaming of include/cuda12. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 #if CUDART_VERSION < 13000
@@ -51,7 +51,7 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
     return cudaGraphRemoveDependencies_v2(graph, from, to, NULL, numDependencies);
 }
 
-/* In CUDA 12's headers, cudaStreamGetCaptureInfo is a macro for it. */
+/* CUDA 12's headers define cudaStreamGetCaptureInfo as this function. */
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
                                         unsigned long long *id_out, cudaGraph_t *graph_out,
                                         const cudaGraphNode_t **dependencies_out, size_t *numDependencies_out)
@@ -119,7 +119,7 @@ CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, cons
     return cuGraphRemoveDependencies_v2(hGraph, from, to, NULL, numDependencies);
 }
 
-/* In CUDA 12's headers, cuStreamGetCaptureInfo is a macro for it. */
+/* CUDA 12's headers define cuStreamGetCaptureInfo as this function. */
 CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
                                    CUgraph *graph_out, const CUgraphNode **dependencies_out,
                                    size_t *numDependencies_out)

@@ -1,11 +1,11 @@
-/* The driver's functions by name, for programs that do not link it. */
+/* Looks up driver functions by name, for programs that do not link them. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 #include <string.h>
 
 typedef void (*entry_function)(void);
 
-/* `since` is of the default form. */
+/* `since` is the version of the default variant. */
 static const struct entry {
     const char *name;
     unsigned since;
@@ -17,7 +17,7 @@ static const struct entry {
     {"cuGraphInstantiate", 12000, (entry_function)cuGraphInstantiateWithFlags}, /* one function under two names */
 };
 
-/* cuda.h has these names in place of the others. */
+/* Per-thread variants, under the names without the suffix. */
 #define PER_THREAD(name, suffix)       PER_THREAD_NAMED(name, suffix)
 #define PER_THREAD_NAMED(name, suffix) name##suffix
 #define X(name, suffix)                __typeof__(name) PER_THREAD(name, suffix);
@@ -39,7 +39,7 @@ static const struct entry *find_entry(const struct entry *list, size_t count, co
 }
 #define FIND_ENTRY(list, name) find_entry(list, sizeof(list) / sizeof *(list), name)
 
-/* A name that is missing, or newer than the version, is no error: the address is NULL, and the status says why. */
+/* A name that is missing, or newer than the version, is no error: *address is NULL, and the status says why. */
 static enum cudaDriverEntryPointQueryResult look_up(const char *name, unsigned version, bool per_thread, void **address)
 {
     const struct entry *entry = FIND_ENTRY(entries, name);
@@ -67,7 +67,7 @@ static cudaError_t get_entry(const char *name, void **address, unsigned version,
     return cudaSuccess;
 }
 
-/* The library's function, which may be another one than here. */
+/* Returns the function of libcuda.so.1, which may differ from the one here. */
 static cudaError_t get_library_entry(const char *name, void **address, unsigned version, unsigned long long flags,
                                      enum cudaDriverEntryPointQueryResult *status)
 {
@@ -76,7 +76,7 @@ static cudaError_t get_library_entry(const char *name, void **address, unsigned 
     CUresult result = hc_driver_library.cuGetProcAddress(name, address, (int)version, flags, &found);
     hc_lock();
     if (!result && status)
-        *status = (enum cudaDriverEntryPointQueryResult)found; /* the driver's numbers */
+        *status = (enum cudaDriverEntryPointQueryResult)found; /* the same numbers as the driver's */
     return (cudaError_t)result;
 }
 
@@ -106,11 +106,11 @@ CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuin
     if (cudaVersion < 0 || get_entry(symbol, pfn, (unsigned)cudaVersion, flags, &status))
         return CUDA_ERROR_INVALID_VALUE;
     if (symbolStatus)
-        *symbolStatus = (CUdriverProcAddressQueryResult)status; /* the runtime's numbers */
+        *symbolStatus = (CUdriverProcAddressQueryResult)status; /* the same numbers as the runtime's */
     return CUDA_SUCCESS;
 }
 
-/* The form of CUDA 11, which some programs still ask for. */
+/* The function of CUDA 11, which some programs still look up. */
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags);
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)

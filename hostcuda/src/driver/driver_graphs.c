@@ -1,4 +1,4 @@
-/* Graphs and executable graphs: the driver's forms of the runtime's calls. */
+/* Graphs and executable graphs: the driver's functions for the runtime's calls. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 #define EDGES(pointer)       HC_SAME_AS(cudaGraphEdgeData *, pointer)
@@ -60,7 +60,7 @@ HC_PER_THREAD(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphE
 HC_ENTRY(cuGraphUpload, (CUgraphExec hGraphExec, CUstream hStream), cudaGraphUpload(hGraphExec, hStream))
 HC_PER_THREAD(cuGraphUpload, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
 
-/* The stream is among the parameters. */
+/* The stream is among the parameters, so both variants are the same. */
 CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,
                                            CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
 CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,

@@ -1,4 +1,4 @@
-/* The driver's view of kernels and of the nodes that launch them. */
+/* The driver's functions for kernels and kernel nodes. */
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/graph/graph_edges.h"
@@ -32,7 +32,7 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc)
     HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_kernel(hfunc), name));
 }
 
-/* Of NULL it is not the handle that is said to be wrong (measured). */
+/* For NULL, the error is not that of a wrong handle (measured). */
 static cudaError_t parameter_of(struct hc_kernel *kernel, const void *handle, size_t index, size_t *offset,
                                 size_t *bytes)
 {
@@ -81,7 +81,7 @@ static cudaError_t get_function_attribute(int *value, CUfunction_attribute attri
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = all.preferredShmemCarveout; break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = all.nonPortableClusterSizeAllowed; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = all.clusterSchedulingPolicyPreference; break;
-    default: *value = 0; /* what a CPU's kernels do not have: constants, clusters */
+    default: *value = 0; /* a CPU's kernels do not have these: constants, clusters */
     }
     return cudaSuccess;
 }
@@ -91,7 +91,7 @@ CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfu
     HC_DRIVER_CALL(get_function_attribute(pi, attrib, hc_kernel_of_function(hfunc)));
 }
 
-/* Both have the same numbers for what can be set. */
+/* Attributes that can be set have the same numbers in both. */
 static cudaError_t set_function_attribute(struct hc_kernel *kernel, CUfunction_attribute attribute, int value)
 {
     return kernel ? hc_kernel_set(kernel, (enum cudaFuncAttribute)attribute, value) : cudaErrorInvalidResourceHandle;
@@ -104,7 +104,7 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
 
 /* ---- occupancy -------------------------------------------------------------------------------------------------- */
 
-/* The kernel that the program gave to the runtime. NULL: none. */
+/* Returns the function that the program passes to the runtime. NULL: there is none. */
 static const void *function_behind(CUfunction handle)
 {
     hc_lock();
@@ -139,7 +139,7 @@ HC_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock,
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
-/* A launch takes a CUkernel for a CUfunction, too; a node does not (measured). */
+/* A launch accepts a CUkernel in place of a CUfunction; a node does not (measured). */
 static const struct hc_kernel *either(const void *handle)
 {
     const struct hc_kernel *kernel = hc_kernel_of_function(handle);
@@ -213,7 +213,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
 
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
 
-/* CUDA returns a library's kernel as a CUkernel only, a kernel of the program as both (measured). */
+/* CUDA returns a library's kernel only as a CUkernel, and a kernel of the program as both (measured). */
 static void get_kernel_params(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct hc_kernel *kernel = op->launch.kernel;
@@ -314,6 +314,6 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
     if (!error && (!hc_handle_is(HC_NODE, hNode) || !type))
         error = cudaErrorInvalidValue;
     if (!error)
-        *type = (CUgraphNodeType)hc_node_type(hNode->op->kind); /* the runtime's numbers */
+        *type = (CUgraphNodeType)hc_node_type(hNode->op->kind); /* the same numbers as the runtime's */
     return hc_driver_end(error);
 }

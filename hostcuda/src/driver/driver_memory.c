@@ -1,10 +1,10 @@
-/* Memory that a program allocates and frees: the driver's forms of the runtime's calls, and those that only it has. */
+/* Allocations: the driver's functions for the runtime's calls, and those that only the driver has. */
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/driver/driver_calls.h"
 
 #define PLACE(pointer)   HC_SAME_AS(void **, pointer)
 #define POINTER(address) ((void *)(uintptr_t)(address))
-/* The runtime takes an allocation of nothing; the driver does not. */
+/* The runtime accepts an allocation of 0 bytes; the driver does not. */
 #define SOME(bytes, ...) ((bytes) ? (__VA_ARGS__) : cudaErrorInvalidValue)
 
 HC_CONTEXT_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize), SOME(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
@@ -36,7 +36,7 @@ HC_CONTEXT_ENTRY(cuMemAllocPitch,
 HC_CONTEXT_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
                  cudaMallocManaged(PLACE(dptr), bytesize, flags))
 
-/* ---- in a stream's order ----------------------------------------------------------------------------------------- */
+/* ---- stream-ordered allocation ----------------------------------------------------------------------------------- */
 
 HC_ENTRY(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream),
          SOME(bytesize, cudaMallocAsync(PLACE(dptr), bytesize, hStream)))

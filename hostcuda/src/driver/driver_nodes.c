@@ -1,8 +1,8 @@
-/* Nodes of graphs: the driver's forms of the runtime's calls. Those of kernels are in driver_kernels.c. */
+/* Graph nodes: the driver's functions for the runtime's calls. Kernel nodes are in driver_kernels.c. */
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/driver/driver_calls.h"
 
-/* What a function that adds a node takes beyond the node's parameters. */
+/* The parameters of a function that adds a node, before the node's own. */
 #define PLACE_PARAMS     CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies
 #define PLACE            phGraphNode, hGraph, dependencies, numDependencies
 #define POINTER(address) ((void *)(uintptr_t)(address))
@@ -44,9 +44,10 @@ HC_ENTRY(cuGraphMemAllocNodeGetParams, (CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_P
 HC_ENTRY(cuGraphMemFreeNodeGetParams, (CUgraphNode hNode, CUdeviceptr *dptr_out),
          cudaGraphMemFreeNodeGetParams(hNode, dptr_out))
 
-/* ---- with parameters of another form ----------------------------------------------------------------------------- */
+/* ---- translated parameters --------------------------------------------------------------------------------------- */
 
-/* What is translated from the driver's structure; there, NULL or memory that is not here is an error. */
+/* A call whose parameters are translated from the driver's struct. NULL, or a memory type that does not exist here, is
+ * an error. */
 #define COPY_ENTRY(entry, params, ...)                                                                                 \
     CUresult entry params                                                                                              \
     {                                                                                                                  \
@@ -90,7 +91,7 @@ FILL_ENTRY(cuGraphExecMemsetNodeSetParams,
             then;                                                                                                      \
         return hc_driver_leave(error);                                                                                 \
     }
-/* An allocation has an address from now on. */
+/* Returns the address of an allocation node that was added. */
 static void give_address(const struct cudaGraphNodeParams *node, CUgraphNodeParams *nodeParams)
 {
     if (node->type == cudaGraphNodeTypeMemAlloc)
@@ -107,7 +108,7 @@ NODE_ENTRY(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodePara
 NODE_ENTRY(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams),
            (void)0, cudaGraphExecNodeSetParams(hGraphExec, hNode, &node))
 
-/* ---- asked for --------------------------------------------------------------------------------------------------- */
+/* ---- getters ----------------------------------------------------------------------------------------------------- */
 
 static cudaError_t get_copy(CUgraphNode node, CUDA_MEMCPY3D *driver)
 {

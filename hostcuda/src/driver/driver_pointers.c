@@ -1,16 +1,16 @@
-/* What the driver says of a pointer. */
+/* Attributes of pointers. */
 #include "hostcuda/src/driver/driver_calls.h"
 #include "hostcuda/src/driver/driver_virtual.h"
 #include "hostcuda/src/memory/memory_blocks.h"
 
 #include <string.h>
 
-/* What there is to know of an address. */
+/* The memory at an address. */
 struct place {
     const void *address;
-    const struct hc_block *block; /* NULL: no memory that the device knows */
-    void *range;                  /* the block, or the reserved range around a mapping */
-    size_t range_bytes;           /* 0: not even an address range */
+    const struct hc_block *block; /* NULL: the device does not know the memory */
+    void *range;                  /* the block, or the reserved range that contains the mapping */
+    size_t range_bytes;           /* 0: the address is not in any range */
 };
 
 static struct place find_allocation(CUdeviceptr pointer)
@@ -34,7 +34,7 @@ struct answer {
         size_t bytes;
     } value;
     size_t size; /* 0: the attribute is not supported */
-    bool known;  /* false: one question fails, and of many this is the answer */
+    bool known;  /* false: cuPointerGetAttribute fails; cuPointerGetAttributes returns this value */
 };
 
 #define ANSWER(member, is_known, what)                                                                                 \
@@ -84,7 +84,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     HC_DRIVER_CALL(get_attribute(data, attribute, ptr));
 }
 
-/* For a pointer that CUDA does not know, every attribute is set to 0 or the like, except those of a range, which stay
+/* For a pointer that CUDA does not know, every attribute is set to 0 or a similar value. Attributes of ranges stay
  * unchanged (measured). */
 static bool stays(CUpointer_attribute attribute, const struct answer *answer)
 {
@@ -115,13 +115,13 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
     HC_DRIVER_CALL(get_attributes(numAttributes, attributes, data, ptr));
 }
 
-/* Of mapped memory, the mapping. */
+/* For mapped memory, returns the mapping. */
 CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     cudaError_t error = hc_driver_begin();
     const struct hc_block *block = hc_block_ask((const void *)(uintptr_t)dptr);
     if (!error && !block)
-        error = cudaErrorSymbolNotFound; /* CUDA's error for a pointer that it does not know */
+        error = cudaErrorSymbolNotFound; /* the error that CUDA returns for an unknown pointer */
     if (!error && pbase)
         *pbase = (CUdeviceptr)(uintptr_t)block->base;
     if (psize && (!error || error == cudaErrorSymbolNotFound))

@@ -1,4 +1,4 @@
-/* Memory pools: the driver's forms of the runtime's calls. */
+/* Memory pools: the driver's functions for the runtime's calls. */
 #include "hostcuda/src/driver/driver_calls.h"
 
 HC_ENTRY(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolProps),
@@ -7,7 +7,7 @@ HC_ENTRY(cuMemPoolDestroy, (CUmemoryPool pool), cudaMemPoolDestroy(pool))
 HC_ENTRY(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool_out, CUdevice dev), cudaDeviceGetDefaultMemPool(pool_out, dev))
 HC_ENTRY(cuDeviceGetMemPool, (CUmemoryPool * pool, CUdevice dev), cudaDeviceGetMemPool(pool, dev))
 HC_ENTRY(cuDeviceSetMemPool, (CUdevice dev, CUmemoryPool pool), cudaDeviceSetMemPool(dev, pool))
-/* Attributes, locations and accesses have the runtime's numbers. */
+/* Attributes, locations and accesses have the same numbers as the runtime's. */
 HC_ENTRY(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void *value),
          cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)attr, value))
 HC_ENTRY(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void *value),

@@ -1,7 +1,7 @@
-/* Streams, events and captures: the driver's forms of the runtime's calls. */
+/* Streams, events and captures: the driver's functions for the runtime's calls. */
 #include "hostcuda/src/driver/driver_calls.h"
 
-/* Pointers to what both have alike under two names. */
+/* Pointers to types that runtime and driver both have, under two names. */
 #define STATUS(pointer) HC_SAME_AS(enum cudaStreamCaptureStatus *, pointer)
 #define MODE(mode)      ((enum cudaStreamCaptureMode)(mode))
 #define EDGES(pointer)  HC_SAME_AS(const cudaGraphEdgeData *, pointer)

@@ -11,12 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GRANULARITY = 2 << 20 }; /* a GPU's */
+enum { GRANULARITY = 2 << 20 }; /* as on a GPU */
 
-/* What cuMemCreate makes. The file has no name; mappings of it share its pages. */
+/* Memory from cuMemCreate. The file has no name; mappings of it share its pages. */
 struct memory {
     unsigned references; /* the program's handles, and mappings */
-    unsigned handles;    /* those of the program */
+    unsigned handles;    /* the program's handles */
     size_t bytes;
     int file;
     CUmemAllocationProp properties;
@@ -28,7 +28,7 @@ struct mapping {
     size_t bytes;
     struct memory *memory;
     struct hc_block *block;
-    bool leaving; /* cuMemUnmap waits for work that may use it */
+    bool leaving; /* cuMemUnmap is waiting for work that may use it */
     unsigned char access[HC_DEVICES_MAX];
 };
 
@@ -72,7 +72,7 @@ bool hc_virtual_range(const void *address, void **base, size_t *bytes)
     return range;
 }
 
-/* Addresses that nothing may touch yet; NULL: there is no room. */
+/* Maps addresses without access. Returns NULL if there is no room. */
 static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -81,7 +81,7 @@ static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
         if (at == hint)
             return at;
         if (at != MAP_FAILED)
-            munmap(at, bytes); /* an old kernel takes the flag for a hint */
+            munmap(at, bytes); /* an old kernel treats the flag as a hint */
     }
     unsigned char *whole = mmap(NULL, bytes + alignment, PROT_NONE, flags, -1, 0);
     if (whole == MAP_FAILED)
@@ -204,7 +204,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     HC_DRIVER_CALL(flags ? cudaErrorInvalidValue : create_allocation(handle, size, prop));
 }
 
-/* NULL: no handle, or one that the program has released. */
+/* Returns NULL if it is no handle, or the program has released it. */
 static struct memory *memory_of(CUmemGenericAllocationHandle handle)
 {
     struct memory *memory = (struct memory *)(uintptr_t)handle;
@@ -299,7 +299,7 @@ static cudaError_t map_addresses(CUdeviceptr address, size_t bytes, size_t offse
     if (!memory || !bytes || !aligned(address, GRANULARITY))
         return cudaErrorInvalidValue;
     if (offset || bytes != memory->bytes)
-        return cudaErrorNotSupported; /* a part of the memory, or more than there is (measured) */
+        return cudaErrorNotSupported; /* a part of the memory, or more than it has (measured) */
     if (!find_range(base, bytes) || mapping_in(base, bytes))
         return cudaErrorInvalidValue;
     return make_mapping(base, bytes, memory);
@@ -322,7 +322,7 @@ static void drop_mapping(struct mapping *mapping)
     free(mapping);
 }
 
-/* The bytes of [base, base + bytes) that whole mappings cover. */
+/* Returns how many bytes of [base, base + bytes) whole mappings cover. */
 static size_t covered(const unsigned char *base, size_t bytes)
 {
     size_t sum = 0;
@@ -332,7 +332,7 @@ static size_t covered(const unsigned char *base, size_t bytes)
     return sum;
 }
 
-/* Does a mapping reach over either end, or is one going already? */
+/* Whether a mapping reaches over either end, or is already being unmapped. */
 static bool cuts_mapping(const unsigned char *base, size_t bytes)
 {
     for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
@@ -343,8 +343,8 @@ static bool cuts_mapping(const unsigned char *base, size_t bytes)
     return false;
 }
 
-/* Waits first: queued work may still use the memory. The addresses stay reserved; where nothing is mapped, nothing is
- * done (measured). */
+/* Waits first, since queued work may still use the memory. The addresses stay reserved. Ranges without mappings are
+ * ignored (measured). */
 static cudaError_t unmap_addresses(CUdeviceptr address, size_t bytes)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
@@ -407,7 +407,7 @@ static cudaError_t check_access(const CUmemAccessDesc *desc)
     return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* All devices are one processor: what any of them may do, all may. */
+/* All devices are one processor: what one device may do, all may. */
 static cudaError_t protect(const struct mapping *mapping)
 {
     unsigned any = 0;

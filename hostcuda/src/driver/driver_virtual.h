@@ -1,10 +1,11 @@
-/* Virtual memory management: address ranges, memory without an address, and the mappings of the one into the other. */
+/* Virtual memory management: reserved address ranges, memory without an address, and mappings of the memory to the
+ * ranges. */
 #ifndef HOSTCUDA_VIRTUAL_H
 #define HOSTCUDA_VIRTUAL_H
 
 #include "hostcuda/src/core/core_state.h"
 
-/* The reserved range that the address lies in. False: none. */
+/* Finds the reserved range that contains the address. Returns false if there is none. */
 bool hc_virtual_range(const void *address, void **base, size_t *bytes);
 
 #endif

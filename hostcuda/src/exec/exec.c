@@ -19,7 +19,7 @@ bool hc_exec_own_program(cudaGraphExec_t exec)
     return true;
 }
 
-/* The graph may be instantiated again, if it is still there. */
+/* Allows the graph, if it still exists, to be instantiated again. */
 static void release_graph(const struct CUgraphExec_st *exec)
 {
     if (hc_handle_is(HC_GRAPH, exec->graph) && exec->graph->id == exec->graph_id)
@@ -41,7 +41,7 @@ static void free_exec(cudaGraphExec_t exec)
     free(exec);
 }
 
-/* A fill of memory that was not there when it was captured is looked at here (measured). */
+/* A captured fill of memory that did not exist at that time is checked here (measured). */
 static cudaError_t check_fills(const struct CUgraph_st *graph)
 {
     cudaError_t error = cudaSuccess;

@@ -1,5 +1,5 @@
-/* Executable graphs. A launch holds the program as it was then: later updates, even the end of the executable graph,
- * do not reach it. */
+/* Executable graphs. A launch retains the program as it is at that time: later updates, and destroying the executable
+ * graph, do not affect it. */
 #ifndef HOSTCUDA_EXEC_H
 #define HOSTCUDA_EXEC_H
 
@@ -10,29 +10,29 @@ struct CUgraphExec_st {
     struct hc_program *program;
     unsigned long long flags;
     bool has_events, has_memory;
-    struct hc_token *last_launch; /* one runs after the other */
-    cudaGraph_t graph;            /* it was made from; may be gone, or another by now */
+    struct hc_token *last_launch; /* launches run one after the other */
+    cudaGraph_t graph;            /* the graph that it was made from; may have been destroyed or replaced by another */
     uint64_t graph_id;
-    cudaGraph_t shape; /* that graph as it was, flat: nodes, ids and edges; the ops may have been replaced since */
-    size_t *places;    /* by the index in the shape: where the op is in the program */
-    struct hc_op **disabled; /* by place: what an empty op stands in for */
+    cudaGraph_t shape;       /* a flat copy of that graph as it was: nodes, ids and edges; the ops may be outdated */
+    size_t *places;          /* for each node of the shape, by index: the place of its op in the program */
+    struct hc_op **disabled; /* by place: the op that an empty op replaces while the node is disabled */
 };
 
-/* Instantiates a graph; the caller has checked it. */
+/* Instantiates a graph, which the caller has checked. */
 cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
 void hc_exec_destroy(cudaGraphExec_t exec);
-/* Makes the program one that only exec refers to, so that it may change. False: no memory. */
+/* Makes the program one that only exec refers to, so that it may change. Returns false if there is no memory. */
 bool hc_exec_own_program(cudaGraphExec_t exec);
-/* On a stream that does not capture. */
+/* Launches on a stream that does not capture. */
 cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream);
 
-/* These check the handles. */
+/* These functions check the handles. */
 /* Replaces one node's op by a compatible one. Takes over the op's reference, also on failure. */
 cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
 cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child);
 cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on);
 cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on);
-/* Replaces all ops by those of graph, which must have the same shape; else info says what differs. */
+/* Replaces all ops by those of graph, which must have the same shape; otherwise info gets the difference. */
 cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info);
 
 #endif

@@ -10,8 +10,8 @@ static bool moves_memory(const struct hc_op *op)
     return op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
 }
 
-/* An allocation node's memory is in use from the launch on, until it is freed; a second launch may take it only where
- * the flag frees it. */
+/* The memory of an allocation node is in use from the launch until it is freed. A second launch may use it again only
+ * with the flag that frees it. */
 static cudaError_t check_memory(cudaGraphExec_t exec)
 {
     const struct hc_program *program = exec->program;
@@ -31,7 +31,7 @@ static cudaError_t check_memory(cudaGraphExec_t exec)
     return cudaSuccess;
 }
 
-/* The program's own reference comes and goes with `live`; a free drops it when it runs. */
+/* A live block has a reference of the program; a free drops it when it runs. */
 static void issue_memory(cudaGraphExec_t exec)
 {
     for (size_t i = 0; i < exec->program->count; i++) {
@@ -54,7 +54,8 @@ static void free_event_tokens(struct hc_token **tokens, size_t count)
     free(tokens);
 }
 
-/* One token for each event node: what a record will reach, what a wait waits for. NULL: no memory. */
+/* Makes one token for each event node, which a record reaches and a wait waits for. Returns NULL if there is no memory.
+ */
 static struct hc_token **make_event_tokens(const struct hc_program *program)
 {
     struct hc_token **tokens = calloc(program->count + 1, sizeof(*tokens));
@@ -70,7 +71,7 @@ static struct hc_token **make_event_tokens(const struct hc_program *program)
     return tokens;
 }
 
-/* From now on the events stand for this launch's records. */
+/* From now on, the events refer to this launch's records. */
 static void issue_events(const struct hc_program *program, struct hc_token **tokens)
 {
     for (size_t i = 0; tokens && i < program->count; i++)
@@ -88,7 +89,7 @@ static cudaError_t queue_launch(cudaGraphExec_t exec, cudaStream_t stream)
         return cudaErrorMemoryAllocation;
     }
     program->references++;
-    hc_token_retain(token); /* the executable graph's */
+    hc_token_retain(token); /* the executable graph's reference */
     cudaError_t error = hc_queue_graph(stream, program, before ? hc_token_retain(before) : NULL, token, event_tokens);
     if (error) {
         hc_token_release(token);

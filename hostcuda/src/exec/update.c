@@ -1,9 +1,9 @@
-/* Executable graphs changed after they were made: one node's parameters, nodes switched off, a whole graph. */
+/* Changes of executable graphs: one node's parameters, disabled nodes, a whole graph. */
 #include "hostcuda/src/exec/exec.h"
 
 /* ---- one node ------------------------------------------------------------------------------------------------ */
 
-/* Nodes are known by their ids: the graph may have lost nodes since. */
+/* Finds the node by its id, since the graph may have lost nodes after instantiation. */
 static cudaError_t find_place(cudaGraphExec_t exec, cudaGraphNode_t node, size_t *place)
 {
     if (!hc_handle_is(HC_EXEC, exec) || !hc_handle_is(HC_NODE, node))
@@ -23,13 +23,13 @@ static cudaError_t find_place(cudaGraphExec_t exec, cudaGraphNode_t node, size_t
     return cudaErrorInvalidValue;
 }
 
-/* The op at that place, also if it is disabled. */
+/* Returns the op at that place, even if it is disabled. */
 static struct hc_op **op_at(cudaGraphExec_t exec, size_t place)
 {
     return exec->disabled[place] ? &exec->disabled[place] : &exec->program->ops[place];
 }
 
-/* The direction that was asked for counts, and where the memory is. */
+/* The requested direction and the location of the memory must be the same. */
 static bool same_copy(const struct hc_copy *old, const struct hc_copy *fresh)
 {
     bool flat = old->height == 1 && fresh->height == 1 && old->depth <= 1 && fresh->depth <= 1;
@@ -55,7 +55,7 @@ static bool same_fill(const struct cudaMemsetParams *old, const struct cudaMemse
            old->elementSize == fresh->elementSize;
 }
 
-/* Whether CUDA lets fresh replace old in an executable graph. */
+/* Whether CUDA allows `fresh` to take the place of `old` in an executable graph. */
 static bool compatible(const struct hc_op *old, const struct hc_op *fresh)
 {
     if (old->kind != fresh->kind)
@@ -69,7 +69,7 @@ static bool compatible(const struct hc_op *old, const struct hc_op *fresh)
     }
 }
 
-/* Takes over the op's reference, whatever it returns. */
+/* Takes over the op's reference, also on failure. */
 static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
 {
     if (!hc_exec_own_program(exec)) {
@@ -82,8 +82,8 @@ static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
     return cudaSuccess;
 }
 
-/* New parameters must name the direction of the copy by the same word (measured); an update with a whole graph was not
- * seen to ask for that. */
+/* New parameters of one node must name the copy's direction by the same enum value (measured). Updates with a whole
+ * graph do not seem to require it. */
 static bool same_word(const struct hc_op *old, const struct hc_op *fresh)
 {
     return old->kind != HC_OP_COPY || fresh->kind != HC_OP_COPY || old->copy.kind == fresh->copy.kind;
@@ -101,7 +101,7 @@ cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op
     return error;
 }
 
-/* ---- switching nodes on and off ------------------------------------------------------------------------------- */
+/* ---- enabling and disabling nodes ----------------------------------------------------------------------------- */
 
 static cudaError_t find_switch(cudaGraphExec_t exec, cudaGraphNode_t node, size_t *place)
 {
@@ -155,7 +155,7 @@ static bool refuse_update(update_info *info, enum cudaGraphExecUpdateResult resu
 
 static cudaGraphNode_t visible(cudaGraph_t graph, size_t index)
 {
-    return index < graph->count ? graph->nodes[index] : NULL; /* those of children have no handle here */
+    return index < graph->count ? graph->nodes[index] : NULL; /* nodes of children have no handle for the program */
 }
 
 /* Nodes are paired in order of creation. */
@@ -215,8 +215,8 @@ cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, update_info 
     return error;
 }
 
-/* The child's nodes, one for one, with those of its own children, which lie behind them in both flat graphs; its shape
- * must be what it was. */
+/* Replaces the ops of the child's nodes, and of its own children's, which follow it in both flat graphs. The child must
+ * have the same shape. */
 cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child)
 {
     size_t place = 0, index = 0;

@@ -1,4 +1,4 @@
-/* Graphs without children: what an executable graph is made from. */
+/* Flattens a graph's children: executable graphs are made from the result. */
 #include "hostcuda/src/core/core_state.h"
 #include "hostcuda/src/graph/graph_object.h"
 
@@ -14,7 +14,7 @@ static bool add_alike(cudaGraph_t flat, const struct CUgraphNode_st *from)
     return hc_node_attributes_copy(from->attributes, &node->attributes);
 }
 
-/* A node of the child without dependencies waits for what its place in the parent waits for. */
+/* Roots of the child depend on what the child's node in the parent depends on. */
 static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
 {
     for (size_t i = 0; i < child->count; i++) {
@@ -29,7 +29,7 @@ static bool connect(cudaGraph_t flat, cudaGraphNode_t place, cudaGraph_t child)
     return true;
 }
 
-/* The place stays, as an operation that does nothing, and comes after all of the child. */
+/* The child's node stays as an empty op, which depends on all leaves of the child. */
 static bool add_child(cudaGraph_t flat, cudaGraphNode_t place)
 {
     cudaGraph_t child = place->op->child;
@@ -78,6 +78,6 @@ cudaGraph_t hc_graph_flatten(cudaGraph_t graph)
         hc_graph_destroy(flat);
         return NULL;
     }
-    hc_handle_remove(flat); /* the program never gets to see it */
+    hc_handle_remove(flat); /* the program never sees this handle */
     return flat;
 }

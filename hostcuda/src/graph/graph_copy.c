@@ -16,7 +16,7 @@ struct hc_op *hc_op_child(cudaGraph_t child)
     return op;
 }
 
-/* The op, or where it holds a graph of its own, one with a copy of that. NULL: no memory. */
+/* Retains the op, or copies it if it has a child graph. Returns NULL if there is no memory. */
 static struct hc_op *copy_op(struct hc_op *op)
 {
     if (op->kind != HC_OP_CHILD)
@@ -49,7 +49,7 @@ cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to)
     return hc_objects_copy(&from->objects, &to->objects);
 }
 
-/* The node gets a copy. */
+/* The node gets a copy of the child. */
 cudaError_t hc_op_from_child(cudaGraph_t child, struct hc_op **op)
 {
     if (!hc_graph_is(child) || child->capturing)

@@ -20,7 +20,7 @@ cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const c
     return node && has_params ? hc_graph_check_nodes(graph, dependencies, count) : cudaErrorInvalidValue;
 }
 
-/* Only kernels have ports, and only where an edge leaves them. */
+/* Only edges that leave kernels have ports. */
 static bool is_edge(const cudaGraphEdgeData *data)
 {
     unsigned reserved = 0;

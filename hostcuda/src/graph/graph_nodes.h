@@ -1,4 +1,4 @@
-/* A set of graph nodes: a stream's frontier in a capture, an event's, a node's dependencies. */
+/* A set of graph nodes: the frontier of a capturing stream, the nodes of an event, or a node's dependencies. */
 #ifndef HOSTCUDA_NODES_H
 #define HOSTCUDA_NODES_H
 
@@ -9,11 +9,11 @@ struct hc_nodes {
     size_t count, capacity;
 };
 
-/* Each is false when there is no memory; the set is then unchanged. */
-bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node); /* once */
+/* These return false, and leave the set unchanged, if there is no memory. */
+bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node); /* ignores duplicates */
 bool hc_nodes_add_all(struct hc_nodes *set, const struct hc_nodes *other);
 bool hc_nodes_assign(struct hc_nodes *set, const struct hc_nodes *other);
-bool hc_nodes_remove(struct hc_nodes *set, cudaGraphNode_t node); /* false: it was not in */
+bool hc_nodes_remove(struct hc_nodes *set, cudaGraphNode_t node); /* false: not in the set */
 bool hc_nodes_has(const struct hc_nodes *set, cudaGraphNode_t node);
 void hc_nodes_clear(struct hc_nodes *set); /* keeps the memory */
 void hc_nodes_free(struct hc_nodes *set);

@@ -50,7 +50,7 @@ void hc_graph_publish(cudaGraph_t graph)
 {
     graph->capturing = false;
     for (size_t i = 0; i < graph->count; i++)
-        graph->nodes[i]->left = false; /* the next capture into it begins anew */
+        graph->nodes[i]->left = false; /* the next capture into the graph starts without marks */
 }
 
 static bool reserve_graph(cudaGraph_t graph)
@@ -90,7 +90,7 @@ void hc_graph_remove(cudaGraphNode_t node)
     free_node(node);
 }
 
-/* Sweeps until nothing changes: where edges point to later nodes, as in every capture, one sweep is enough. */
+/* Repeats until nothing changes. One pass is enough if all edges point to later nodes, as in every capture. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes)
 {
     bool again = true;
@@ -143,7 +143,8 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
     return cudaSuccess;
 }
 
-/* Behind a cycle, nodes wait, too: back from one of them through what waits, the way ends in the cycle. */
+/* Returns a node of the cycle. Nodes behind a cycle are not sorted either, but a walk back through unsorted nodes ends
+ * in it. */
 static cudaGraphNode_t go_into_cycle(const struct CUgraph_st *graph, cudaGraphNode_t node)
 {
     for (size_t step = 0; step < graph->count; step++) {

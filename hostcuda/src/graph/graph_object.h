@@ -10,56 +10,56 @@
 
 struct CUgraphNode_st {
     cudaGraph_t graph;
-    size_t index;         /* in the graph's nodes */
-    uint64_t id;          /* never given twice */
-    uint64_t original_id; /* of the node that it was cloned from, at first hand; 0: none */
+    size_t index;         /* in the graph's list of nodes */
+    uint64_t id;          /* never reused */
+    uint64_t original_id; /* the id of the node that it was cloned from directly; 0: none */
     struct hc_op *op;
     struct hc_nodes before; /* its dependencies */
-    size_t inner;           /* a child's place in a flat graph: where the nodes of the child begin; else 0 */
-    bool marked;            /* for walks */
-    bool frees;             /* and its block counts it */
-    bool left;              /* the capture's origin held it when the program set its dependencies */
-    struct hc_node_attributes *attributes; /* of a kernel; NULL: none was set */
+    size_t inner;           /* in a flat graph, for a child's node: the index of the child's first node; else 0 */
+    bool marked;            /* scratch for traversals */
+    bool frees;             /* a free node that its block counts */
+    bool left;              /* was in the origin's frontier when the program replaced that */
+    struct hc_node_attributes *attributes; /* of a kernel node; NULL: none was set */
 };
 
 struct CUgraph_st {
     cudaGraphNode_t *nodes; /* in order of creation */
     size_t count, capacity;
-    bool capturing;    /* belongs to a live capture */
-    bool has_memory;   /* allocation or free nodes: neither cloned nor instantiated twice */
-    bool instantiated; /* an executable graph of it exists; counts where has_memory */
-    bool owned;        /* by a child node */
-    uint64_t id;       /* never given twice */
+    bool capturing;    /* belongs to an active capture */
+    bool has_memory;   /* has allocation or free nodes: it can be neither cloned nor instantiated twice */
+    bool instantiated; /* an executable graph of it exists; used only with has_memory */
+    bool owned;        /* belongs to a child node */
+    uint64_t id;       /* never reused */
     struct hc_objects objects;
 };
 
-cudaGraph_t hc_graph_make(void); /* NULL: no memory */
+cudaGraph_t hc_graph_make(void); /* Returns NULL if there is no memory. */
 void hc_graph_destroy(cudaGraph_t graph);
 void hc_graph_publish(cudaGraph_t graph);
-/* NULL: no memory. Takes over the op's reference, whatever it returns. */
+/* Takes over the op's reference, also on failure. Returns NULL if there is no memory. */
 cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op);
-/* For a node of the program's graph that may free memory: the block counts it until the node ends. Executable graphs
- * and their launches do not count. */
+/* For a node of the program's graph that may free memory: its block counts the node until the node is destroyed. Nodes
+ * of executable graphs and launches are not counted. */
 void hc_node_count_free(cudaGraphNode_t node);
-/* The node ends; edges to and from it, too. */
+/* Destroys the node and the edges to and from it. */
 void hc_graph_remove(cudaGraphNode_t node);
-/* Marks exactly these nodes, those that a capture's origin left, and what all of them depend on. */
+/* Marks these nodes, nodes with the flag `left`, and all nodes that they depend on; unmarks the others. */
 void hc_graph_mark_ancestors(cudaGraph_t graph, const struct hc_nodes *nodes);
 bool hc_graph_all_marked(const struct hc_nodes *nodes);
-/* Node indices in an order that the edges allow, the order of creation where they do. InvalidValue: a cycle. */
+/* Sorts node indices topologically, in order of creation where the edges allow it. InvalidValue: there is a cycle. */
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order);
-/* A node of a cycle; NULL: there is none, or no memory. */
+/* Returns a node of a cycle; NULL if there is none, or no memory. */
 cudaGraphNode_t hc_graph_find_cycle(cudaGraph_t graph);
 
-/* A copy with the same nodes at the same indices, with the same ids and attributes, and behind them the nodes of the
- * children, of theirs, and so on; edges lead into and out of each. NULL: no memory. */
+/* Returns a copy with the same nodes at the same indices, with the same ids and attributes. Behind them are the nodes
+ * of the children, recursively, connected by edges into and out of each child. NULL: no memory. */
 cudaGraph_t hc_graph_flatten(cudaGraph_t graph);
 bool hc_graph_is(cudaGraph_t graph);
 enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind);
 
-/* Replaces a node's op by one of the same kind. Takes over the op's reference, whatever it returns. */
+/* Replaces a node's op by one of the same kind. Takes over the op's reference, also on failure. */
 cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op);
-/* Of a captured launch: its stream's. Other nodes have none. */
+/* Sets the priority of a captured launch to its stream's. Other nodes have none. */
 cudaError_t hc_node_set_priority(cudaGraphNode_t node, int priority);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a graph's edges ask of its order: for each place in a program, the places that must have run before. */
+/* The order that a graph's edges require: for each place in a program, the places that must run before it. */
 #ifndef HOSTCUDA_ORDER_H
 #define HOSTCUDA_ORDER_H
 
@@ -6,15 +6,15 @@
 
 struct hc_order {
     unsigned references;
-    size_t *starts; /* places[starts[i]] to places[starts[i + 1]] run before place i */
+    size_t *starts; /* the places in [starts[i], starts[i + 1]) run before place i */
     size_t *places;
 };
 
-/* Of the graph's nodes in this sorted sequence of indices. NULL: no memory. */
+/* For the graph's nodes in this topological order of indices. Returns NULL if there is no memory. */
 struct hc_order *hc_order_make(cudaGraph_t graph, const size_t *sequence);
 struct hc_order *hc_order_retain(struct hc_order *order);
 void hc_order_release(struct hc_order *order);
-/* Everything before this place has run. */
+/* Whether all places before this one have run. */
 bool hc_order_allows(const struct hc_order *order, size_t place, const bool *ran);
 
 #endif

@@ -9,7 +9,7 @@ static bool is_window(const struct cudaAccessPolicyWindow *window)
            window->missProp != cudaAccessPropertyPersisting;
 }
 
-/* A grid is whole clusters, of which a device takes eight blocks at most; no dimension at all: no clusters. */
+/* The grid must be divisible by the cluster, which has at most eight blocks. All dimensions 0 means no cluster. */
 static cudaError_t check_cluster(struct hc_cluster cluster, dim3 grid)
 {
     if (!cluster.x && !cluster.y && !cluster.z)

@@ -1,14 +1,13 @@
-/* The launch attributes of kernel nodes. They change nothing of what a kernel computes here: they are kept for who
- * asks.
+/* The launch attributes of kernel nodes. They do not change what a kernel computes here; they are stored for queries.
  */
 #ifndef HOSTCUDA_NODE_ATTRIBUTES_H
 #define HOSTCUDA_NODE_ATTRIBUTES_H
 
 #include "hostcuda/src/core/core_state.h"
 
-enum { HC_WINDOW_BYTES_MAX = 134213632 }; /* of an access policy window, as on GPUs of compute capability 9.0 */
+enum { HC_WINDOW_BYTES_MAX = 134213632 }; /* limit of an access policy window on GPUs of compute capability 9.0 */
 
-enum { HC_CLUSTER_BLOCKS_MAX = 8 }; /* where a kernel asks for no more: the same on all of them */
+enum { HC_CLUSTER_BLOCKS_MAX = 8 }; /* limit for kernels without the non-portable attribute; the same on all GPUs */
 
 struct hc_cluster {
     unsigned x, y, z;
@@ -21,16 +20,17 @@ struct hc_node_attributes {
     cudaLaunchMemSyncDomain domain;
 };
 
-/* *attributes is made where it is needed; a priority that the device does not have becomes the nearest. InvalidValue:
- * no such attribute, or no such value; InvalidClusterSize: not for this grid. */
+/* Allocates *attributes if needed. A priority that the device does not have is clamped. InvalidValue: there is no such
+ * attribute or value. InvalidClusterSize: the cluster does not fit the grid. */
 cudaError_t hc_node_attribute_set(struct hc_node_attributes **attributes, dim3 grid, cudaLaunchAttributeID id,
                                   const cudaLaunchAttributeValue *value);
-/* Of NULL, what they are at first. */
+/* attributes NULL: returns the defaults. */
 cudaError_t hc_node_attribute_get(const struct hc_node_attributes *attributes, cudaLaunchAttributeID id,
                                   cudaLaunchAttributeValue *value);
-/* Whether an update of an executable graph may bring them: a node stays cooperative, or not (measured). */
+/* Whether an update of an executable graph may bring these attributes: a node's cooperative attribute must not change
+ * (measured). */
 bool hc_node_attributes_may_follow(const struct hc_node_attributes *old, const struct hc_node_attributes *fresh);
-/* False: no memory. */
+/* Returns false if there is no memory. */
 bool hc_node_attributes_copy(const struct hc_node_attributes *from, struct hc_node_attributes **to);
 
 #endif

@@ -30,7 +30,7 @@ void hc_objects_run_due(cudaUserObject_t taken)
     while (taken) {
         cudaUserObject_t object = taken;
         taken = object->next_due;
-        thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
+        thread->inside = (struct hc_inside){.host_function = true}; /* API calls are not permitted there */
         object->destroy(object->user);
         thread->inside = around;
         free(object);
@@ -63,7 +63,7 @@ static cudaError_t append_user_object(struct hc_objects *objects, struct hc_obje
 
 cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object, uint64_t count)
 {
-    bool in_graphs = object->references > object->callers; /* else no search */
+    bool in_graphs = object->references > object->callers; /* otherwise no graph can have it: no search */
     struct hc_object_count *held = in_graphs ? hc_objects_find(objects, object) : NULL;
     if (!held)
         return append_user_object(objects, (struct hc_object_count){object, count});

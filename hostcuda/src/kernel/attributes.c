@@ -12,7 +12,7 @@ static bool is_value(enum cudaFuncAttribute attribute, int value)
     case cudaFuncAttributePreferredSharedMemoryCarveout: return value >= -1 && value <= 100;
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
         return value >= cudaClusterSchedulingPolicyDefault && value <= cudaClusterSchedulingPolicyLoadBalancing;
-    default: return attribute == cudaFuncAttributeNonPortableClusterSizeAllowed; /* takes any (measured) */
+    default: return attribute == cudaFuncAttributeNonPortableClusterSizeAllowed; /* accepts any value (measured) */
     }
 }
 

@@ -1,13 +1,13 @@
-/* The attributes of kernels. They change nothing of what a kernel computes: they are kept for who asks, but for the
- * limit of its dynamic shared memory. */
+/* The attributes of kernels. Apart from the limit of dynamic shared memory, they do not change what a kernel computes
+ * and are only stored for queries. */
 #ifndef HOSTCUDA_ATTRIBUTES_H
 #define HOSTCUDA_ATTRIBUTES_H
 
 #include "hostcuda/src/kernel/kernel_table.h"
 
-/* InvalidValue: no such attribute, or none that can be set, or no such value. */
+/* InvalidValue: there is no such attribute or value, or the attribute cannot be set. */
 cudaError_t hc_kernel_set(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value);
-/* As the driver tells them. */
+/* Returns the attributes as the driver does. */
 void hc_kernel_get(const struct hc_kernel *kernel, struct cudaFuncAttributes *attributes);
 
 #endif

@@ -8,29 +8,30 @@
 
 enum { HC_BLOCK_THREADS_MAX = 1024, HC_SHARED_BYTES_MAX = 227 << 10 };
 
-/* A block's dynamic shared memory ends where a page begins that nobody can touch (HOSTCUDA_MEMORY=fence). */
+/* A page without access follows a block's dynamic shared memory (HOSTCUDA_MEMORY=fence). */
 extern bool hc_shared_fenced;
-/* Whether the address lies where the dynamic shared memory of the grid that runs on this thread is, or behind it: how
- * many bytes behind its end, and how many it has. */
+/* Whether the address is in or behind the dynamic shared memory of the grid that runs on this thread. *beyond: bytes
+ * past its end; *bytes: its size. */
 bool hc_grid_shared(const void *address, size_t *beyond, size_t *bytes);
 
 struct hc_grid {
     const void *function;
-    void (*invoke)(const void *function, void **arguments); /* one thread */
+    void (*invoke)(const void *function, void **arguments); /* runs one thread */
     void **arguments;
     const char *name; /* for messages */
     uint3 grid, block;
     size_t shared_bytes;
 };
 
-/* False when a block can never finish, or there was no memory for its threads; a sentence is on stderr then. */
+/* Returns false, with a message on stderr, if a block can never finish, or if there is no memory for its threads. */
 bool hc_grid_run(const struct hc_grid *grid);
 
-/* In a signal handler, too: the calling thread runs a grid. */
+/* Whether the calling thread runs a grid. Can be called in a signal handler. */
 bool hc_grid_runs(void);
-/* From a signal handler of the thread that runs a grid: which of its threads runs now. False: no grid runs here. */
+/* Describes the grid's thread that runs now. For signal handlers. Returns false if the calling OS thread runs no grid.
+ */
 bool hc_grid_place(char *text, size_t bytes);
-/* Likewise: ends the grid as failed, and returns only where none runs. */
+/* Ends the grid as failed; returns only if the calling thread runs none. For signal handlers. */
 void hc_grid_abandon(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum {
     IDLE_YIELDS_SOME = 1 << 12,
-    IDLE_YIELDS_MAX = 1 << 24, /* a second or less: what a whole block spins for will not come */
+    IDLE_YIELDS_MAX = 1 << 24, /* about a second: by then, what a whole block spins for will not happen */
 };
 
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_COALESCED };
@@ -15,7 +15,7 @@ enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP, WAIT_
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 _Thread_local struct hc_runner *hc_running;
 
-/* ---- which fiber runs next ---------------------------------------------------------------------------------- */
+/* ---- choosing the next fiber -------------------------------------------------------------------------------- */
 
 static void push_ready(struct hc_runner *runner, unsigned thread)
 {
@@ -30,8 +30,8 @@ static unsigned pop_ready(struct hc_runner *runner)
     return thread;
 }
 
-/* Not inlined, as all that fiber_main calls and that uses thread-local variables: a fiber may be resumed on another OS
- * thread in a later grid, where an address kept from before would be the wrong thread's. */
+/* Not inlined, like all functions that fiber_main calls and that use thread-local variables: a fiber may be resumed on
+ * another OS thread in a later grid, where an address computed before would belong to the wrong thread. */
 static __attribute__((noinline)) void run_threads(struct hc_runner *runner);
 
 static struct hc_fiber *next_fiber(struct hc_runner *runner);
@@ -89,7 +89,8 @@ void hc_runner_report_memory(struct hc_runner *runner)
 
 static bool release_coalesced(struct hc_runner *runner);
 
-/* The fiber of a thread that can go on, or one that starts further threads, or the root when the block has ended. */
+/* Returns the fiber of a thread that can go on, or a fiber that starts further threads, or the root if the block has
+ * ended. */
 static struct hc_fiber *next_fiber(struct hc_runner *runner)
 {
     if (runner->failed)
@@ -123,7 +124,7 @@ static void suspend(struct hc_runner *runner)
     threadIdx = index;
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------------- */
+/* ---- barriers and warp operations --------------------------------------------------------------------------- */
 
 static void release_thread(struct hc_runner *runner, unsigned thread, uint64_t value)
 {
@@ -135,7 +136,7 @@ static void release_thread(struct hc_runner *runner, unsigned thread, uint64_t v
         push_ready(runner, thread);
 }
 
-/* Lanes of a warp that wait for others at the same place go on as one group. */
+/* Releases the lanes of the warp that wait at the same place, as one group. */
 static void release_place(struct hc_runner *runner, unsigned first)
 {
     struct hc_runner_thread *lanes = &runner->threads[first / HC_LANES * HC_LANES];
@@ -150,12 +151,12 @@ static void release_place(struct hc_runner *runner, unsigned first)
             release_thread(runner, first / HC_LANES * HC_LANES + lane, together);
 }
 
-/* Nothing else of the block can go on. False: nobody waits for that. */
+/* Releases a group of coalesced lanes when nothing else of the block can go on. Returns false if none waits. */
 static bool release_coalesced(struct hc_runner *runner)
 {
     unsigned self = runner->current;
     bool any = false;
-    runner->current = HC_BLOCK_THREADS_MAX; /* nobody: the caller goes on in turn, as all */
+    runner->current = HC_BLOCK_THREADS_MAX; /* no thread: the caller continues in its turn, as all others do */
     for (unsigned i = 0; runner->waiting && i < runner->started; i++) {
         if (runner->threads[i].wait != WAIT_COALESCED)
             continue;
@@ -180,7 +181,7 @@ static void finish_meeting(struct hc_runner *runner, unsigned warp, struct hc_me
     for (unsigned lane = 0; lane < HC_LANES; lane++) {
         if (!(meeting.lanes >> lane & 1))
             continue;
-        /* a shuffle from a lane that does not take part gives no defined value on a GPU; here: the lane's own */
+        /* a shuffle from a lane that does not take part is undefined on a GPU; here it returns the lane's own value */
         unsigned source = meeting.lanes >> lanes[lane].source & 1 ? lanes[lane].source : lane;
         release_thread(runner, warp * HC_LANES + lane, meeting.wait == WAIT_BALLOT ? ballot : brought[source]);
     }
@@ -200,10 +201,10 @@ static bool finish_if_complete(struct hc_runner *runner, unsigned warp, unsigned
 void hc_runner_trap(struct hc_runner *runner)
 {
     runner->failed = true;
-    suspend(runner); /* to the root, which restarts this fiber */
+    suspend(runner); /* switches to the root, which restarts this fiber */
 }
 
-/* The caller's value is exchanged at the meeting of the mask's lanes. */
+/* Exchanges the caller's value when all lanes of the mask have arrived. */
 static uint64_t meet_threads(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
 {
     struct hc_runner *runner = hc_running;
@@ -279,7 +280,7 @@ static void run_threads(struct hc_runner *runner)
     }
 }
 
-/* ---- what kernels call --------------------------------------------------------------------------------------- */
+/* ---- functions that kernels call ----------------------------------------------------------------------------- */
 
 void *hostcuda_dynamic_shared(void)
 {
@@ -314,7 +315,7 @@ void hostcuda_syncwarp(unsigned mask)
     meet_threads(WAIT_WARP, mask, 0, 0);
 }
 
-/* Which lanes run together is nobody's promise; code that asks usually means those that have not returned. */
+/* CUDA does not promise which lanes run together. Code that asks usually means the lanes that have not exited. */
 unsigned hostcuda_active_mask(void)
 {
     return ~hc_running->warps[hc_running->current / HC_LANES].gone;
@@ -325,7 +326,7 @@ int hostcuda_lane(void)
     return (int)(hc_running->current % HC_LANES);
 }
 
-/* The place of the call: kernels have the call itself, not a function around it. */
+/* The return address is the place of the call: kernels call this directly, not through a wrapper. */
 unsigned hostcuda_coalesced(void)
 {
     struct hc_runner *runner = hc_running;
@@ -337,7 +338,7 @@ unsigned hostcuda_coalesced(void)
     return (unsigned)thread->value;
 }
 
-/* Unstarted threads go first: they may be the ones that the spinning thread waits for. */
+/* Unstarted threads run first: the spinning thread may wait for them. */
 void hostcuda_yield(void)
 {
     struct hc_runner *runner = hc_running;

@@ -1,5 +1,5 @@
-/* Launches whose blocks are to run at once: as clusters, or all of them. Here blocks run one after the other, so that
- * only blocks that have no company can be served. */
+/* Launches whose blocks must run at the same time: clusters, and cooperative launches. Here, blocks run one after the
+ * other, so only grids and clusters of one block are supported. */
 #ifndef HOSTCUDA_COOPERATION_H
 #define HOSTCUDA_COOPERATION_H
 
@@ -8,10 +8,11 @@
 struct hc_cooperation {
     bool all;
     bool clusters;
-    dim3 cluster; /* where there are clusters */
+    dim3 cluster; /* valid if `clusters` is set */
 };
 
-/* What CUDA says of a launch whose shape is allowed; NotSupported, and a sentence on stderr: it could be on a GPU. */
+/* Returns CUDA's error for the launch. NotSupported, with a message on stderr: a GPU could run it, the host device
+ * cannot. */
 cudaError_t hc_cooperation_check(const struct hc_cooperation *cooperation, const struct hc_kernel *kernel, dim3 grid,
                                  dim3 block, size_t shared_bytes);
 

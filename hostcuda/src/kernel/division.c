@@ -1,6 +1,6 @@
-/* On x86-64 an integer division whose divisor is 0, or whose quotient does not fit, raises SIGFPE. In a kernel the
- * handler gives the division the result that NVIDIA's GPUs give, and goes on behind it. Elsewhere the signal is the
- * program's. Other processors divide by 0 without a signal. */
+/* On x86-64, an integer division raises SIGFPE if the divisor is 0 or the quotient does not fit. In a kernel, the
+ * handler sets the result that NVIDIA's GPUs give and continues behind the instruction. Outside of kernels, the signal
+ * goes to the program. Other processors divide by 0 without a signal. */
 #include "hostcuda/src/kernel/division.h"
 
 #ifdef __x86_64__
@@ -14,23 +14,23 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* ---- the instruction ------------------------------------------------------------------------------------------- */
+/* ---- decoding the instruction ---------------------------------------------------------------------------------- */
 
-/* DIV or IDIV, as far as it matters here. */
+/* The parts of a DIV or IDIV instruction that are needed. */
 struct division {
-    const unsigned char *next; /* the instruction behind it */
-    unsigned bytes;            /* of the divisor: 1, 2, 4 or 8 */
+    const unsigned char *next; /* the next instruction */
+    unsigned bytes;            /* size of the divisor: 1, 2, 4 or 8 */
     uint64_t divisor;
 };
 
 struct prefixes {
     bool half, fs, rex, far_register, far_index, far_base, wide;
-    bool unknown; /* one that no compiler puts before a division */
+    bool unknown; /* a prefix that compilers do not use with divisions */
 };
 
 enum { RSP = 4, RBP = 5 };
 
-/* By the number that an instruction has for a register. */
+/* Returns the register with this number in the instruction encoding. */
 static greg_t *register_of(ucontext_t *context, unsigned number)
 {
     static const int place[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -45,7 +45,7 @@ static const unsigned char *read_prefixes(const unsigned char *code, struct pref
             found->half = true;
         else if (*code == 0x64)
             found->fs = true;
-        else if (*code != 0x2e && *code != 0x36 && *code != 0x3e && *code != 0x26) /* those mean nothing */
+        else if (*code != 0x2e && *code != 0x36 && *code != 0x3e && *code != 0x26) /* ignored segment prefixes */
             break;
     }
     found->unknown = *code == 0x65 || *code == 0x67;
@@ -71,7 +71,7 @@ static int64_t read_displacement(const unsigned char **code, unsigned bytes)
     return bytes == 1 ? small : large;
 }
 
-/* The segment of thread-local variables begins with its own address. */
+/* The base address of the thread-local segment is stored at its start. */
 static uint64_t thread_segment(void)
 {
     uint64_t address;
@@ -79,14 +79,14 @@ static uint64_t thread_segment(void)
     return address;
 }
 
-/* The address of the operand in memory; code is behind the byte that says so, and is moved behind the operand. */
+/* Returns the address of the memory operand. *code points behind the ModRM byte, and is moved behind the operand. */
 static uint64_t read_address(ucontext_t *context, const struct prefixes *prefixes, const unsigned char **code,
                              unsigned mode, unsigned base)
 {
     uint64_t address = 0;
     unsigned displacement = mode == 1 ? 1 : mode == 2 ? 4 : 0;
     bool from_here = mode == 0 && base == RBP;
-    if (base == RSP) { /* a byte of its own has scale, index and base */
+    if (base == RSP) { /* a SIB byte has scale, index and base */
         unsigned scaled = *(*code)++, index = (scaled >> 3 & 7) | (prefixes->far_index ? 8 : 0);
         base = scaled & 7;
         if (index != RSP)
@@ -102,7 +102,7 @@ static uint64_t read_address(ucontext_t *context, const struct prefixes *prefixe
     return prefixes->fs ? address + thread_segment() : address;
 }
 
-/* Without a REX prefix, 4 to 7 are the second bytes of the first four registers. */
+/* Without a REX prefix, 4 to 7 mean the second bytes of the first four registers. */
 static uint64_t read_register(ucontext_t *context, const struct prefixes *prefixes, unsigned bytes, unsigned number)
 {
     if (bytes == 1 && !prefixes->rex && number >= 4)
@@ -111,7 +111,7 @@ static uint64_t read_register(ucontext_t *context, const struct prefixes *prefix
     return bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
 }
 
-/* False: it is another instruction, which raised the signal for another reason. */
+/* Returns false if it is another instruction, which raised the signal for another reason. */
 static bool read_division(ucontext_t *context, struct division *division)
 {
     struct prefixes prefixes = {0};
@@ -133,9 +133,9 @@ static bool read_division(ucontext_t *context, struct division *division)
     return true;
 }
 
-/* ---- its result ------------------------------------------------------------------------------------------------ */
+/* ---- result ---------------------------------------------------------------------------------------------------- */
 
-/* The lower bytes of a register; as on the processor, four of them clear the others. */
+/* Writes the lower bytes of a register; a write of four bytes clears the upper four, as on the processor. */
 static void write_register(greg_t *to, unsigned bytes, uint64_t value)
 {
     uint64_t mask = bytes >= 4 ? ~0ull : 0xffffull;
@@ -144,15 +144,15 @@ static void write_register(greg_t *to, unsigned bytes, uint64_t value)
     *to = (greg_t)(((uint64_t)*to & ~mask) | (value & mask));
 }
 
-/* By 0, quotient and remainder have all bits set, or the lower 32 of a number of 64 bits that needs no more: so an H200
- * answers (tests/unit/hostcuda/kernel/test_kernel_division.c prints it). Else the quotient is the most negative number
- * over -1, which stays as it is, and nothing remains. */
+/* If the divisor is 0, quotient and remainder have all bits set; for 64-bit operands that fit into 32 bits, only the
+ * lower 32. An H200 gives these results (tests/unit/hostcuda/kernel/test_kernel_division.c prints them). Otherwise the
+ * quotient is the most negative number divided by -1: it stays unchanged, and the remainder is 0. */
 static void give_result(ucontext_t *context, const struct division *division)
 {
     greg_t *low = &context->uc_mcontext.gregs[REG_RAX], *high = &context->uc_mcontext.gregs[REG_RDX];
     bool zero = division->divisor == 0;
     uint64_t ones = division->bytes == 8 && (uint64_t)*low >> 32 == 0 ? 0xffffffffu : ~0ull;
-    if (division->bytes == 1) { /* both are in AX */
+    if (division->bytes == 1) { /* AX has both */
         write_register(low, 2, zero ? 0xffff : (uint64_t)*low & 0xff);
     } else {
         write_register(low, division->bytes, zero ? ones : (uint64_t)*low);
@@ -165,33 +165,35 @@ static void give_result(ucontext_t *context, const struct division *division)
 
 enum { LOOK_EVERY = 64 };
 
-static unsigned changes = 1; /* how often the program may have set a handler, or what a thread holds back */
+static unsigned changes = 1; /* counts possible changes: of the program's handler, or of a thread's signal mask */
 static _Thread_local struct {
-    unsigned changes, grids; /* at the last look, and since then */
+    unsigned changes, grids; /* at the last check; grids since then */
 } looked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction programs; /* the program's own handler */
-static bool (*grid_runs)(void);   /* does this thread run a grid? */
+static bool (*grid_runs)(void);   /* whether the calling thread runs a grid */
 
-/* The signal that the program's handler has now, which it may pass back: it was set after this one. */
+/* The signal that the program's handler is processing. If the program set its handler after this one, it may pass the
+ * signal back. */
 static _Thread_local struct {
     const siginfo_t *info;
     const void *frame;
 } passed;
 
-/* A handler that has jumped out left the mark, but a call out of it lies further down the stack. */
+/* Whether the program handed the signal back. A handler that left with longjmp does not clear `passed`, but then a
+ * later frame is further up the stack. */
 static bool comes_back(const siginfo_t *info, const void *frame)
 {
     return passed.info == info && (uintptr_t)frame < (uintptr_t)passed.frame;
 }
 
-/* A division runs again, and raises the signal again. */
+/* Sets the default action. A division is executed again and raises the signal again. */
 static void act_by_default(int number, const siginfo_t *info)
 {
     const struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
     if (info->si_code <= 0)
-        (void)raise(number); /* somebody sent it */
+        (void)raise(number); /* the signal was sent */
 }
 
 static void pass_on(int number, siginfo_t *info, void *context, const void *frame)
@@ -230,7 +232,7 @@ static bool is_installed(struct sigaction *now)
     return sigaction(SIGFPE, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == handle);
 }
 
-/* A blocked signal of this kind ends the process; nobody else can mean to hold it back. */
+/* Unblocks the signal: a blocked SIGFPE of a division ends the process. */
 static void unblock(void)
 {
     sigset_t signals;

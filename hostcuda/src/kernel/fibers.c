@@ -15,7 +15,7 @@
 #define VALGRIND_STACK_REGISTER(start, end) 0
 #endif
 
-/* gcc says it with a macro, clang with a feature. */
+/* gcc defines a macro, clang has a feature test. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HC_ASAN 1
 #elif defined(__has_feature)
@@ -29,7 +29,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* Room for printf and for ASan's larger frames; only the pages that are touched cost memory. */
+/* Enough for printf and for ASan's larger frames; only touched pages use memory. */
 enum { STACK_BYTES = 128 << 10 };
 
 static void arrived(struct hc_fiber *here)
@@ -41,17 +41,17 @@ static void arrived(struct hc_fiber *here)
 #endif
 }
 
-__attribute__((used)) void hc_fiber_begin(struct hc_fiber *fiber); /* called by the assembly below */
+__attribute__((used)) void hc_fiber_begin(struct hc_fiber *fiber); /* the assembly below calls it */
 void hc_fiber_begin(struct hc_fiber *fiber)
 {
     arrived(fiber);
     fiber->entry(fiber->argument);
-    abort(); /* an entry never returns: there is nothing below it */
+    abort(); /* an entry must not return: there is no frame below it */
 }
 
 #ifdef HC_FIBER_UCONTEXT
 
-/* makecontext passes ints only; the pointer travels as two halves. */
+/* Joins the two halves of the pointer, since makecontext passes only ints. */
 static void begin_halves(unsigned high, unsigned low)
 {
     hc_fiber_begin((struct hc_fiber *)(((uintptr_t)high << 16 << 16) | low));
@@ -76,7 +76,7 @@ static void switch_stack(struct hc_fiber *from, struct hc_fiber *to)
 
 #else
 
-/* Saves what the System V ABI lets a callee not clobber, on the stack that is left. */
+/* Saves the registers that the System V ABI preserves across calls, on the old stack. */
 __asm__(".text\n"
         ".globl hc_switch_stack\n"
         ".hidden hc_switch_stack\n"
@@ -167,7 +167,7 @@ struct hc_fiber *hc_fiber_create(void (*entry)(void *), void *argument)
 void hc_fiber_restart(struct hc_fiber *fiber)
 {
 #ifdef HC_ASAN
-    /* the abandoned frames never unpoisoned their red zones */
+    /* abandoned frames have not unpoisoned their red zones */
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 #endif
     fiber->fake_stack = NULL;

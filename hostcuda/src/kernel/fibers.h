@@ -1,4 +1,4 @@
-/* Fibers: stacks that one OS thread switches between. A block's threads run on them. */
+/* Fibers: stacks that one OS thread switches between. The threads of a block run on them. */
 #ifndef HOSTCUDA_FIBERS_H
 #define HOSTCUDA_FIBERS_H
 
@@ -10,16 +10,16 @@
 #include <ucontext.h>
 #endif
 
-/* A fiber without a stack of its own stands for the OS thread's stack: zero it and pass it to hc_fiber_switch. */
+/* A fiber. To represent the OS thread's own stack, zero the struct and pass it to hc_fiber_switch. */
 struct hc_fiber {
-    struct hc_fiber *next; /* for the owner's lists */
-    struct hc_fiber *from; /* who switched here last: its stack bounds are learnt on arrival */
+    struct hc_fiber *next; /* for lists of the owner */
+    struct hc_fiber *from; /* the fiber that switched here last; its stack bounds become known on arrival */
     void (*entry)(void *); /* must never return */
     void *argument;
-    char *mapping; /* guard page, then the stack */
+    char *mapping; /* a guard page, then the stack */
     const void *stack;
     size_t stack_bytes;
-    void *fake_stack; /* ASan's */
+    void *fake_stack; /* for ASan */
 #ifdef HC_FIBER_UCONTEXT
     ucontext_t context;
 #else
@@ -27,9 +27,9 @@ struct hc_fiber {
 #endif
 };
 
-/* NULL when there is no memory for a stack. It is never destroyed. */
+/* Returns NULL if there is no memory for a stack. Fibers are never destroyed. */
 struct hc_fiber *hc_fiber_create(void (*entry)(void *), void *argument);
-/* Throws away what the fiber was doing: the next switch to it starts at its entry. */
+/* Discards the fiber's stack: the next switch to it starts at its entry. */
 void hc_fiber_restart(struct hc_fiber *fiber);
 void hc_fiber_switch(struct hc_fiber *from, struct hc_fiber *to);
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Bits of the fraction, the exponent of the smallest normal number, and the code of the largest finite one. */
+/* Fraction bits, the exponent of the smallest normal number, and the code of the largest finite number. */
 struct format {
     int fraction, smallest;
     unsigned largest;
@@ -10,7 +10,7 @@ struct format {
 static const struct format e4m3 = {3, -6, 0x7e}, e5m2 = {2, -14, 0x7b};
 enum { SIGN = 0x80, NOT_A_NUMBER = 0x7f };
 
-/* Codes count up: each exponent has 2^fraction of them, and the subnormal ones come first. */
+/* Codes are in order of value: each exponent has 2^fraction codes, and subnormal numbers come first. */
 static float decode(uint8_t bits, const struct format *format)
 {
     unsigned code = bits & 0x7fu, steps = 1u << format->fraction;
@@ -32,7 +32,7 @@ static uint8_t encode(float value, const struct format *format)
     int exponent = magnitude > 0 ? ilogbf(magnitude) : format->smallest;
     if (exponent < format->smallest)
         exponent = format->smallest;
-    /* in units of the last place; a carry into the next exponent is the next code, too */
+    /* in units of the last place; a carry into the exponent also gives the next code */
     unsigned units = (unsigned)lrintf(ldexpf(magnitude, format->fraction - exponent));
     return (uint8_t)(sign | (units + ((unsigned)(exponent - format->smallest) << format->fraction)));
 }

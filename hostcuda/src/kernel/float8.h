@@ -1,5 +1,5 @@
-/* The two 8-bit floats in C: to float and back, rounded to nearest even; what is too large becomes the largest finite
- * number, as CUDA's own types have it. */
+/* The two 8-bit floating-point types in C. Conversions round to nearest even and saturate to the largest finite number,
+ * as those of CUDA's types do. */
 #ifndef HOSTCUDA_FLOAT8_H
 #define HOSTCUDA_FLOAT8_H
 

@@ -15,7 +15,7 @@
 
 enum {
     SHARED_ALIGN = 128,
-    SHARED_MAPPED = (HC_SHARED_BYTES_MAX + 0xffff) / 0x10000 * 0x10000, /* whole pages, of any size */
+    SHARED_MAPPED = (HC_SHARED_BYTES_MAX + 0xffff) / 0x10000 * 0x10000, /* a multiple of every page size */
     SHARED_GUARD = 1 << 20,
 };
 
@@ -37,7 +37,7 @@ static void reset_block(struct hc_runner *runner)
         runner->warps[warps - 1].gone = ~0u << tail;
 }
 
-/* After a failure, threads lie suspended on the fibers: throw them away. */
+/* Discards threads that are suspended on the fibers after a failure. */
 static void restart_fibers(struct hc_runner *runner)
 {
     runner->idle = NULL;
@@ -62,7 +62,7 @@ static bool run_block(struct hc_runner *runner)
     return !runner->failed;
 }
 
-/* What lies behind it, nobody can touch. */
+/* The pages behind it have no access. */
 static unsigned char *map_shared(void)
 {
     unsigned char *memory =
@@ -75,7 +75,7 @@ static unsigned char *map_shared(void)
     return NULL;
 }
 
-/* Fenced, it ends where the mapped memory does, but for what keeps it aligned. */
+/* Returns where dynamic shared memory begins. When fenced, it ends at the end of the mapping, up to alignment. */
 static unsigned char *place_shared(const struct hc_runner *runner)
 {
     size_t unused = hc_shared_fenced ? SHARED_MAPPED - runner->grid->shared_bytes : 0;
@@ -118,7 +118,7 @@ static void runner_give(struct hc_runner *runner)
     pthread_mutex_unlock(&runners_lock);
 }
 
-/* Under ASan, what lies beyond the launch's dynamic shared memory is out of bounds. */
+/* Under ASan, memory beyond the launch's dynamic shared memory is out of bounds. */
 static void fence_shared(struct hc_runner *runner, bool fenced)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -157,7 +157,7 @@ bool hc_grid_run(const struct hc_grid *grid)
     }
     fence_shared(runner, false);
     hc_running = NULL;
-    gridDim = (uint3){0, 0, 0}; /* by which a kernel that hostcuda-cc has compiled knows that host code calls it */
+    gridDim = (uint3){0, 0, 0}; /* kernels that hostcuda-cc has compiled check this to detect calls by host code */
     runner_give(runner);
     return ok;
 }

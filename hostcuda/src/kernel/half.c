@@ -47,7 +47,7 @@ uint16_t hc_float_to_fp16(float value)
     float magnitude = fabsf(value);
     if (value != value)
         return 0x7fff;
-    if (magnitude >= 65520.0f) /* rounds beyond the largest number */
+    if (magnitude >= 65520.0f) /* rounds to infinity */
         return sign | 0x7c00u;
     if (magnitude < 0x1p-14f) /* subnormal: a multiple of 2^-24 */
         return sign | (uint16_t)lrintf(ldexpf(magnitude, 24));

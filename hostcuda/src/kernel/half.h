@@ -1,4 +1,4 @@
-/* bf16 and fp16 in C: arrays to float and back, rounded to nearest even. */
+/* bf16 and fp16 in C: conversions to float, and back with rounding to nearest even. */
 #ifndef HOSTCUDA_HALF_H
 #define HOSTCUDA_HALF_H
 

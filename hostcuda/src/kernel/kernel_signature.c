@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C++ runtime: the readable form of a mangled name, which the caller frees. */
+/* A function of the C++ runtime: demangles a name. The caller frees the result. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status);
 
-/* How the processor's ABI passes it. */
+/* How the ABI passes a value. */
 enum class { CLASS_SIGNED, CLASS_UNSIGNED, CLASS_FLOATING };
 
 struct parameter_type {
@@ -52,8 +52,8 @@ struct signature {
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Numbers and pointers go to registers of two kinds, each in turn, then to the stack. A call with all registers and
- * enough of the stack is the same for every function. */
+/* Numbers and pointers are passed in registers of two kinds, then on the stack. A call that fills all registers and
+ * enough of the stack therefore works for every function. */
 #if defined(__x86_64__)
 enum { WORD_REGISTERS = 6, FLOATING_REGISTERS = 8, STACK_SMALL = 8, STACK_WORDS = 64 };
 #define WORD_TYPES long, long, long, long, long, long
@@ -81,7 +81,7 @@ struct registers {
     unsigned word_count, floating_count, stack_count;
 };
 
-/* As a caller extends a number to a whole register. */
+/* Extends a number to a register, as a caller does. */
 static long read_word(const void *argument, size_t bytes, enum class class)
 {
     int64_t value = 0;
@@ -142,8 +142,8 @@ bool hc_signature_is(const struct hostcuda_kernel_type *type)
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* The list in the last brackets of "void scale<float>(float*, float)", without them; cuts the text. NULL: there is
- * none, as for a function of C. */
+/* Returns the parameter list of "void scale<float>(float*, float)" without the parentheses; modifies the text. NULL:
+ * there is none, as for a C function. */
 static char *parameter_list(char *text)
 {
     size_t length = strlen(text);
@@ -159,7 +159,7 @@ static char *parameter_list(char *text)
     return NULL;
 }
 
-/* Cuts off the first type of the list. NULL: it was the last one. */
+/* Terminates the first type of the list and returns the rest. NULL: it was the last one. */
 static char *cut_type(char *list)
 {
     int depth = 0;
@@ -174,7 +174,7 @@ static char *cut_type(char *list)
     return NULL;
 }
 
-/* "void (*)(int)", not "list<void (*)()>". */
+/* Whether it is like "void (*)(int)", and not like "list<void (*)()>". */
 static bool is_function_pointer(const char *name)
 {
     int depth = 0;
@@ -214,7 +214,7 @@ static struct signature *allocate(const void *function, size_t count)
     return made;
 }
 
-/* As kernel_shim.h lays them out. */
+/* Uses the same layout as kernel_shim.h. */
 static void fill(struct signature *to, const struct parameter_type *const *types)
 {
     size_t offset = 0;

@@ -1,4 +1,4 @@
-/* Kernels that the program names by their address alone: what they take stands in their mangled names. */
+/* Kernels that the program passes only by address: their parameter types are read from their mangled names. */
 #ifndef HOSTCUDA_SIGNATURE_H
 #define HOSTCUDA_SIGNATURE_H
 
@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-/* How to call a function whose parameters are numbers and pointers. It is never freed. NULL: the name is not one of
- * C++, there is no memory, or a parameter is of another type, which is then written to `unknown`, with what is missing.
- */
+/* Returns how to call a function whose parameters are numbers and pointers; the result is never freed. Returns NULL if
+ * the name is not a C++ name, there is no memory, or a parameter has another type; the type is then written to
+ * `unknown`, with the reason. */
 const struct hostcuda_kernel_type *hc_signature_read(const void *function, char *unknown, size_t unknown_bytes);
-/* Such a type's invoke takes the type in place of the function. */
+/* Whether the type was made by hc_signature_read: its invoke takes the type in place of the function. */
 bool hc_signature_is(const struct hostcuda_kernel_type *type);
 
 #endif

@@ -1,4 +1,5 @@
-/* dladdr knows exported symbols only, and kernels rarely are: their names stand in .symtab, which is not loaded. */
+/* Reads .symtab, which is not loaded into memory: dladdr finds only exported symbols, and kernels rarely are exported.
+ */
 #include "hostcuda/src/kernel/kernel_symbols.h"
 
 #include <dlfcn.h>
@@ -38,7 +39,7 @@ static bool inside(const struct file *file, uint64_t offset, uint64_t bytes)
     return offset <= file->size && bytes <= file->size - offset;
 }
 
-/* NULL: not an ELF file of this machine's word size, or damaged. */
+/* Returns NULL if it is not an ELF file of this machine's word size, or is damaged. */
 static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
 {
     if (file->size < sizeof(ElfW(Ehdr)) || memcmp(file->bytes, ELFMAG, SELFMAG) != 0)
@@ -53,7 +54,7 @@ static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
 }
 
 struct symbol {
-    const ElfW(Sym) * entry, *first, *end; /* itself, and its table */
+    const ElfW(Sym) * entry, *first, *end; /* the symbol, and its table */
     const char *names;
     size_t names_bytes;
 };
@@ -87,7 +88,7 @@ static bool find_symbol(const struct file *file, uint64_t value, unsigned type, 
     return false;
 }
 
-/* The program itself has no name in the list of what is loaded. */
+/* In the list of loaded files, the program itself has no name. */
 static bool open_file_of(struct file *file, const struct link_map *map)
 {
     return open_file(file, map->l_name && *map->l_name ? map->l_name : "/proc/self/exe");
@@ -98,7 +99,7 @@ static void close_file(const struct file *file)
     munmap((void *)(uintptr_t)file->bytes, file->size);
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------------------ */
+/* ---- kernel marks ----------------------------------------------------------------------------------------------- */
 
 static bool has_name(const struct file *file, const ElfW(Shdr) * names, size_t name, const char *wanted)
 {
@@ -107,8 +108,8 @@ static bool has_name(const struct file *file, const ElfW(Shdr) * names, size_t n
            memcmp(file->bytes + names->sh_offset + name, wanted, bytes) == 0;
 }
 
-/* The address that a compiler writes for a marked function is its first, or the one behind an instruction that allows
- * jumps to it. */
+/* For a marked function, the compiler lists its first address, or the one behind an instruction that permits indirect
+ * jumps. */
 static bool marks(uintptr_t entry, const void *function)
 {
     static const unsigned char landing[][4] = {
@@ -120,7 +121,7 @@ static bool marks(uintptr_t entry, const void *function)
     return memcmp(function, landing[0], sizeof landing[0]) == 0 || memcmp(function, landing[1], sizeof landing[1]) == 0;
 }
 
-/* The file may have been written anew since it was loaded. */
+/* Whether the file is still the loaded one: it may have been overwritten since. */
 static bool is_loaded(const struct link_map *map, const void *address)
 {
     Dl_info info;
@@ -188,7 +189,7 @@ static bool is_file(const ElfW(Sym) * entry)
     return (entry->st_info & 15) == STT_FILE;
 }
 
-/* kernel_shim.h leaves this name in every file that includes it. */
+/* kernel_shim.h defines a symbol of this name in every file that includes it. */
 static bool has_mark(const struct symbol *found, const ElfW(Sym) * from, const ElfW(Sym) * end)
 {
     static const char mark[] = "hostcuda_device_code";
@@ -199,8 +200,8 @@ static bool has_mark(const struct symbol *found, const ElfW(Sym) * from, const E
     return false;
 }
 
-/* Local symbols stand behind the name of the file that they came from: a file without kernels has no variables of
- * kernels. Where no file is marked, the linker has dropped the marks, and any will do. */
+/* Local symbols follow the name of their source file; a file without kernels has no variables of kernels. If no file
+ * has the mark, the linker has dropped the marks, and any variable is accepted. */
 static bool may_be_of_kernels(const struct symbol *found)
 {
     const ElfW(Sym) *from = found->entry, *end = found->entry;

@@ -51,13 +51,13 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
     if (kernel) {
         if (type && (!kernel->type || hc_signature_is(kernel->type))) {
             kernel->type_before = kernel->type;
-            __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* better than what the name says */
+            __atomic_store_n(&kernel->type, type, __ATOMIC_RELEASE); /* more reliable than the name */
         }
         return kernel;
     }
     kernel = calloc(1, sizeof *kernel);
     if (!kernel)
-        return NULL; /* the launch then says that the function is unknown */
+        return NULL; /* the launch then reports an unknown function */
     kernel->function = function;
     kernel->type = type;
     kernel->shared_limit = kernel->shared_asked = SHARED_DEFAULT;
@@ -68,7 +68,7 @@ static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_
     return kernel;
 }
 
-/* ---- kernels that the program shows by their address alone ------------------------------------------------------- */
+/* ---- kernels that the program passes only by address ------------------------------------------------------------- */
 
 static struct hc_kernel *adopt(const void *function)
 {
@@ -115,7 +115,7 @@ void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel
 struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name)
 {
     struct hc_kernel *kernel = add_kernel(function, type);
-    if (kernel && !kernel->native) { /* once: a thread may run it meanwhile, without the lock */
+    if (kernel && !kernel->native) { /* written once: a thread may run the kernel meanwhile, without the lock */
         kernel->native = true;
         kernel->name = name;
     }

@@ -9,7 +9,7 @@ enum {
     BLOCKS = 32,
     WARP = 32,
     SHARED_BYTES = HC_SHARED_BYTES_MAX + 1024,
-    SHARED_RESERVED = 1024, /* in each block */
+    SHARED_RESERVED = 1024, /* by CUDA, in each block */
     SHARED_STEP = 128,
 };
 
@@ -26,7 +26,7 @@ static size_t round_up(size_t number, size_t step)
 
 int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t shared_bytes)
 {
-    size_t bytes = (uint32_t)shared_bytes; /* as in launches, no more of the number counts (measured) */
+    size_t bytes = (uint32_t)shared_bytes; /* as in launches, only 32 bits count (measured) */
     if (threads > HC_BLOCK_THREADS_MAX || bytes > (size_t)kernel->shared_limit)
         return 0;
     int by_threads = THREADS / (int)round_up((size_t)threads, WARP);
@@ -35,7 +35,7 @@ int hc_blocks_that_fit(const struct hc_kernel *kernel, int threads, size_t share
     return blocks < BLOCKS ? blocks : BLOCKS;
 }
 
-/* What is reserved in each block is not taken off, so that fewer blocks may fit (measured). */
+/* The shared memory reserved in each block is not subtracted, so fewer blocks may fit (measured). */
 size_t hc_bytes_for_blocks(const struct hc_kernel *kernel, int blocks)
 {
     size_t most = (size_t)SHARED_BYTES / (size_t)blocks / SHARED_STEP * SHARED_STEP;

@@ -20,7 +20,7 @@ void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id)
     if (!hc_memory_modes)
         return posix_memalign(&base, alignment, bytes) == 0 ? base : NULL;
     if (bytes > hc_device_bytes())
-        return NULL; /* a mapping takes no memory yet, and would be given */
+        return NULL; /* a mapping takes no memory at first, so it would succeed */
     if (hc_memory_modes & HC_FENCE)
         hc_fence_install();
     struct hc_region *region = hc_region_take(bytes, alignment, device, id);
@@ -39,7 +39,7 @@ void hc_backing_give(void *base)
         return;
     }
     struct hc_region *region = hc_region_at(base);
-    if (!(hc_memory_modes & HC_FENCE)) /* else nobody can read it */
+    if (!(hc_memory_modes & HC_FENCE)) /* fenced memory cannot be read anyway */
         poison(region);
     hc_region_give(region);
 }

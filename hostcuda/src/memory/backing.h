@@ -1,4 +1,4 @@
-/* The memory behind blocks. */
+/* The memory behind blocks, in the mode that HOSTCUDA_MEMORY sets. */
 #ifndef HOSTCUDA_BACKING_H
 #define HOSTCUDA_BACKING_H
 
@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The memory of a block; NULL: no memory. */
+/* Returns the memory for a block; NULL: no memory. */
 void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id);
 void hc_backing_give(void *base);
-/* Of a block that work allocates or frees when it runs: the address may be used from now on, or no longer. */
+/* For a block that work allocates or frees when it runs: its address becomes usable or unusable. */
 void hc_backing_set_live(const void *base, bool live);
-/* The address lies in or beside a block, live or freed: it is no memory of the program's own. */
+/* Whether the address is in or next to a block, live or freed, so that it is not the program's own memory. */
 bool hc_backing_owns(const void *address);
 
 #endif

@@ -1,14 +1,14 @@
-/* How much memory each device has, and how much of it is taken. */
+/* The memory of each device, and how much of it is allocated. */
 #ifndef HOSTCUDA_CAPACITY_H
 #define HOSTCUDA_CAPACITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a device is said to have: this machine's memory. */
+/* Returns the memory that a device reports: this machine's. */
 size_t hc_device_bytes(void);
 size_t hc_device_free_bytes(int device);
-/* False: the device has not so much left. */
+/* Returns false if the device has less memory left. */
 bool hc_device_claim(int device, size_t bytes);
 void hc_device_unclaim(int device, size_t bytes);
 

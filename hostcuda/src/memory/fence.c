@@ -1,5 +1,6 @@
-/* Fenced memory. Device blocks are closed; the first touch by device work opens one, and the end of that work closes it
- * again. Any other touch, of a closed, freed or guard page, ends here too, in a sentence. */
+/* Fenced memory. Device blocks are inaccessible; the first access by device work opens a block, and the end of the work
+ * closes it again. Every other access to a closed, freed or guard page also raises the signal that is handled here,
+ * with a message. */
 #include "hostcuda/src/memory/fence.h"
 
 #include "hostcuda/src/kernel/block.h"
@@ -12,12 +13,12 @@
 #include <unistd.h>
 
 static struct sigaction programs; /* the program's own handler */
-static struct hc_region *opened;  /* by the work that runs */
-static const char *running;       /* its name */
+static struct hc_region *opened;  /* opened by the running work */
+static const char *running;       /* the name of the running work */
 static _Thread_local bool working, faulted, passing;
 static _Thread_local sigjmp_buf escape;
 
-/* ---- sentences, from handlers too ----------------------------------------------------------------------------- */
+/* ---- messages, also from signal handlers ---------------------------------------------------------------------- */
 
 static void describe(const struct hc_region *region, const void *address, char *place, size_t place_bytes)
 {
@@ -35,10 +36,10 @@ static void say(const char *who, const char *what, const struct hc_region *regio
     describe(region, address, place, sizeof place);
     int length = snprintf(text, sizeof text, "hostcuda: %s %s address %p, %s\n", who, what, address, place);
     if (length > 0 && write(STDERR_FILENO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1) < 0)
-        return; /* nowhere to say it */
+        return; /* there is no way to report it */
 }
 
-/* A kernel runs on this thread, or a library's threads do its work. */
+/* For accesses by a kernel on this thread, or by a library's threads that work for it. */
 static void say_work(const char *what, const struct hc_region *region, const void *address)
 {
     char place[96], who[300];
@@ -49,7 +50,7 @@ static void say_work(const char *what, const struct hc_region *region, const voi
 
 /* ---- the handler ---------------------------------------------------------------------------------------------- */
 
-/* Threads of a library, such as OpenBLAS's, work for the op that runs; the program's own threads do not. */
+/* Threads of a library, such as OpenBLAS's, work for the running op; the program's own threads do not. */
 static bool works_for_device(void)
 {
     return working || (__atomic_load_n(&running, __ATOMIC_ACQUIRE) && !hc_thread_is_known());
@@ -65,14 +66,14 @@ static void open_region(struct hc_region *region)
         ;
 }
 
-/* The instruction runs again, and then the default action follows. */
+/* The instruction is executed again, and the default action follows. */
 static void set_default(void)
 {
     const struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(SIGSEGV, &plain, NULL);
 }
 
-/* To the program's own handler, which may pass it back. */
+/* Calls the program's own handler, which may pass the signal back. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     bool again = passing, informed = programs.sa_flags & SA_SIGINFO;
@@ -124,9 +125,9 @@ void hc_fence_install(void)
         perror("hostcuda: no handler for fenced memory");
 }
 
-/* ---- work ----------------------------------------------------------------------------------------------------- */
+/* ---- device work ---------------------------------------------------------------------------------------------- */
 
-/* Closes what the work opened. False: it wrote beside a block, where no page ends. */
+/* Closes the regions that the work opened. Returns false if it wrote to the slack beside a block. */
 static bool close_regions(bool look)
 {
     bool whole = true;

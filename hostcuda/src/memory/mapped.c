@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
-/* Linux makes the pages resident, as pinned memory is, if all of them are mapped and may be written. Older systems
- * refuse it. */
+/* Linux makes the pages resident, like pinned memory, if all of them are mapped and writable. Older kernels refuse. */
 static bool makes_writable_pages(const void *address, size_t bytes)
 {
     size_t into = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
     return bytes && madvise((char *)(uintptr_t)address - into, into + bytes, MADV_POPULATE_WRITE) == 0;
 }
 
-/* The mappings stand in the order of their addresses; those that touch are one memory. To read them all takes long
- * where a program registers many parts. */
+/* Mappings are listed in order of address; adjacent ones count as one. Reading all of them is slow if a program
+ * registers many parts. */
 bool hc_mapped_for_use(const void *address, size_t bytes, bool written)
 {
     if (makes_writable_pages(address, bytes))

@@ -1,11 +1,11 @@
-/* Which addresses of the process are memory at all. */
+/* Which addresses of the process are mapped. */
 #ifndef HOSTCUDA_MAPPED_H
 #define HOSTCUDA_MAPPED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All of these bytes can be read, and written. True, too, where the system does not say. */
+/* Whether all of these bytes can be read, or written. Also true if the system does not tell. */
 bool hc_mapped_for_use(const void *address, size_t bytes, bool written);
 
 #endif

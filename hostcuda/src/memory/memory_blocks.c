@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT = 256, CHUNK = 512 };
 
-/* Blocks by address, in chunks, so that one more moves few others. None is empty. */
+/* Blocks sorted by address, in chunks, so that an insertion moves only a few. No chunk is empty. */
 struct chunk {
     size_t count;
     struct hc_block *blocks[CHUNK];
@@ -18,7 +18,7 @@ static struct chunk **chunks, *spare;
 static size_t chunk_count, chunk_capacity, block_count;
 static uint64_t block_ids;
 
-/* The last one that begins at or before the address, or else the first. */
+/* Returns the last chunk that begins at or before the address, or else the first. */
 static size_t chunk_of(const void *address)
 {
     size_t low = 0, high = chunk_count;
@@ -32,7 +32,7 @@ static size_t chunk_of(const void *address)
     return low ? low - 1 : 0;
 }
 
-/* The chunk's first block that begins after the address. */
+/* Returns the index of the chunk's first block that begins after the address. */
 static size_t upper_bound(const struct chunk *chunk, const void *address)
 {
     size_t low = 0, high = chunk->count;
@@ -46,7 +46,7 @@ static size_t upper_bound(const struct chunk *chunk, const void *address)
     return low;
 }
 
-/* The chunk in which the address belongs; a full one is split. NULL: no memory. */
+/* Returns the chunk to insert the address in; a full one is split. NULL: no memory. */
 static struct chunk *chunk_with_room(const void *address)
 {
     size_t at = chunk_of(address), half = CHUNK / 2;
@@ -82,7 +82,7 @@ static bool insert_memory_block(struct hc_block *block)
     return true;
 }
 
-/* Others may begin at the same address: memory that was registered before, and is still in use. */
+/* Other blocks may begin at the same address: memory that was registered before, and is still in use. */
 static void take_out(const struct hc_block *block)
 {
     size_t in = chunk_of(block->base), at = upper_bound(chunks[in], block->base) - 1;
@@ -220,7 +220,7 @@ const struct hc_block *hc_block_ask(const void *address)
     return block && block->live ? block : NULL;
 }
 
-/* Before the place in the chunk; NULL: none. */
+/* Returns the nearest live block before this place of the chunk; NULL: there is none. */
 static struct hc_block *last_live(size_t in, size_t before)
 {
     for (;;) {
@@ -233,7 +233,7 @@ static struct hc_block *last_live(size_t in, size_t before)
     }
 }
 
-/* Live blocks do not overlap: of those that begin before the range, only the last one may reach into it. */
+/* Live blocks do not overlap: of those that begin before the range, only the last one can reach into it. */
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
@@ -253,7 +253,7 @@ struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
     return NULL;
 }
 
-/* Mappings that touch are one memory to copies and fills. */
+/* For copies and fills, adjacent mappings are one block of memory. */
 bool hc_block_overrun(const void *address, size_t bytes)
 {
     struct hc_block *block = hc_block_find(address);

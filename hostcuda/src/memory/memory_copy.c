@@ -4,7 +4,7 @@
 
 enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
 
-/* The bytes from the first to the last that a side touches. */
+/* Returns the number of bytes between the first and the last that a side accesses. */
 static size_t span(size_t pitch, size_t width, size_t height)
 {
     return (height - 1) * pitch + width;
@@ -15,7 +15,7 @@ static size_t span_3d(const struct hc_copy *copy, size_t pitch, size_t slice)
     return span(pitch, copy->width, copy->height) + (copy->depth > 1 ? (copy->depth - 1) * slice : 0);
 }
 
-/* A device side must be memory that the device knows; pinned host memory is. */
+/* A device side must be memory that the device knows, which includes pinned host memory. */
 static cudaError_t check_side(const void *address, size_t bytes, enum side side)
 {
     if (!address || (side == SIDE_DEVICE && !hc_block_find(address)))
@@ -42,7 +42,7 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
     if ((copy->height > 1 || copy->depth > 1) && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
         return cudaErrorInvalidPitchValue;
     if ((copy->to_pitch && copy->width > copy->to_pitch) || (copy->from_pitch && copy->width > copy->from_pitch))
-        return cudaErrorInvalidValue; /* one row (measured) */
+        return cudaErrorInvalidValue; /* also for a single row (measured) */
     if ((copy->height > 1 || copy->depth > 1) && (copy->to_pitch > HC_PITCH_MAX || copy->from_pitch > HC_PITCH_MAX))
         return cudaErrorInvalidValue;
     cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);

@@ -1,4 +1,4 @@
-/* Copies and fills: what CUDA checks before it queues them. */
+/* Copies and fills, and CUDA's checks before they are queued. */
 #ifndef HOSTCUDA_COPY_H
 #define HOSTCUDA_COPY_H
 
@@ -10,19 +10,19 @@ struct hc_copy {
     const void *from;
     size_t to_pitch, from_pitch, width, height;
     enum cudaMemcpyKind kind;
-    size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
+    size_t depth, to_slice, from_slice; /* number of slices of a 3D copy, and the distance between them; 0: a 2D copy */
 };
 
-enum { HC_PITCH_MAX = 0x7fffffff }; /* bytes, as the properties have it */
+enum { HC_PITCH_MAX = 0x7fffffff }; /* in bytes, as the device properties report it */
 
-/* A row of a box begins so far into the pitch: there is room for it. */
+/* Whether a row of `width` bytes that begins `into` bytes into the pitch fits in. */
 bool hc_row_fits(size_t pitch, size_t into, size_t width);
 cudaError_t hc_copy_check(const struct hc_copy *copy);
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);
-/* The same, without a look at the memory. */
+/* The same without checking the memory. */
 cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill);
 
-/* A copy without arrays. */
+/* Reads a copy that has no arrays. */
 cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_copy *copy);
 struct cudaMemcpy3DParms hc_copy_to_3d(const struct hc_copy *copy);
 

@@ -1,9 +1,9 @@
-/* Copies of boxes, as CUDA describes them. No arrays: there is no texture memory here. */
+/* 3D copies as CUDA describes them. Arrays are not supported: there is no texture memory. */
 #include "hostcuda/src/memory/memory_copy.h"
 
 #include <string.h>
 
-/* Where a side's box begins. */
+/* Returns where a side's box begins. */
 static char *corner(const struct cudaPitchedPtr *side, const struct cudaPos *position)
 {
     size_t row = position->z * side->ysize + position->y;
@@ -14,7 +14,7 @@ cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_co
 {
     if (!params || params->srcArray || params->dstArray)
         return cudaErrorInvalidValue;
-    bool plain = params->extent.height <= 1 && params->extent.depth <= 1; /* the pitches mean nothing */
+    bool plain = params->extent.height <= 1 && params->extent.depth <= 1; /* the pitches are ignored */
     size_t width = params->extent.width;
     if (!plain && (!hc_row_fits(params->srcPtr.pitch, params->srcPos.x, width) ||
                    !hc_row_fits(params->dstPtr.pitch, params->dstPos.x, width)))

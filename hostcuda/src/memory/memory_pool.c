@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* CUDA's step of reservations. */
+/* CUDA reserves memory in steps of this size. */
 static const size_t CHUNK_BYTES = (size_t)32 << 20;
 
 static struct hc_pool defaults[HC_DEVICES_MAX], of_graphs[HC_DEVICES_MAX], *current[HC_DEVICES_MAX];
@@ -79,7 +79,7 @@ cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool)
     return is_pool ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* ---- what is counted --------------------------------------------------------------------------------------------- */
+/* ---- accounting -------------------------------------------------------------------------------------------------- */
 
 static size_t held(const struct hc_pool *pool)
 {

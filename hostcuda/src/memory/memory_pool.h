@@ -1,5 +1,5 @@
-/* Memory pools: what is counted of memory that is allocated in a stream's order, and what programs ask of it. The
- * memory itself is as any other. */
+/* Memory pools: the accounting of stream-ordered allocations, and its attributes. The memory itself is like any other.
+ */
 #ifndef HOSTCUDA_POOL_H
 #define HOSTCUDA_POOL_H
 
@@ -10,38 +10,39 @@ enum { HC_POOL_REUSES = 3 };
 struct hc_pool {
     size_t max_bytes;               /* 0: no limit */
     size_t used, used_high;         /* bytes in blocks that are not freed */
-    size_t leaving_bytes;           /* and in those whose free has not run yet */
-    size_t reserved, reserved_high; /* and what a GPU would hold for them */
-    uint64_t threshold;             /* bytes that it keeps when nobody uses them */
+    size_t leaving_bytes;           /* bytes in blocks whose free has not run yet */
+    size_t reserved, reserved_high; /* bytes that a GPU would hold for them */
+    uint64_t threshold;             /* bytes that stay reserved when they are unused */
     int device;
-    bool leaving;                /* destroyed by the program: freed when it has no memory any more */
-    bool strict[HC_POOL_REUSES]; /* a way of reuse that the program has switched off */
-    bool shown[HC_DEVICES_MAX];  /* the other devices that may use it */
+    bool leaving;                /* destroyed by the program: freed when it has no more memory */
+    bool strict[HC_POOL_REUSES]; /* the program has disabled this way of reuse */
+    bool shown[HC_DEVICES_MAX];  /* other devices that may use it */
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 struct hc_pool *hc_pool_make(int device, size_t max_bytes);
-/* Not the default one. */
+/* Not for the default pool. */
 void hc_pool_destroy(struct hc_pool *pool);
 struct hc_pool *hc_pool_default(int device);
-/* What cudaMallocAsync takes from. */
+/* Returns the pool that cudaMallocAsync uses. */
 struct hc_pool *hc_pool_current(int device);
 void hc_pool_make_current(struct hc_pool *pool);
-/* The device's default pool is as at first, and current. */
+/* Resets the device's default pool and makes it current. */
 void hc_pool_reset(int device);
-/* The memory of a device's graphs, which stays reserved until it is trimmed. Programs have no handle of it. */
+/* Returns the pool of a device's graph memory, which stays reserved until it is trimmed. Programs have no handle to it.
+ */
 struct hc_pool *hc_pool_of_graphs(int device);
-/* The pool behind a handle. */
+/* Finds the pool behind a handle. */
 cudaError_t hc_pool_from(cudaMemPool_t handle, struct hc_pool **pool);
 
 bool hc_pool_has_room(const struct hc_pool *pool, size_t bytes);
 void hc_pool_take(struct hc_pool *pool, size_t bytes);
 void hc_pool_give(struct hc_pool *pool, size_t bytes);
-/* They are freed from now on, and given later. */
+/* The bytes are freed from now on, and subtracted when the free runs. */
 void hc_pool_leave(struct hc_pool *pool, size_t bytes);
-/* The bytes, rounded up to CUDA's step of reservations; more than there are come to 0, as in CUDA (measured). */
+/* Rounds up to CUDA's reservation step; an overflow results in 0, as in CUDA (measured). */
 uint64_t hc_pool_round(uint64_t bytes);
-/* Gives back what is reserved above `keep` bytes and not used. */
+/* Releases the reserved bytes above `keep` that are not used. */
 void hc_pool_trim(struct hc_pool *pool, uint64_t keep);
 
 #endif

@@ -6,7 +6,7 @@
 static struct hc_block **variables;
 static size_t variable_count, variable_capacity;
 
-/* Once for each variable: the file is searched for it. */
+/* Called once for each variable, since it searches a file. */
 static const struct hc_block *add_variable(const void *symbol, size_t bytes)
 {
     if (!hc_grow(&variables, &variable_capacity, variable_count + 1, sizeof(*variables)))

@@ -1,10 +1,10 @@
-/* Variables that programs declare as __device__ or __constant__: here, plain variables of the program. */
+/* __device__ and __constant__ variables, which are plain variables of the program here. */
 #ifndef HOSTCUDA_VARIABLES_H
 #define HOSTCUDA_VARIABLES_H
 
 #include "hostcuda/src/memory/memory_blocks.h"
 
-/* The variable that begins there, which is device memory from now on. NULL: there is none. */
+/* Returns the variable that begins at this address; it is device memory from then on. NULL: there is none. */
 const struct hc_block *hc_variable_find(const void *symbol);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { SLACK_BYTE = 0xa5 };
-/* Of freed blocks, where nothing says for how long; fenced ones hold addresses and no memory. */
+/* Limits for freed blocks, unless addresses are never reused. Fenced blocks keep their addresses but no memory. */
 static const size_t QUARANTINE_BYTES = (size_t)64 << 20, QUARANTINE_FENCED_BYTES = (size_t)64 << 30;
 
 static struct hc_region *regions;
@@ -58,7 +58,7 @@ struct hc_region *hc_region_at(const void *address)
     return NULL;
 }
 
-/* One whose mapping is gone, or a new one. */
+/* Returns an entry whose mapping is gone, or a new one. */
 static struct hc_region *take_entry(void)
 {
     for (struct hc_region *region = first(); region; region = region->next)
@@ -78,7 +78,7 @@ static void unmap_region(struct hc_region *region)
     munmap(region->map, region->map_bytes);
 }
 
-/* ---- taking and giving --------------------------------------------------------------------------------------- */
+/* ---- allocating and freeing ---------------------------------------------------------------------------------- */
 
 static struct hc_region *last_freed(size_t bytes, size_t alignment)
 {
@@ -154,7 +154,7 @@ static void empty_quarantine(void)
 
 static void drop_contents(const struct hc_region *region)
 {
-    madvise(data_of(region), data_bytes(region), MADV_DONTNEED); /* advice: it saves memory, no more */
+    madvise(data_of(region), data_bytes(region), MADV_DONTNEED); /* only advice: it saves memory */
 }
 
 void hc_region_give(struct hc_region *region)

@@ -25,12 +25,12 @@ struct hc_arena_head {
     int ranks; /* 0: not known yet */
     int joined;
     uint64_t moves;
-    int failure; /* enum failure_state */
+    int failure; /* an enum failure_state */
     int failure_code;
     char failure_text[HC_FAILURE_BYTES];
 };
 
-/* What the unique id holds. */
+/* The contents of the unique id. */
 struct name {
     char magic[sizeof magic];
     uint64_t cookie[2];
@@ -61,7 +61,7 @@ static void *map_arena(int descriptor, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Takes over the descriptor, whatever it returns. */
+/* Takes over the descriptor, also on failure. */
 static struct hc_arena *make_arena(int descriptor)
 {
     struct hc_arena *arena = calloc(1, sizeof *arena);
@@ -99,7 +99,7 @@ void hc_arena_release(struct hc_arena *arena)
     unmap_arena(arena);
 }
 
-/* Nobody looks a unique id up any more when all ranks are there. */
+/* Nobody looks up a unique id any more once all ranks have joined. */
 static void release_finished_ids(void)
 {
     struct hc_arena *next = NULL;
@@ -154,7 +154,7 @@ static struct hc_arena *open_elsewhere(const struct name *name)
     struct stat info;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", name->pid, name->descriptor);
     int descriptor = hc_process_started(name->pid) == name->started ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    /* a descriptor may be something else by now: look before mapping it */
+    /* the descriptor may belong to another file by now: check it before mapping */
     if (descriptor < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD_BYTES) {
         if (descriptor >= 0)
             close(descriptor);
@@ -293,7 +293,7 @@ void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint
     __atomic_store_n(&board->blocked_at, moves + 1, __ATOMIC_SEQ_CST);
 }
 
-/* What all the ranks said after the last move is true until the next one, which only a rank outside can make. */
+/* The other ranks' entries are valid until the next move, which only a rank outside of the cycle can make. */
 uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank)
 {
     uint64_t on[HC_RANKS_MAX] = {0}, stuck = 0, before = 0, moves = hc_arena_moves(arena);
@@ -331,7 +331,7 @@ int hc_arena_failure(const struct hc_arena *arena)
     enum { PATIENCE = 1000 };
     const struct hc_arena_head *head = arena->head;
     int state = __atomic_load_n(&head->failure, __ATOMIC_ACQUIRE);
-    /* a rank that was killed while it wrote leaves half a sentence */
+    /* a rank that was killed while it wrote leaves an incomplete sentence */
     for (int i = 0; state == FAILURE_WRITING && i < PATIENCE; i++) {
         sched_yield();
         state = __atomic_load_n(&head->failure, __ATOMIC_ACQUIRE);

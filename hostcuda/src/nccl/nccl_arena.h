@@ -1,6 +1,6 @@
-/* Memory that the ranks of one communicator share, threads or processes: who they are, what each of them publishes to
- * all the others (its board), and what each sends to each (channels). It has no name in any folder: the unique id says
- * which descriptor of which process it is. */
+/* Memory that the ranks of a communicator share, whether they are threads or processes. It has the state of each rank,
+ * what each publishes to all others (its board), and what each sends to each other (channels). It has no file name: the
+ * unique id contains the process and its descriptor. */
 #ifndef HOSTCUDA_NCCL_ARENA_H
 #define HOSTCUDA_NCCL_ARENA_H
 
@@ -12,7 +12,7 @@ enum { HC_RANKS_MAX = 64, HC_CHUNK_BYTES = 128 << 10, HC_SLOTS = 2, HC_ID_BYTES 
 
 enum hc_rank_state { HC_RANK_ABSENT, HC_RANK_CLAIMED, HC_RANK_JOINED, HC_RANK_LEFT, HC_RANK_ABORTED };
 
-/* What a rank says that it calls, so that the others can compare. */
+/* What a rank calls, so that the others can compare it with their calls. */
 struct hc_call {
     int kind, type, op, root;
     uint64_t count;
@@ -23,15 +23,15 @@ struct hc_slot {
     _Alignas(64) unsigned char data[HC_CHUNK_BYTES];
 };
 
-/* Rounds are counted over the communicator's life; round n uses slot n % HC_SLOTS. */
+/* Rounds are counted over the communicator's life. Round n uses slot n % HC_SLOTS. */
 struct hc_board {
-    _Alignas(64) int state; /* enum hc_rank_state */
+    _Alignas(64) int state; /* an enum hc_rank_state */
     int pid, device;
-    uint64_t started; /* when its process was, so that a number given again is not taken for it */
+    uint64_t started; /* the start time of its process, since process ids are reused */
     _Alignas(64) uint64_t published;
     _Alignas(64) uint64_t consumed;
-    /* What it waits in, and for which ranks (a bit each); blocked_at: all ranks' moves before that, and 1; 0: nothing.
-     */
+    /* The call in which the rank waits, and for which ranks (one bit each). blocked_at is the number of all ranks'
+     * moves before the wait, plus 1; 0: the rank does not wait. */
     _Alignas(64) uint64_t blocked_at;
     uint64_t blocked_on;
     int blocked_in;
@@ -44,11 +44,12 @@ struct hc_channel {
     struct hc_slot slots[HC_SLOTS];
 };
 
-/* This process's view. Guarded by the lock; what is shared is atomic, or belongs to one rank at a time. */
+/* This process's view of the shared memory. The lock guards it; shared fields are atomic, or belong to one rank at a
+ * time. */
 struct hc_arena {
-    struct hc_arena *next; /* all of this process */
+    struct hc_arena *next; /* list of all arenas of this process */
     unsigned references;
-    bool id_pending; /* one of them is the unique id's, until all ranks are there */
+    bool id_pending; /* one reference is the unique id's, until all ranks have joined */
     int descriptor;
     struct hc_arena_head *head;
     struct hc_board *boards; /* NULL until the number of ranks is known */
@@ -56,10 +57,10 @@ struct hc_arena {
     size_t bytes;
 };
 
-/* All with the lock. Those that can fail return NULL or false and leave a sentence in hc_arena_error. */
+/* All need the lock. Functions that fail return NULL or false, with a sentence in hc_arena_error. */
 extern _Thread_local char hc_arena_error[256];
 bool hc_arena_create(unsigned char id[HC_ID_BYTES]);
-/* One reference. */
+/* Returns the arena with one reference. */
 struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks);
 void hc_arena_release(struct hc_arena *arena);
 bool hc_arena_join(struct hc_arena *arena, int rank, int device);
@@ -69,20 +70,20 @@ int hc_arena_ranks(const struct hc_arena *arena);
 struct hc_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to);
 void hc_arena_set_state(const struct hc_arena *arena, int rank, enum hc_rank_state state);
 enum hc_rank_state hc_arena_state(const struct hc_arena *arena, int rank);
-/* False: its process has ended. Costs some system calls. */
+/* Returns false if the rank's process has ended. Needs some system calls. */
 bool hc_arena_alive(const struct hc_arena *arena, int rank);
 
-/* Every step of any rank is a move: ranks that have waited since the last one, and only for each other, wait for ever.
- */
+/* Every step of any rank is a move. Ranks that have all waited since the last move, and only for each other, are in a
+ * deadlock. */
 uint64_t hc_arena_moves(const struct hc_arena *arena);
 void hc_arena_moved(const struct hc_arena *arena, int rank);
 void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in);
-/* The ranks of such a ring that this one is in, a bit each; 0: there is none. */
+/* Returns the ranks of a deadlock that this rank is part of, one bit each; 0: there is none. */
 uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank);
 
-/* The first failure is everybody's. True: this is it. */
+/* The first failure is fatal on all ranks. Returns true if it is this one. */
 bool hc_arena_fail(const struct hc_arena *arena, int code, const char *sentence);
-/* 0: none. */
+/* Returns 0 if there is none. */
 int hc_arena_failure(const struct hc_arena *arena);
 const char *hc_arena_failure_text(const struct hc_arena *arena);
 

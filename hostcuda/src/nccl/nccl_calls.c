@@ -1,11 +1,11 @@
-/* NCCL's calls that move data: their arguments. */
+/* NCCL's calls that move data: their arguments are checked here. */
 #include "hostcuda/src/nccl/nccl_group.h"
 
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/src/memory/memory_blocks.h"
 #include "hostcuda/src/nccl/nccl_reduce.h"
 
-/* Elements that a call reads or writes there. */
+/* Returns how many elements a call reads from its send buffer, or writes to its receive buffer. */
 static size_t elements(const struct ncclComm *comm, const struct hc_nccl_work *work, bool sends)
 {
     bool root = comm->rank == work->root;
@@ -39,7 +39,7 @@ static ncclResult_t check_buffer(const struct ncclComm *comm, const struct hc_nc
     return ncclSuccess;
 }
 
-/* NCCL's kernel for means on one rank knows no 8-bit floats (its onerank.cu; measured with 2.28). */
+/* NCCL's one-rank kernel for means does not support 8-bit floats (its onerank.cu; measured with 2.28). */
 static bool mean_is_missing(const struct ncclComm *comm, const struct hc_nccl_work *work)
 {
 #if NCCL_VERSION_CODE >= 22400

@@ -1,6 +1,6 @@
-/* What a communicator leaves in a capture, as NCCL does (measured with 2.28): before its first kernel a wait for what
- * its earlier graphs did, and after each kernel a record, which the stream does not follow, but the next kernel. The
- * last record is a leaf of the graph that nothing joins. */
+/* The nodes that a communicator adds to a capture, as NCCL does (measured with 2.28). Before its first kernel, a wait
+ * for its earlier graphs. After each kernel, a record, which the next kernel follows but the stream does not. The last
+ * record is thus a leaf that nothing joins. */
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/nccl/nccl_work.h"
 #include "hostcuda/src/stream/stream_capture.h"
@@ -16,7 +16,7 @@ static cudaGraphNode_t add_event_node(struct ncclComm *comm, cudaGraph_t graph, 
     return op ? hc_graph_add(graph, before, op) : NULL;
 }
 
-/* The node that the next kernel in this capture has to follow; NULL: no memory. */
+/* Returns the node that the next kernel in this capture depends on; NULL: no memory. */
 static cudaGraphNode_t node_before(struct ncclComm *comm, const struct hc_capture *capture)
 {
     const struct hc_nodes none = {0};

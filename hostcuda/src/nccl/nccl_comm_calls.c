@@ -1,4 +1,4 @@
-/* Communicators ended and asked: the calls. */
+/* Calls that end communicators, and queries. */
 #include "hostcuda/src/nccl/nccl_work.h"
 
 #ifdef HC_HAVE_NCCL
@@ -15,7 +15,8 @@ static bool drained(const void *data)
     return !hc_nccl_queued(data, UINT64_MAX);
 }
 
-/* What was issued runs first, with the other ranks, unless it can no longer. The comm may be aborted meanwhile. */
+/* Issued work runs first, together with the other ranks, unless it no longer can. The communicator may be aborted
+ * meanwhile. */
 static ncclResult_t finalize(struct ncclComm *comm)
 {
     if (comm->life == HC_COMM_OPEN)
@@ -48,7 +49,7 @@ static ncclResult_t destroy(struct ncclComm *comm)
 static ncclResult_t abort_now(struct ncclComm *comm)
 {
     hc_comm_retire(comm, HC_COMM_ABORTED);
-    hc_run_settle(); /* what runs now may still touch the program's buffers */
+    hc_run_settle(); /* running work may still access the program's buffers */
     return ncclSuccess;
 }
 
@@ -76,7 +77,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     return end_comm("ncclCommAbort", comm, abort_now);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------ */
+/* ---- queries -------------------------------------------------------------------------------------------------- */
 
 static ncclResult_t check_question(const char *call, ncclComm_t comm, const void *address)
 {
@@ -85,7 +86,7 @@ static ncclResult_t check_question(const char *call, ncclComm_t comm, const void
     return hc_comm_is(comm) ? ncclSuccess : hc_nccl_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
 }
 
-/* Polling it makes queued work go on, as other queries do. */
+/* Polling runs queued work, as other queries do. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
 {
     ncclResult_t result = hc_nccl_begin("ncclCommGetAsyncError");
@@ -128,7 +129,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
     return get_comm_number("ncclCommUserRank", comm, rank, offsetof(struct ncclComm, rank));
 }
 
-/* A failed communicator's sentence, else this thread's last one. */
+/* Returns the sentence of the communicator's failure, or else this thread's last one. */
 const char *ncclGetLastError(ncclComm_t comm)
 {
     hc_begin_unnamed();

@@ -10,8 +10,8 @@
 
 struct issue {
     struct ncclComm *comm;
-    cudaStream_t handle; /* as the program gave it */
-    cudaStream_t stream; /* once the group ends */
+    cudaStream_t handle; /* the program's handle */
+    cudaStream_t stream; /* set when the group ends */
     struct hc_nccl_work work;
 };
 
@@ -23,7 +23,7 @@ struct joining {
 /* The calling thread's open group. */
 struct group {
     int depth;
-    ncclResult_t error; /* the first */
+    ncclResult_t error; /* the first error */
     struct issue *issues;
     size_t issue_count, issue_room;
     struct joining *joinings;
@@ -55,7 +55,7 @@ static ncclResult_t cuda_error(cudaError_t error)
     return error ? hc_nccl_error(ncclUnhandledCudaError, "stream: %s", cudaGetErrorString(error)) : ncclSuccess;
 }
 
-/* The default streams are those of the communicator's device. */
+/* A default stream handle means the default stream of the communicator's device. */
 static cudaError_t find_stream(struct issue *issue)
 {
     struct hc_thread *thread = hc_thread();
@@ -91,7 +91,7 @@ static ncclResult_t find_streams(struct issue *issues, size_t count)
     return ncclSuccess;
 }
 
-/* What is issued to `then` from now on comes after what was issued to `first`. */
+/* Work issued to `then` from now on runs after all work issued to `first`. */
 static cudaError_t order(cudaStream_t first, cudaStream_t then)
 {
     if (first->capture)
@@ -127,7 +127,7 @@ static cudaError_t submit(struct ncclComm *comm, cudaStream_t stream, struct hc_
     return stream->capture ? hc_nccl_capture(comm, stream, op) : hc_stream_submit(stream, op);
 }
 
-/* One op, on the first call's stream; the others' streams wait before and after. */
+/* Issues one op on the first call's stream; the streams of the other calls wait before and after it. */
 static ncclResult_t issue_batch(struct issue *issues, size_t count)
 {
     struct ncclComm *comm = issues[0].comm;
@@ -152,7 +152,7 @@ static ncclResult_t issue_batch(struct issue *issues, size_t count)
     return cuda_error(error);
 }
 
-/* Brings one communicator's calls together at the front, in order of issue; gives their number. */
+/* Moves all calls of the first call's communicator to the front, in order of issue. Returns their number. */
 static size_t gather(struct issue *issues, size_t count)
 {
     size_t front = 1;
@@ -178,7 +178,7 @@ static ncclResult_t issue_all(struct issue *issues, size_t count)
     return result;
 }
 
-/* At once even in a group, and only its stream orders it (measured, and in NCCL's enqueue.cc). */
+/* Issued at once, even in a group, and ordered only by its stream (measured, and in NCCL's enqueue.cc). */
 static ncclResult_t issue_alone(struct issue *issue)
 {
     cudaError_t error = find_stream(issue);

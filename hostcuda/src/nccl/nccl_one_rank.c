@@ -1,5 +1,5 @@
-/* Collectives of one rank. NCCL makes each a plain copy, and nothing where it is in place, but for the mean of floats:
- * a kernel, in place too (measured with 2.28, and in its onerank.cu). */
+/* Collectives of one rank. NCCL turns each into a plain copy, or nothing if it is in place. A mean of floats is a
+ * kernel, also in place (measured with 2.28, and in its onerank.cu). */
 #include "hostcuda/src/graph/graph_object.h"
 #include "hostcuda/src/kernel/kernel_table.h"
 #include "hostcuda/src/nccl/nccl_reduce.h"
@@ -11,7 +11,7 @@
 #ifdef HC_HAVE_NCCL
 #include <string.h>
 
-/* The mean of one value is the value. */
+/* The mean of one value is the value itself. */
 static void run_mean(const void *function, void **arguments)
 {
     (void)function;

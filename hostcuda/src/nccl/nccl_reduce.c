@@ -49,7 +49,7 @@ const char *hc_nccl_op_name(int op)
     return op >= 0 && op < ncclNumOps ? names[op] : "no operation";
 }
 
-/* Integers wrap around, and their mean is truncated towards zero. Minimum and maximum of a NaN and a number: the
+/* Integers wrap around, and their mean is truncated towards zero. The minimum or maximum of NaN and a number is the
  * number. */
 #define SAME(x)            (x)
 #define SMALLER(a, b)      ((b) < (a) ? (b) : (a))
@@ -57,7 +57,7 @@ const char *hc_nccl_op_name(int op)
 #define WRAP_SUM(type)     acc = (type)((uint64_t)acc + (uint64_t)x)
 #define WRAP_PRODUCT(type) acc = (type)((uint64_t)acc * (uint64_t)x)
 
-/* One function a type: elements are `store`, sums are kept in `keep`. */
+/* One function for each type: elements have the type `store`, sums the type `keep`. */
 #define DEFINE_REDUCE(name, store, keep, load, save, sum, product, minimum, maximum)                                   \
     static void reduce_##name(store *out, const void *const *inputs, int input_count, size_t count, int op)            \
     {                                                                                                                  \
@@ -114,7 +114,7 @@ void hc_nccl_reduce(void *out, const void *const *inputs, int input_count, size_
     case ncclFloat8e4m3: reduce_float8e4m3(out, inputs, input_count, count, op); break;
     case ncclFloat8e5m2: reduce_float8e5m2(out, inputs, input_count, count, op); break;
 #endif
-    default: break; /* refused when it was called */
+    default: break; /* the call has refused other types */
     }
 }
 #endif

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0: no such type. */
+/* Returns 0 if there is no such type. */
 size_t hc_nccl_size(int type);
 const char *hc_nccl_type_name(int type);
 const char *hc_nccl_op_name(int op);
 
-/* out[i] = the inputs' element i, combined in the order of the inputs: the same everywhere, bit for bit. Sums of floats
- * of 8 and 16 bits are kept in float and rounded once. All must be aligned for the type. */
+/* Sets out[i] to the inputs' elements i, combined in the order of the inputs, so that the result is bit-identical on
+ * all ranks. Sums of 8-bit and 16-bit floats are computed in float and rounded once. All pointers must be aligned for
+ * the type. */
 void hc_nccl_reduce(void *out, const void *const *inputs, int input_count, size_t count, int type, int op);
 
 #endif

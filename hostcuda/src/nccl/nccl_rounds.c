@@ -1,6 +1,6 @@
-/* Moves data between ranks, in rounds of one chunk. In a collective, a rank publishes its buffer on its board, and
- * takes from all boards what it needs once all have published the round; sends and receives are the same between two.
- * Nothing here blocks. */
+/* Moves data between ranks in rounds of one chunk. In a collective, each rank publishes its buffer on its board, and
+ * reads the boards when all ranks have published the round. Sends and receives do the same between two ranks. Nothing
+ * here blocks. */
 #include "hostcuda/src/nccl/nccl_work.h"
 
 #ifdef HC_HAVE_NCCL
@@ -39,9 +39,9 @@ bool hc_nccl_has_root(int kind)
     return kind == HC_NCCL_REDUCE || kind == HC_NCCL_BROADCAST;
 }
 
-/* ---- what the ranks say --------------------------------------------------------------------------------------- */
+/* ---- comparing the ranks' calls ------------------------------------------------------------------------------- */
 
-/* Ranks that agree say the same. */
+/* Returns the call in a form that is equal on ranks that agree. */
 static struct hc_call call_of(const struct hc_nccl_work *work)
 {
     struct hc_call call = {.kind = work->kind, .type = work->type, .op = -1, .root = -1, .count = work->count};
@@ -90,7 +90,7 @@ static size_t bytes_of(const struct hc_nccl_work *work)
     return work->count * hc_nccl_size(work->type);
 }
 
-/* Bytes that a rank publishes in all. */
+/* Returns how many bytes a rank publishes in total. */
 static size_t published_bytes(const struct ncclComm *comm, const struct hc_nccl_work *work, int rank)
 {
     switch (work->kind) {
@@ -105,7 +105,7 @@ void hc_nccl_work_start(const struct ncclComm *comm, struct hc_nccl_work *work)
     size_t bytes = bytes_of(work);
     if (work->kind == HC_NCCL_REDUCE_SCATTER)
         bytes *= (size_t)comm->ranks;
-    /* without bytes, the ranks still compare what they call */
+    /* without data, the ranks still compare their calls */
     work->rounds = bytes ? (bytes + HC_CHUNK_BYTES - 1) / HC_CHUNK_BYTES : 1;
     work->given = work->taken = 0;
 }
@@ -115,7 +115,7 @@ bool hc_nccl_work_done(const struct hc_nccl_work *work)
     return work->taken == work->rounds;
 }
 
-/* The part [*from, *from + size) of a buffer of so many bytes that a round carries. */
+/* Returns the size of the part that a round carries of a buffer of `bytes` bytes, and sets *from to its start. */
 static size_t part(uint64_t round, size_t bytes, size_t *from)
 {
     *from = round * HC_CHUNK_BYTES < bytes ? round * HC_CHUNK_BYTES : bytes;
@@ -129,7 +129,7 @@ static uint64_t bit(int rank)
     return (uint64_t)1 << rank;
 }
 
-/* Ranks that have not yet taken what the next round would overwrite. */
+/* Returns the ranks that have not yet read the slot which the next round overwrites. */
 static uint64_t awaited_before_giving(const struct ncclComm *comm)
 {
     const struct hc_board *boards = comm->arena->boards;
@@ -140,7 +140,7 @@ static uint64_t awaited_before_giving(const struct ncclComm *comm)
     return awaited;
 }
 
-/* Ranks that have not yet published the round. */
+/* Returns the ranks that have not yet published the round. */
 static uint64_t awaited_before_taking(const struct ncclComm *comm)
 {
     const struct hc_board *boards = comm->arena->boards;
@@ -202,7 +202,7 @@ static void combine(const struct ncclComm *comm, const struct hc_nccl_work *work
     hc_nccl_reduce(out, inputs, comm->ranks, size / hc_nccl_size(work->type), work->type, work->op);
 }
 
-/* This rank's share of a reduction is a range of what is published: take what the round has of it. */
+/* This rank's share of a reduction is a range of the published buffer: reduces the part that the round carries. */
 static void combine_share(const struct ncclComm *comm, const struct hc_nccl_work *work, size_t from, size_t size)
 {
     size_t bytes = bytes_of(work), start = bytes * (size_t)comm->rank, end = start + bytes;

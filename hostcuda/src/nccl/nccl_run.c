@@ -1,4 +1,5 @@
-/* Batches as kernels. What cannot go on waits in its stream's queue, so that one thread can serve several ranks. */
+/* Batches as kernels. A batch that cannot go on waits in its stream's queue, so that one thread can serve several
+ * ranks. */
 #include "hostcuda/src/nccl/nccl_work.h"
 #include "hostcuda/src/op/op_kinds.h"
 #include "hostcuda/src/stream/queue.h"
@@ -36,7 +37,7 @@ static struct hc_nccl_batch *batch_of(void **arguments)
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
-/* Works of one kind run one after the other: all collectives, the sends to one rank, the receives from one. */
+/* Works that must run one after the other: all collectives, sends to the same rank, receives from the same rank. */
 static bool share_a_line(const struct hc_nccl_work *a, const struct hc_nccl_work *b)
 {
     if (hc_nccl_collective(a->kind))
@@ -59,7 +60,7 @@ static void start_batch(struct hc_nccl_batch *batch, void **arguments)
 {
     for (size_t i = 0; i < batch->count; i++)
         hc_nccl_work_start(batch->comm, &batch->works[i]);
-    /* where the op was made anew from a node's parameters, its addresses count */
+    /* an op made again from a node's parameters has its own addresses */
     memcpy(&batch->works[0].send, arguments[1], sizeof batch->works[0].send);
     memcpy(&batch->works[0].receive, arguments[2], sizeof batch->works[0].receive);
     batch->started = true;
@@ -73,7 +74,7 @@ static void stop(struct hc_nccl_batch *batch)
         batch->comm->running = NULL;
 }
 
-/* All that can be done now. True: all is done. */
+/* Transfers everything that can be transferred now. Returns true if the batch is done. */
 static bool run_transfers(struct hc_nccl_batch *batch)
 {
     bool moved = true, all = false;
@@ -101,7 +102,7 @@ static bool over(const struct ncclComm *comm)
     return life_of(comm) == HC_COMM_ABORTED || hc_comm_failed(comm);
 }
 
-/* After a failure or an abort the op ends, as NCCL's kernels end, and leaves its outputs as they are. */
+/* After a failure or an abort, the op ends as NCCL's kernels do, and does not write its outputs. */
 static void run_batch(const void *function, void **arguments)
 {
     (void)function;
@@ -146,7 +147,7 @@ static bool can_move(const struct hc_nccl_batch *batch)
     return false;
 }
 
-/* The ranks that a batch waits for which cannot move, a bit each, and one of the calls. */
+/* Returns the ranks that the batch waits for, one bit each, and one of the calls. */
 static uint64_t waits_for(const struct hc_nccl_batch *batch, int *in)
 {
     uint64_t on = 0;
@@ -171,7 +172,8 @@ static void fail_deadlock(struct ncclComm *comm, uint64_t stuck)
     hc_comm_fail(comm, ncclInvalidUsage, "deadlock: the ranks wait for each other: %s", text);
 }
 
-/* Nothing can move. Fails the communicator if that stays so: a rank has gone, or all wait for each other. */
+/* Called when nothing can be transferred. Fails the communicator if a rank has gone, or all ranks wait for each other.
+ */
 static void wait_for_others(struct hc_nccl_batch *batch, uint64_t moves, uint64_t on, int in)
 {
     struct ncclComm *comm = batch->comm;
@@ -180,7 +182,7 @@ static void wait_for_others(struct hc_nccl_batch *batch, uint64_t moves, uint64_
     hc_arena_block(comm->arena, comm->rank, moves, on, in);
     bool look = hc_comm_waits(comm, on, hc_nccl_kind_name(in));
     int rank = hc_comm_gone(comm, on, &why);
-    /* what it did last may have come since */
+    /* its last chunk may have arrived since */
     if (rank >= 0 && !can_move(batch) && waits_for(batch, &again) >> rank & 1)
         hc_comm_fail(comm, ncclRemoteError, "rank %d %s, and rank %d waits for it in %s", rank, why, comm->rank,
                      hc_nccl_kind_name(in));
@@ -189,7 +191,7 @@ static void wait_for_others(struct hc_nccl_batch *batch, uint64_t moves, uint64_
         fail_deadlock(comm, stuck);
 }
 
-/* A communicator's ops run in order of issue, on all ranks. */
+/* A communicator's ops run in order of issue on all ranks. */
 static bool ready(void **arguments, uint64_t sequence)
 {
     struct hc_nccl_batch *batch = batch_of(arguments);
@@ -198,7 +200,7 @@ static bool ready(void **arguments, uint64_t sequence)
         return false;
     if (!batch->started || comm->life >= HC_COMM_DESTROYED || hc_comm_failed(comm))
         return true;
-    /* in this order: what moves meanwhile can only make the batch look less stuck than it is */
+    /* in this order: a later move can only make the batch look less stuck than it is */
     int in = 0;
     uint64_t moves = hc_arena_moves(comm->arena), on = waits_for(batch, &in);
     if (can_move(batch)) {
@@ -230,7 +232,7 @@ static void release_batch(void **arguments)
     hc_nccl_batch_release(batch_of(arguments));
 }
 
-/* Shown as a kernel of three parameters: the batch, and the first call's addresses. */
+/* Graphs show a kernel of three parameters: the batch, and the first call's addresses. */
 static const size_t offsets[] = {0, sizeof(void *), 2 * sizeof(void *)};
 static const size_t sizes[] = {sizeof(void *), sizeof(void *), sizeof(void *)};
 static const struct hostcuda_kernel_type batch_type = {run_batch, 3, offsets, sizes};

@@ -1,4 +1,4 @@
-/* A communicator that waits for other ranks: whether they will ever come, and how long is too long. */
+/* Waits for other ranks: whether they can still come, and when a wait times out. */
 #include "hostcuda/src/nccl/nccl_comm.h"
 
 #ifdef HC_HAVE_NCCL
@@ -15,11 +15,11 @@
 static uint64_t nanoseconds(void)
 {
     struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC, &now); /* on failure: no time passes, and nothing is too late */
+    clock_gettime(CLOCK_MONOTONIC, &now); /* if the clock fails, no time passes and nothing times out */
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Seconds that a rank may wait while nothing moves. */
+/* Reads how many seconds a rank may wait while nothing moves. */
 static uint64_t read_limit(void)
 {
     enum { DEFAULT = 120, LONGEST = 1000000 };
@@ -110,7 +110,7 @@ bool hc_comm_waits(struct ncclComm *comm, uint64_t on, const char *in)
 {
     const uint64_t look_again = 20 * MILLISECOND, longest_poll = 100 * MILLISECOND;
     uint64_t now = nanoseconds(), passed = comm->polled ? now - comm->polled : 0;
-    /* a program that does something else meanwhile does not wait */
+    /* a program that does other things between two polls does not wait */
     comm->waited += passed < longest_poll ? passed : longest_poll;
     comm->polled = now;
     warn_of_wait(comm, on, in);
@@ -132,7 +132,7 @@ static uint64_t missing(const struct ncclComm *comm)
     return ranks;
 }
 
-/* What is queued runs meanwhile: another rank may wait for it before it comes. */
+/* Queued work runs meanwhile: another rank may wait for it before it joins. */
 ncclResult_t hc_comm_wait(struct ncclComm *comm)
 {
     while (!hc_arena_complete(comm->arena) && !hc_comm_failed(comm)) {
@@ -145,7 +145,7 @@ ncclResult_t hc_comm_wait(struct ncclComm *comm)
             hc_run_meanwhile();
     }
     hc_comm_moved(comm);
-    /* once all have come, what fails later is for later calls to say */
+    /* later failures are reported by later calls */
     return hc_arena_complete(comm->arena) ? hc_comm_check_devices(comm) : hc_comm_state(comm);
 }
 #endif

@@ -1,4 +1,4 @@
-/* What ranks do together, one call each (a work), and those of one group that run as one (a batch). */
+/* The call of one rank in a joint operation (a work), and the works of a group that run as one (a batch). */
 #ifndef HOSTCUDA_NCCL_WORK_H
 #define HOSTCUDA_NCCL_WORK_H
 
@@ -19,18 +19,18 @@ struct hc_nccl_work {
     enum hc_nccl_kind kind;
     const void *send;
     void *receive;
-    size_t count; /* as in the call of this kind */
+    size_t count; /* in the unit of the NCCL call */
     ncclDataType_t type;
     ncclRedOp_t op;
-    int root;                      /* or the peer of a send or receive */
-    uint64_t rounds, given, taken; /* while it runs: of how many, those done */
+    int root;                      /* the root, or the peer of a send or receive */
+    uint64_t rounds, given, taken; /* while it runs: the number of rounds, and how many were published and read */
 };
 
-/* The contents of one op of a stream or graph. Runs in one place at a time, since a communicator's ops run in order of
- * issue. */
+/* The contents of one op of a stream or graph. It never runs twice at the same time, since a communicator's ops run in
+ * order of issue. */
 struct hc_nccl_batch {
     unsigned references;
-    struct ncclComm *comm; /* one reference */
+    struct ncclComm *comm; /* has one reference */
     bool started;
     size_t count;
     struct hc_nccl_work works[];
@@ -41,24 +41,25 @@ bool hc_nccl_reduces(int kind);
 bool hc_nccl_has_root(int kind);
 bool hc_nccl_collective(int kind);
 
-/* Rounds: a work is done when all of its rounds are given and taken. Only for the first unfinished work of its kind. */
+/* A work is done when all of its rounds are published and read. To be called only for the first unfinished work of its
+ * kind. */
 void hc_nccl_work_start(const struct ncclComm *comm, struct hc_nccl_work *work);
 bool hc_nccl_work_done(const struct hc_nccl_work *work);
-/* One round, if that can be done now. False: nothing was done, or the communicator failed over it. */
+/* Runs one step if possible. Returns false if none was possible, or the communicator failed in it. */
 bool hc_nccl_work_step(struct ncclComm *comm, struct hc_nccl_work *work);
 bool hc_nccl_work_can_step(const struct ncclComm *comm, const struct hc_nccl_work *work);
-/* The ranks that it waits for, a bit each; means something where it cannot step. */
+/* Returns the ranks that it waits for, one bit each. Meaningful only if it cannot step. */
 uint64_t hc_nccl_work_waits_for(const struct ncclComm *comm, const struct hc_nccl_work *work);
 
-/* NULL: no memory. One reference; the op takes one more. */
+/* Returns a batch with one reference; the op takes one more. NULL: no memory. */
 struct hc_nccl_batch *hc_nccl_batch_make(struct ncclComm *comm, size_t count);
 void hc_nccl_batch_release(struct hc_nccl_batch *batch);
 struct hc_op *hc_nccl_op(struct hc_nccl_batch *batch); /* NULL: no memory */
-/* The op as nodes of the stream's capture. Takes over the reference, whatever it returns. */
+/* Captures the op as nodes. Takes over the reference, also on failure. */
 cudaError_t hc_nccl_capture(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op);
-/* A collective of a communicator of one rank. */
+/* Issues a collective of a communicator that has one rank. */
 cudaError_t hc_nccl_alone(const struct hc_nccl_work *work, cudaStream_t stream);
-/* Is any op of this communicator queued in an item before this number? */
+/* Whether an op of this communicator is queued in an item before this sequence number. */
 bool hc_nccl_queued(const struct ncclComm *comm, uint64_t before);
 #endif
 

@@ -1,23 +1,23 @@
-/* Launches of the API's parameters: given one by one, or as one buffer. */
+/* Kernel ops from the parameters of launch calls, which come one by one or in one buffer. */
 #include "hostcuda/src/op/params.h"
 
 #include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Parameters in CUDA's `extra` form: one buffer, laid out as the kernel has them. */
+/* Parameters in CUDA's `extra` form: one buffer with the kernel's layout. */
 struct buffer {
     const char *data;
     size_t bytes;
 };
 
-/* An empty list is as none (measured). */
+/* An empty list means that there is none (measured). */
 static bool has_buffer(const struct cudaKernelNodeParams *params)
 {
     return params->extra && *params->extra != CU_LAUNCH_PARAM_END;
 }
 
-/* False: the list is malformed, or there is nothing in the buffer. */
+/* Returns false if the list is malformed, or the buffer is empty. */
 static bool read_buffer(void **extra, struct buffer *buffer)
 {
     const size_t *bytes = NULL;
@@ -45,8 +45,8 @@ cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
     return buffer.bytes > hc_kernel_parameter_bytes(kernel) ? cudaErrorLaunchOutOfResources : cudaSuccess;
 }
 
-/* What the program will be given when it asks: the op's own copy, as the buffer that it gave; the size comes first, as
- * from CUDA (measured). */
+/* Stores what the program gets when it asks: the op's own copy of the buffer. The size comes first, as in CUDA
+ * (measured). */
 static void keep_packed(struct hc_op *op, size_t bytes)
 {
     op->launch.packed = true;
@@ -58,7 +58,7 @@ static void keep_packed(struct hc_op *op, size_t bytes)
     op->launch.extra[4] = CU_LAUNCH_PARAM_END;
 }
 
-/* A buffer may end early: what is missing is 0 (measured). */
+/* The buffer may be too short: missing bytes are 0 (measured). */
 static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel, struct hc_op **op)
 {
     size_t count = kernel->type->count;
@@ -98,7 +98,7 @@ cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, 
     cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
     if (error)
         return error;
-    hc_kernel_name(kernel); /* while the lock is held: messages need it later */
+    hc_kernel_name(kernel); /* looked up with the lock held, since messages need it later */
     if (has_buffer(params))
         return from_packed(params, kernel, op);
     if (!has_arguments(params, kernel->type->count))

@@ -27,7 +27,7 @@ static void release_arguments(const struct hc_op *op)
 struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
 {
     size_t count = kernel->type->count;
-    /* 15 bytes more: parameters may be aligned to 16, behind the pointers */
+    /* 15 more bytes: parameters may need an alignment of 16 behind the pointers */
     size_t pointers = (count * sizeof(void *) + 15) / 16 * 16;
     struct hc_op *op = hc_op_make(HC_OP_KERNEL, pointers + hc_kernel_parameter_bytes(kernel));
     if (!op)
@@ -190,7 +190,8 @@ void hc_op_release(struct hc_op *op)
     free(op);
 }
 
-/* What a GPU repeats along a row: a value too large for its element reaches the elements behind it (measured). */
+/* Returns the pattern that a GPU repeats along a row: a value too large for its element also sets the elements behind
+ * it (measured). */
 static uint32_t fill_word(const struct cudaMemsetParams *fill)
 {
     uint32_t word = fill->value;
@@ -213,7 +214,8 @@ static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
     memcpy(row + at, &word, bytes - at);
 }
 
-/* Memory that was not there at the capture may be by now. Instantiating looks, too; an update does not. */
+/* Checks the memory again, since it may exist now although it did not at the capture. Instantiation checks it, too; an
+ * update does not. */
 static cudaError_t run_fill(const struct hc_op *op)
 {
     cudaError_t error = cudaSuccess;
@@ -238,13 +240,13 @@ static void run_host(const struct cudaHostNodeParams *host)
 {
     struct hc_thread *thread = hc_thread();
     const struct hc_inside around = thread->inside;
-    thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
+    thread->inside = (struct hc_inside){.host_function = true}; /* API calls are not permitted there */
     host->fn(host->userData);
     hc_division_look_again();
     thread->inside = around;
 }
 
-/* With the lock: other threads take and give back memory meanwhile. */
+/* Needs the lock: other threads allocate and free memory meanwhile. */
 static void set_live(const struct hc_op *op)
 {
     hc_lock();
@@ -290,7 +292,7 @@ cudaError_t hc_op_run(const struct hc_op *op)
     if (!(hc_memory_modes & HC_FENCE))
         return run_unfenced(op);
     hc_fence_install();
-    /* the program's own function is host code, and may touch no device memory */
+    /* a host function may not access device memory */
     return op->kind == HC_OP_HOST ? run_unfenced(op) : hc_fence_run(run_unfenced, op, op_name(op, name, sizeof name));
 }
 
@@ -313,5 +315,5 @@ void hc_op_skip(const struct hc_op *op)
 void hc_op_finish(const struct hc_op *op)
 {
     if (op->kind == HC_OP_FREE)
-        hc_block_release(op->block); /* the program's reference; the op keeps its own */
+        hc_block_release(op->block); /* the program's reference; the op has its own */
 }

@@ -1,5 +1,5 @@
-/* Operations: what a stream queues and a graph's nodes hold. They never change after they were made, so that queues,
- * graphs, clones and executable graphs can share them; all fields are guarded by the lock, except while one runs. */
+/* Operations (ops): what streams queue and graph nodes contain. They never change after they are made, so queues,
+ * graphs, clones and executable graphs share them. The lock guards all fields, except those of a running op. */
 #ifndef HOSTCUDA_OPS_H
 #define HOSTCUDA_OPS_H
 
@@ -14,26 +14,26 @@ enum hc_op_kind {
     HC_OP_FILL,
     HC_OP_HOST,
     HC_OP_EMPTY,
-    HC_OP_RECORD, /* an event; in graphs only: a stream queues a token */
+    HC_OP_RECORD, /* an event; only in graphs, since a stream queues a token */
     HC_OP_WAIT,
     HC_OP_ALLOC,
     HC_OP_FREE,
-    HC_OP_CHILD, /* a graph; in graphs only: an executable graph holds the child's own ops, and this one does nothing */
+    HC_OP_CHILD, /* a graph; only in graphs: the op itself does nothing, and an executable graph has the child's ops */
 };
 
 struct hc_op {
     unsigned references;
     enum hc_op_kind kind;
-    bool unchecked;                            /* a captured fill of memory that was not there then */
-    void (*give_back)(const struct hc_op *op); /* ends the op's hold on what it refers to; NULL: it holds nothing */
+    bool unchecked;                            /* a captured fill of memory that did not exist then */
+    void (*give_back)(const struct hc_op *op); /* releases what the op refers to; NULL: nothing */
     union {
         struct {
             struct hc_kernel *kernel;
             dim3 grid, block;
             size_t shared_bytes;
-            void **arguments; /* into this op's own storage */
-            bool packed;      /* the program gave them, and is given them, as one buffer */
-            void *extra[5];   /* that buffer, in CUDA's form */
+            void **arguments; /* they point into this op's storage */
+            bool packed;      /* the program passes and gets the arguments as one buffer */
+            void *extra[5];   /* that buffer, in CUDA's `extra` form */
             size_t packed_bytes;
         } launch;
         struct hc_copy copy;
@@ -42,14 +42,14 @@ struct hc_op {
         cudaEvent_t event;
         struct {
             struct hc_block *block;
-            size_t access_count; /* of an allocation's access descriptors, which are this op's own storage */
+            size_t access_count; /* number of an allocation's access descriptors, which are in the op's storage */
         };
-        cudaGraph_t child; /* the op's own */
+        cudaGraph_t child; /* owned by the op */
     };
     _Alignas(16) unsigned char storage[];
 };
 
-/* Each gives an op with one reference; NULL: no memory. The first leaves its contents to the caller. */
+/* Each returns an op with one reference; NULL: no memory. hc_op_make leaves the contents to the caller. */
 struct hc_op *hc_op_make(enum hc_op_kind kind, size_t storage_bytes);
 struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
 struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot);
@@ -58,24 +58,24 @@ struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
 struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
 struct hc_op *hc_op_empty(void);
 struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
-/* The same for an allocation node, with a copy of its access descriptors. */
+/* Makes the op of an allocation node, with a copy of its access descriptors. */
 struct hc_op *hc_op_allocation(struct hc_block *block, const struct cudaMemAccessDesc *access, size_t count);
 
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);
 
-/* waits: the op may have to wait for other threads and processes. ready: it can run now, in the item of that sequence.
- */
+/* hc_op_waits: whether the op may have to wait for other threads and processes. hc_op_ready: whether it can run now, in
+ * the item with that sequence number. */
 bool hc_op_waits(const struct hc_op *op);
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence);
-/* After an error, too, it runs, and is told. Not while it runs. */
+/* Whether the op runs even after an error, and receives the error. Not to be called while it runs. */
 bool hc_op_hears_errors(const struct hc_op *op);
 void hc_op_tell(struct hc_op *op, cudaError_t error);
-/* It will not run, after an error. */
+/* Tells the op that it will not run, because of an error. */
 void hc_op_skip(const struct hc_op *op);
-/* Does the op's work; without the lock. cudaErrorNotReady: it has to run again when it is ready. */
+/* Does the op's work, without the lock. cudaErrorNotReady: it has to run again when it is ready. */
 cudaError_t hc_op_run(const struct hc_op *op);
-/* Bookkeeping once it ran (or was skipped, after an error); with the lock. */
+/* Updates the memory state after the op ran, or was skipped because of an error. Needs the lock. */
 void hc_op_finish(const struct hc_op *op);
 
 #endif

@@ -14,7 +14,7 @@ cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMem
     return error ? error : given(hc_op_copy(&copy, false), op);
 }
 
-/* A node's rows lie inside the slice, also where there is one slice alone, which a copy on a stream does not ask for
+/* A node's rows must fit into the slice, even if there is only one slice. A copy on a stream does not require it
  * (measured). */
 static bool has_rows(const struct cudaPitchedPtr *side, const struct cudaPos *position, const struct cudaExtent *extent)
 {

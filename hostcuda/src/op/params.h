@@ -1,4 +1,4 @@
-/* Operations of the parameters that the API takes, checked. */
+/* Makes ops from the parameters of API calls, which are checked. */
 #ifndef HOSTCUDA_PARAMS_H
 #define HOSTCUDA_PARAMS_H
 
@@ -9,8 +9,8 @@ cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op *
 cudaError_t hc_op_from_fill(const struct cudaMemsetParams *params, struct hc_op **op);
 cudaError_t hc_op_from_host(const struct cudaHostNodeParams *params, struct hc_op **op);
 
-/* What a launch says of parameters that come as one buffer; Success where they do not. A node says InvalidValue where
- * this is any error (measured). */
+/* Returns a launch's error for parameters that come as one buffer; Success if they do not. A node turns any error into
+ * InvalidValue (measured). */
 cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
 

@@ -1,9 +1,9 @@
-/* cudaMemset3D: a fill of rows, or one for each slice where the slices are apart. */
+/* cudaMemset3D: one fill of rows, or one fill for each slice if the slices are not contiguous. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
-/* Where the slices do not fit into the address space; memory that is not there is found by the fills. */
+/* Whether the slices exceed the address space. Memory that does not exist is found by the fills. */
 static bool is_too_large(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     size_t slice = 0, end = 0;
@@ -16,13 +16,13 @@ static bool is_nothing(struct cudaExtent extent)
     return !extent.width || !extent.height || !extent.depth;
 }
 
-/* A slice has as many rows as are filled of it. */
+/* Whether more rows are filled than a slice has, or more bytes than a row. */
 static bool is_wrong(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     return is_too_large(box, extent) || (!is_nothing(extent) && extent.height > box->ysize);
 }
 
-/* Where all bytes of the slices are filled, there is one slice of all rows (measured). */
+/* If all bytes of the slices are filled, they count as one slice that has all rows (measured). */
 static struct cudaExtent joined(const struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     bool whole = extent.width == box->pitch && extent.height == box->ysize;
@@ -36,7 +36,7 @@ static struct cudaMemsetParams slice_of(const struct cudaPitchedPtr *box, int va
                                      1,       extent.width, extent.depth ? extent.height : 0};
 }
 
-/* Nothing to fill is a fill of nothing: the stream is looked at all the same. */
+/* An empty fill still checks the stream. */
 static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct cudaExtent extent, cudaStream_t stream,
                             bool wait)
 {
@@ -50,11 +50,12 @@ static cudaError_t fill_box(const struct cudaPitchedPtr *box, int value, struct 
     return error;
 }
 
-/* ---- through the driver, which fills rows ------------------------------------------------------------------------ */
+/* ---- forwarded to the driver, which fills rows ------------------------------------------------------------------- */
 
 #define ROWS(slice) HC_ADDRESS((slice).dst), (slice).pitch, (unsigned char)(slice).value, (slice).width, (slice).height
 
-/* The slices but the first, as no calls of their own; the arguments name each as `slice`. */
+/* Fills all slices but the first. These fills are not calls of the program. The arguments refer to each slice as
+ * `slice`. */
 #define FILL_OTHERS(entry, arguments)                                                                                  \
     for (size_t i_ = 1; !result_ && i_ < slices.depth; i_++) {                                                         \
         struct hc_forward inner_;                                                                                      \

@@ -1,4 +1,4 @@
-/* Other devices' memory. All devices are one processor: any may use it, and what is enabled is only kept. */
+/* Peer access. All devices are one processor, so any may use any memory; enabled peers are only recorded. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
@@ -99,7 +99,7 @@ cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDev
     HC_CHECKED_CALL(check_pair(dstDevice, srcDevice), hc_copy_sync(&copy));
 }
 
-/* No stream captures it, not even between memories of one device (measured). */
+/* No stream can capture it, not even between memories of the same device (measured). */
 static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;

@@ -1,4 +1,4 @@
-/* Memory in rows, each of which begins where a GPU reads well. */
+/* Pitched allocations: each row begins at an address that a GPU reads well. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/memory_copy.h"
@@ -6,7 +6,7 @@
 
 enum { PITCH = 512 };
 
-/* Both are written, whatever comes of it: NULL where there is nothing to allocate, and the pitch that a width has
+/* Both outputs are written even on failure: NULL if there is nothing to allocate, and the pitch for the width
  * (measured). */
 static cudaError_t allocate_rows(void **address, size_t *pitch, size_t width, size_t height)
 {
@@ -36,7 +36,7 @@ static size_t rows_of(struct cudaExtent extent)
     return __builtin_mul_overflow(extent.height, extent.depth, &rows) ? SIZE_MAX : rows;
 }
 
-/* What it was made for is written where it was made, or was nothing. */
+/* The extent is written only if the allocation succeeded or was empty. */
 static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent extent)
 {
     if (!box)

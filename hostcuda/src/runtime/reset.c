@@ -15,7 +15,7 @@ struct found {
     size_t count, capacity;
 };
 
-/* Mappings and variables have owners of their own. What streams allocated stays (measured): pools hold it. */
+/* Mappings and variables have owners of their own. Stream-ordered allocations stay, since pools own them (measured). */
 static void find_owned(struct hc_block *block, const void *data)
 {
     struct found *found = (struct found *)(uintptr_t)data;
@@ -63,7 +63,7 @@ cudaError_t cudaDeviceReset(void)
 
 /* ---- flags ------------------------------------------------------------------------------------------------------- */
 
-/* Host memory can always be mapped. */
+/* The flag for mapped host memory is always set. */
 cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 {
     cudaError_t error = hc_begin_quiet();

@@ -1,4 +1,4 @@
-/* Stream capture: the calls. */
+/* Calls for stream capture. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_edges.h"
@@ -26,7 +26,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
                     hc_capture_begin_to_graph(stream, mode, graph, dependencies, numDependencies));
 }
 
-/* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
+/* CUDA accepts any mode, and crashes on NULL (measured). A mode that does not exist protects as thread-local does. */
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
     HC_THROUGH(cuThreadExchangeStreamCaptureMode, HC_SAME_AS(CUstreamCaptureMode *, mode));

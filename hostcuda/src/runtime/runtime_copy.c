@@ -18,7 +18,7 @@ static bool empty(const struct hc_copy *copy)
     return !copy->width || !copy->height;
 }
 
-/* Pageable sources are read now, unless a graph will read them at each launch. */
+/* Pageable sources are read now, unless a graph reads them in each launch. */
 static cudaError_t issue(const struct hc_copy *copy, cudaStream_t stream)
 {
     bool snapshot = !stream->capture && pageable(copy->from);
@@ -32,20 +32,21 @@ static bool on_device(const void *address)
     return block && block->kind == HC_MEMORY_DEVICE;
 }
 
-/* CUDA, too, returns from a copy to pageable memory, or on the host, when it is done (measured). */
+/* CUDA, too, returns from copies to pageable memory or within the host only when they are done (measured). */
 static bool is_awaited(const struct hc_copy *copy)
 {
     return pageable(copy->to) || (!on_device(copy->to) && !on_device(copy->from));
 }
 
-/* Between the memories of two devices, on the legacy stream: in order with all work of both. */
+/* Whether it copies between the memories of two devices on the legacy stream, so that all work of both devices is
+ * ordered with it. */
 static bool is_across(const struct hc_copy *copy, const struct CUstream_st *stream)
 {
     return !stream->capture && stream == hc_device(stream->device)->legacy && on_device(copy->from) &&
            on_device(copy->to) && hc_block_find(copy->from)->device != hc_block_find(copy->to)->device;
 }
 
-/* All work before such a copy; the caller waits for the copy, so that all work after it is behind it. */
+/* Runs all work before such a copy. The caller then waits for the copy, so that all later work follows it. */
 static cudaError_t settle(const struct hc_copy *copy, const struct CUstream_st *stream)
 {
     const int devices[] = {hc_block_find(copy->from)->device, hc_block_find(copy->to)->device, stream->device};
@@ -72,7 +73,7 @@ cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle)
     return error;
 }
 
-/* Between device memories it need not be over when it returns. */
+/* A copy between device memories need not be done when the call returns. */
 cudaError_t hc_copy_sync(const struct hc_copy *copy)
 {
     cudaStream_t stream = NULL;
@@ -156,7 +157,7 @@ cudaError_t hc_fill_memory(const struct cudaMemsetParams *params, cudaStream_t h
     cudaError_t error = hc_stream_for_work(handle, &stream);
     if (error || !params->width || !params->height)
         return error;
-    /* in a capture, CUDA does not look at the memory (measured) */
+    /* in a capture, CUDA does not check the memory (measured) */
     error = stream->capture ? hc_fill_check_shape(params) : hc_fill_check(params);
     if (error)
         return error;

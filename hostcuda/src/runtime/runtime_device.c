@@ -80,7 +80,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* ---- properties ---------------------------------------------------------------------------------------------- */
 
-/* Limits are those of compute capability 9.0, so that what runs here runs there. */
+/* Limits are those of compute capability 9.0, so that programs within them also run on such a GPU. */
 static void fill_properties(struct cudaDeviceProp *prop, int device)
 {
     memset(prop, 0, sizeof *prop);
@@ -119,7 +119,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->streamPrioritiesSupported = 1;
     prop->memoryPoolsSupported = 1;
     prop->computePreemptionSupported = 1;
-#if CUDART_VERSION < 13000 /* as the attributes of these names, which CUDA 13 has left */
+#if CUDART_VERSION < 13000 /* CUDA 13 has removed these, which equal the attributes of the same names */
     prop->clockRate = prop->memoryClockRate = 1000000;
     prop->deviceOverlap = 1;
     prop->singleToDoublePrecisionPerfRatio = 2;
@@ -138,8 +138,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     return hc_end(error);
 }
 
-/* What programs ask, and no property says. A clock counts nanoseconds here (clock64), so it has a billion ticks a
- * second. No textures, no other processes, no displays. */
+/* Attributes without a property. Device clocks count nanoseconds here (clock64), so they have a billion ticks a second.
+ * There are no textures, other processes or displays. */
 static const struct {
     enum cudaDeviceAttr attr;
     int value;

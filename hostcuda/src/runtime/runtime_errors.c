@@ -1,6 +1,6 @@
 #include "hostcuda/src/call/call_entry.h"
 
-/* Newer headers have more codes than these, which no call here gives. */
+/* Newer headers have more codes, which no function here returns. */
 /* clang-format off */
 const char *cudaGetErrorName(cudaError_t error)
 {
@@ -23,13 +23,13 @@ const char *cudaGetErrorString(cudaError_t error)
 }
 /* clang-format on */
 
-/* The device's sticky error, if any, else the thread's last one. */
+/* The device's sticky error, or else the thread's last error. */
 static cudaError_t last_error(bool clear)
 {
     cudaError_t start = hc_begin_unnamed();
     struct hc_thread *thread = hc_thread();
     cudaError_t sticky = start ? cudaSuccess : hc_device(thread->device)->sticky;
-    bool own = !thread->inside.forward; /* else the library asks, on behalf of a call of the program */
+    bool own = !thread->inside.forward; /* otherwise libcuda asks on behalf of a call of the program */
     cudaError_t error = sticky ? sticky : own ? thread->last_error : cudaSuccess;
     if (clear && own)
         thread->last_error = cudaSuccess;

@@ -1,4 +1,4 @@
-/* Events: the calls. */
+/* Calls for events. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/core/core_schedule.h"
@@ -67,7 +67,7 @@ static cudaError_t record_in_capture(cudaEvent_t event, cudaStream_t stream, uns
     return cudaSuccess;
 }
 
-/* A wait that names no event invalidates the capture that it was meant for; a record does not (measured). */
+/* A wait that names no event invalidates its stream's capture; a record does not (measured). */
 static cudaError_t refuse_wait(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
@@ -117,7 +117,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 /* ---- wait ---------------------------------------------------------------------------------------------------- */
 
-/* The event was recorded in a capture. */
+/* For an event that was recorded in a capture. */
 static cudaError_t wait_captured(cudaStream_t stream, const struct CUevent_st *event)
 {
     struct hc_capture *capture = hc_capture_live(event->capture_id);
@@ -135,7 +135,7 @@ static cudaError_t wait_captured(cudaStream_t stream, const struct CUevent_st *e
     return hc_nodes_add_all(&stream->frontier, &event->nodes) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* The stream captures, and the event was recorded outside any capture, if at all. */
+/* For a capturing stream, and an event that was recorded outside of captures, or never. */
 static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event, bool external)
 {
     if (external) {
@@ -143,7 +143,7 @@ static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event, bool 
         return op ? hc_capture_add(stream, op) : cudaErrorMemoryAllocation;
     }
     if (!event->token)
-        return cudaSuccess; /* never recorded: nothing to wait for */
+        return cudaSuccess; /* never recorded: there is nothing to wait for */
     hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureIsolation;
 }
@@ -176,7 +176,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     HC_CALL(wait_for_event(stream, event, flags));
 }
 
-/* ---- questions of the host ----------------------------------------------------------------------------------- */
+/* ---- queries by the host ------------------------------------------------------------------------------------- */
 
 static cudaError_t check_host_wait(cudaEvent_t event)
 {
@@ -235,7 +235,7 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
     if ((start->flags | end->flags) & cudaEventDisableTiming || !start->token || !end->token)
         return cudaErrorInvalidResourceHandle;
     if (start->device != end->device)
-        return cudaErrorInvalidResourceHandle; /* as CUDA's programming guide has it */
+        return cudaErrorInvalidResourceHandle; /* as CUDA's programming guide says */
     if (!start->token->done || !end->token->done)
         return cudaErrorNotReady;
     *milliseconds = (float)(end->token->milliseconds - start->token->milliseconds);

@@ -1,4 +1,4 @@
-/* Memory of the program's own that it registers: pinned from then on. */
+/* Host memory of the program that it registers: it counts as pinned from then on. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/mapped.h"
@@ -11,7 +11,7 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
     if (!address || !bytes || bytes > UINTPTR_MAX - (uintptr_t)address)
         return cudaErrorInvalidValue;
     if (flags & cudaHostRegisterIoMemory)
-        return cudaErrorNotSupported; /* there is no device whose memory it could be */
+        return cudaErrorNotSupported; /* no device could own the memory */
     if (flags & ~allowed)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_capture_unsafe_call();
@@ -33,7 +33,7 @@ cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     HC_CALL(register_memory(ptr, size, flags));
 }
 
-/* Waits first: queued copies may still use the memory as what it was. */
+/* Waits first, since queued copies may still use the memory as pinned. */
 static cudaError_t unregister(const void *address)
 {
     if (!address)
@@ -45,7 +45,7 @@ static cudaError_t unregister(const void *address)
     if (!block || !block->live)
         return cudaErrorHostMemoryNotRegistered;
     if (block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed)
-        return cudaErrorInvalidValue; /* inside what is registered, or never registered by the program (measured) */
+        return cudaErrorInvalidValue; /* the address is inside registered memory, or was never registered (measured) */
     block->live = false;
     error = hc_block_settle(block);
     hc_block_release(block);

@@ -1,11 +1,11 @@
-/* What a program asks of its kernels. */
+/* Queries and attributes of kernels. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
 #include "hostcuda/src/kernel/attributes.h"
 #include "hostcuda/src/kernel/kernel_table.h"
 
-/* NULL is no handle of any kind. */
+/* NULL is not a handle of any kind. */
 static cudaError_t check_kernel(const struct hc_kernel *kernel, const void *function)
 {
     return kernel ? cudaSuccess : function ? HC_NO_KERNEL : cudaErrorInvalidDeviceFunction;
@@ -16,7 +16,7 @@ static bool is_attribute(enum cudaFuncAttribute attribute)
     return attribute >= cudaFuncAttributeMaxDynamicSharedMemorySize && attribute < cudaFuncAttributeMax;
 }
 
-/* With the lock. Setting an attribute clears the last error (measured). */
+/* Needs the lock. Setting an attribute clears the last error (measured). */
 static void keep_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
 {
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
@@ -84,9 +84,9 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
     return hc_end(error);
 }
 
-/* ---- handles of the driver ------------------------------------------------------------------------------------ */
+/* ---- driver handles ------------------------------------------------------------------------------------------- */
 
-/* It needs no place for the handle (measured). */
+/* The pointer to the handle may be NULL (measured). */
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
 {
     cudaError_t error = hc_begin();

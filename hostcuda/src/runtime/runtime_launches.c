@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Of the bytes of shared memory, 32 bits count (measured). */
+/* Only 32 bits of the shared memory size count (measured). */
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
                              cudaStream_t stream)
 {
@@ -20,7 +20,7 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
     HC_CALL(hc_launch(&params, NULL, stream));
 }
 
-/* Attributes that change nothing of the result are taken; others fail loudly. */
+/* Accepts attributes that do not change the result; others return an error. */
 static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct hc_cooperation *cooperation)
 {
     switch ((int)attribute->id) { /* older headers lack some */
@@ -46,7 +46,7 @@ static cudaError_t read_attribute(const cudaLaunchAttribute *attribute, struct h
     case cudaLaunchAttributeNvlinkUtilCentricScheduling:
         fprintf(stderr, "hostcuda: launch attribute %d is not implemented\n", (int)attribute->id);
         return cudaErrorNotSupported;
-    default: return cudaErrorInvalidValue; /* there is none, or it is one of streams */
+    default: return cudaErrorInvalidValue; /* there is none, or it is one for streams */
     }
 }
 
@@ -92,7 +92,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
     HC_CALL(launch_host(stream, fn, userData));
 }
 
-/* Not for captures: cudaLaunchHostFunc is. */
+/* Captures refuse it, but allow cudaLaunchHostFunc. */
 static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callback, void *user, unsigned flags)
 {
     cudaStream_t stream = NULL;

@@ -1,4 +1,4 @@
-/* Memory that a program allocates and frees: at once, or in a stream's order. */
+/* Calls that allocate and free memory, at once or in stream order. */
 #include "hostcuda/src/runtime/runtime_memory.h"
 
 #include "hostcuda/src/call/call_entry.h"
@@ -43,7 +43,7 @@ static cudaError_t allocate_entry(const char *name, void **address, size_t bytes
 {
     cudaError_t error = hc_begin_as(name);
     if (error == cudaErrorNotPermitted && !address)
-        error = cudaErrorInvalidValue; /* found first (measured) */
+        error = cudaErrorInvalidValue; /* checked first (measured) */
     if (!error)
         error = hc_allocate(address, bytes, kind);
     return hc_end(error);
@@ -55,7 +55,7 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
     return allocate_entry(__func__, devPtr, size, HC_MEMORY_DEVICE);
 }
 
-/* The device has none, as its attribute says. */
+/* The device has no managed memory, as its attribute says. */
 static cudaError_t refuse_managed(void **address, size_t bytes, unsigned flags)
 {
     bool attached = flags == cudaMemAttachGlobal || flags == cudaMemAttachHost;
@@ -111,7 +111,7 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
     return error;
 }
 
-/* On a failed device the call returns its error, as in CUDA, but the memory is freed. */
+/* On a failed device, the call returns the device's error, as in CUDA, but frees the memory. */
 static cudaError_t free_entry(const char *name, void *address, enum hc_memory kind)
 {
     cudaError_t error = hc_begin_quiet_as(name);
@@ -135,7 +135,7 @@ cudaError_t cudaFreeHost(void *ptr)
 
 /* ---- stream-ordered allocation ------------------------------------------------------------------------------- */
 
-/* The node refers to the block from now on; it is live once a launch of the graph has been issued. */
+/* The node refers to the block from now on. The block is live once a launch of the graph is issued. */
 static cudaError_t capture_allocation(cudaStream_t stream, struct hc_block *block)
 {
     block->live = false;
@@ -146,14 +146,13 @@ static cudaError_t capture_allocation(cudaStream_t stream, struct hc_block *bloc
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
-/* From the pool, or where it is NULL, from the one that is current on the stream's device. Graphs' memory is in none.
- */
+/* pool NULL: the current pool of the stream's device. Graphs' memory is not in any pool. */
 static cudaError_t allocate_ordered(void **address, size_t bytes, struct hc_pool *pool, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = address ? hc_stream_for_work(handle, &stream) : cudaErrorInvalidValue;
     if (!error && !stream->capture)
-        error = hc_capture_unsafe_call(); /* on a stream outside, it is no safer than cudaMalloc (measured) */
+        error = hc_capture_unsafe_call(); /* on another stream, it is as unsafe as cudaMalloc (measured) */
     if (error)
         return error;
     *address = NULL;
@@ -195,13 +194,13 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
     struct hc_block *block = hc_block_find(address);
     if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE || block->borrowed)
         return cudaErrorInvalidValue;
-    if (stream->capture ? !block->graphs : !block->live) /* graphs free what graphs allocated (measured) */
+    if (stream->capture ? !block->graphs : !block->live) /* in a graph, only graphs' memory can be freed (measured) */
         return cudaErrorInvalidValue;
     struct hc_op *op = hc_op_memory(HC_OP_FREE, block);
     if (!op)
         return cudaErrorMemoryAllocation;
     if (!stream->capture)
-        block->live = false;                /* a captured free counts when its graph is launched */
+        block->live = false;                /* a captured free takes effect when its graph is launched */
     if (!stream->capture && !block->graphs) /* graphs keep their memory for the next launch */
         hc_block_leave(block);
     return hc_stream_submit(stream, op);
@@ -213,13 +212,13 @@ cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
     HC_CALL(free_ordered(devPtr, hStream));
 }
 
-/* ---- questions ----------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
     HC_THROUGH(cuMemGetInfo, free, total);
     cudaError_t error = hc_begin();
-    if (!error && total) /* what has no place is not asked for (measured) */
+    if (!error && total) /* either pointer may be NULL (measured) */
         *total = hc_device_bytes();
     if (!error && free)
         *free = hc_device_free_bytes(hc_thread()->device);

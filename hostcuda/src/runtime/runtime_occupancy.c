@@ -1,4 +1,4 @@
-/* What a program asks before it shapes a launch. */
+/* Occupancy queries, by which programs choose the shape of a launch. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"

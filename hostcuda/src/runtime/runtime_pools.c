@@ -1,4 +1,4 @@
-/* Memory pools: made, current, asked for, shown to other devices. */
+/* Calls for memory pools: creation, the current pool, attributes, access by other devices. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/memory/memory_blocks.h"
@@ -13,7 +13,7 @@ static bool is_device(const struct cudaMemLocation *location)
     return location->type == cudaMemLocationTypeDevice && location->id >= 0 && location->id < hc_device_count();
 }
 
-/* ---- made and current -------------------------------------------------------------------------------------------- */
+/* ---- creation, and the current pool ------------------------------------------------------------------------------ */
 
 _Static_assert(sizeof(CUmemPoolProps) == sizeof(struct cudaMemPoolProps), "one layout");
 
@@ -125,7 +125,7 @@ static cudaError_t get_attribute(const struct hc_pool *pool, enum cudaMemPoolAtt
     return cudaSuccess;
 }
 
-/* What is counted may be set back alone. */
+/* Counters can only be reset. */
 static cudaError_t set_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr, const void *value)
 {
     if (!value)
@@ -147,7 +147,7 @@ static cudaError_t set_attribute(struct hc_pool *pool, enum cudaMemPoolAttr attr
     return cudaSuccess;
 }
 
-/* For calls that are unsafe in a capture. */
+/* For calls that are unsafe during a capture. */
 static cudaError_t find_pool(cudaMemPool_t handle, struct hc_pool **pool)
 {
     cudaError_t error = hc_capture_unsafe_call();
@@ -177,7 +177,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 
 /* ---- other devices ----------------------------------------------------------------------------------------------- */
 
-/* A device keeps the access to its own pool. */
+/* A device cannot lose the access to its own pool. */
 static cudaError_t check_access(const struct hc_pool *pool, const struct cudaMemAccessDesc *access)
 {
     bool all = access->flags == cudaMemAccessFlagsProtReadWrite, none = access->flags == cudaMemAccessFlagsProtNone;
@@ -227,9 +227,9 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t m
     HC_CHECKED_CALL(hc_pool_from(memPool, &pool), get_access(pool, flags, location));
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+/* ---- graph memory ------------------------------------------------------------------------------------------------ */
 
-/* Of memory that no launch uses; the next launch takes it again. */
+/* Releases memory that no launch uses; the next launch allocates it again. */
 static void release_idle(struct hc_block *block, const void *pool)
 {
     if (block->pool == pool && !block->live)
@@ -251,7 +251,7 @@ cudaError_t cudaDeviceGraphMemTrim(int device)
     HC_CALL(trim_graphs(device));
 }
 
-/* The same as a pool's. */
+/* Returns the equivalent attribute of a pool. */
 static bool pool_attribute(enum cudaGraphMemAttributeType attr, enum cudaMemPoolAttr *same)
 {
     switch (attr) {
@@ -271,7 +271,7 @@ static cudaError_t check_graphs(int device, enum cudaGraphMemAttributeType attr,
     return pool_attribute(attr, same) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* What is used is counted in the steps in which it is reserved (measured). */
+/* Used memory is rounded up to the step of reservations (measured). */
 static cudaError_t get_graphs_attribute(int device, enum cudaMemPoolAttr attr, void *value)
 {
     struct hc_pool counted = *hc_pool_of_graphs(device);

@@ -1,4 +1,4 @@
-/* Streams: the calls. */
+/* Calls for streams. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/core/core_schedule.h"
@@ -35,7 +35,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     HC_THROUGH(cuStreamDestroy, stream);
-    cudaError_t error = hc_begin_quiet(); /* cleaning up works after a failed kernel, too */
+    cudaError_t error = hc_begin_quiet(); /* destroying streams works after a failed kernel, too */
     if (!error && !hc_handle_is(HC_STREAM, stream))
         error = cudaErrorInvalidResourceHandle;
     if (!error)
@@ -67,7 +67,7 @@ static cudaError_t query(cudaStream_t handle)
     if (error || hc_run_is_done(stream))
         return error ? error : hc_device_outcome(stream->device);
     int device = stream->device;
-    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    hc_stream_retain(stream); /* another thread may destroy the stream during the query */
     hc_run_step();
     bool over = hc_schedule_seeded() && hc_run_is_done(stream);
     hc_stream_release(stream);
@@ -101,7 +101,7 @@ STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_questi
 STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question, cuStreamGetDevice)
 STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question, cuStreamGetFlags)
 
-/* The one question that a capture does not mind, unless it is invalid (measured). */
+/* The only query that is allowed during a capture, unless the capture is invalid (measured). */
 static cudaError_t check_priority(cudaStream_t stream)
 {
     return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;

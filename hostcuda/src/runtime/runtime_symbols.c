@@ -7,7 +7,7 @@
 #include "hostcuda/src/op/params.h"
 #include "hostcuda/src/runtime/runtime_copy.h"
 
-/* Where the bytes are; `outer` is the only direction beside those on the device. */
+/* Returns where the bytes are. `outer` is the only direction that is allowed besides device to device. */
 static cudaError_t find_place(const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
                               enum cudaMemcpyKind outer, void **place)
 {
@@ -22,7 +22,7 @@ static cudaError_t find_place(const void *symbol, size_t count, size_t offset, e
     return cudaSuccess;
 }
 
-/* The copy; its side that is no symbol is `other`. */
+/* A copy to or from a symbol; `other` is its other side. */
 struct symbol_copy {
     const void *symbol;
     void *other;
@@ -46,7 +46,7 @@ static cudaError_t read_copy(const struct symbol_copy *asked, struct hc_copy *co
     return error;
 }
 
-/* Calls that copy nothing do not look at what else they are asked (measured); nodes do. */
+/* Calls that copy nothing do not check their other arguments (measured); nodes do. */
 static cudaError_t read_call(const struct symbol_copy *asked, struct hc_copy *copy)
 {
     *copy = (struct hc_copy){.width = 0};

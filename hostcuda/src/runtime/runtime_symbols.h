@@ -9,7 +9,7 @@ cudaError_t hc_op_to_symbol(const void *symbol, const void *src, size_t count, s
                             struct hc_op **op);
 cudaError_t hc_op_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
                               struct hc_op **op);
-/* False: there is no such copy. Without the lock. */
+/* Returns false if there is no such copy. Does not need the lock. */
 bool hc_driver_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
                               enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy);
 bool hc_driver_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,

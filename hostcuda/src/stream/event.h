@@ -8,9 +8,9 @@
 
 struct hc_token;
 
-/* Last recorded: never (no token, no capture), on a stream (token), or in a capture (a set of its nodes). */
+/* An event was never recorded (no token, no capture), or last recorded on a stream (token) or in a capture (nodes). */
 struct CUevent_st {
-    unsigned references; /* the program's, and those of graph nodes */
+    unsigned references; /* the program's reference, and those of graph nodes */
     unsigned flags;
     int device;
     struct hc_token *token;
@@ -18,16 +18,16 @@ struct CUevent_st {
     struct hc_nodes nodes;
 };
 
-/* One reference, and no handle of the program's. NULL: no memory. */
+/* Returns an event with one reference and no handle. NULL: no memory. */
 cudaEvent_t hc_event_make(unsigned flags, int device);
 void hc_event_retain(cudaEvent_t event);
 void hc_event_release(cudaEvent_t event);
-/* From now on the event stands for this token. Takes over the reference. */
+/* From now on, the event refers to this token. Takes over the reference. */
 void hc_event_set_token(cudaEvent_t event, struct hc_token *token);
 
-/* A record or a wait that holds the event. NULL: no memory. */
+/* Makes an op that records or waits for the event, and retains it. Returns NULL if there is no memory. */
 struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
-/* The same of a handle, checked. */
+/* The same for a handle, which is checked. */
 cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_op **op);
 
 #endif

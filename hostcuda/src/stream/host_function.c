@@ -3,10 +3,10 @@
 #include "hostcuda/src/stream/patience.h"
 #include "hostcuda/src/stream/stream_thread.h"
 
-/* The function that was asked for last. */
+/* The function that was requested last. */
 static struct {
     enum { NONE, ASKED, RUNNING, RETURNED } state;
-    const void *owner; /* NULL: forgotten */
+    const void *owner; /* NULL: nobody waits for its end */
     struct hc_op *op;
 } call;
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, returned = PTHREAD_COND_INITIALIZER;
@@ -31,7 +31,7 @@ static void *run_functions(void *unused)
         }
         call.state = RUNNING;
         hc_unlock();
-        (void)hc_op_run(call.op); /* a host function has no error */
+        (void)hc_op_run(call.op); /* a host function returns no error */
         hc_lock();
         call.state = RETURNED;
         if (!call.owner)
@@ -103,7 +103,7 @@ void hc_host_functions_forked(void)
 {
     call.state = NONE;
     call.owner = NULL;
-    call.op = NULL; /* the parent's reference */
+    call.op = NULL; /* the reference stays with the parent process */
     asked = returned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     runner = (struct hc_own_thread){0};
 }

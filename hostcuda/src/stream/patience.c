@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A program that calls is hardly ever silent for so long, even on a machine that is too busy. With a seed, the order
- * would then be another one. */
+/* A program that still makes calls is hardly ever silent for so long, even on a busy machine. With a seed, running work
+ * too early would change the order. */
 enum { PLAIN = 200, SEEDED = 1000, LONGEST = 60000 };
 
 static unsigned patience;
-static bool patience_set; /* by HOSTCUDA_PROGRESS */
+static bool patience_set; /* set by HOSTCUDA_PROGRESS */
 
 bool hc_patience_read(const char *text)
 {

@@ -1,12 +1,14 @@
-/* How long the host device waits for the program. */
+/* How long the host device waits for a call of the program (HOSTCUDA_PROGRESS). */
 #ifndef HOSTCUDA_PATIENCE_H
 #define HOSTCUDA_PATIENCE_H
 
 #include <stdbool.h>
 
-/* HOSTCUDA_PROGRESS: milliseconds; NULL or empty: by the seed. False, with a sentence: it is none. */
+/* Reads HOSTCUDA_PROGRESS, in milliseconds; NULL or "": a default that depends on the seed. Returns false, with a
+ * message, if it is not a number. */
 bool hc_patience_read(const char *text);
-/* Milliseconds without a call after which work goes on, and that a call waits for a host function; 0: for ever. */
+/* Returns after how many milliseconds without a call work goes on, and how long a call waits for a host function. 0: no
+ * limit. */
 unsigned hc_patience(void);
 
 #endif

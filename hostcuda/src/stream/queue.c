@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static uint64_t sequences;
-static size_t queued; /* items */
+static size_t queued; /* number of queued items */
 
 static void release_contents(const struct hc_item *item)
 {

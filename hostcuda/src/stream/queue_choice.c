@@ -13,13 +13,13 @@ static bool event_blocked(const struct hc_item *item, size_t place)
     return item->program->ops[place]->kind == HC_OP_WAIT && token && !token->done;
 }
 
-/* In a seeded order: may this op of a launched graph run next? */
+/* In a seeded order: whether this op of a launched graph may run next. */
 static bool place_allowed(const struct hc_item *item, size_t place)
 {
     return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
 }
 
-/* In order of issue, the sequence decides which op is next. */
+/* In order of issue, the cursor determines which op is next. */
 static bool graph_blocked(const struct hc_item *item)
 {
     if (item->after && !item->after->done)
@@ -27,7 +27,7 @@ static bool graph_blocked(const struct hc_item *item)
     return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
 }
 
-/* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
+/* The legacy stream waits for earlier work of the device's blocking streams, and they wait for its earlier work. */
 static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
 {
     const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
@@ -52,7 +52,7 @@ const struct hc_op *hc_item_op_at(const struct hc_item *item, size_t place)
     return more ? item->program->ops[place] : NULL;
 }
 
-/* May this op of a runnable stream run, or does it wait for other threads or processes? */
+/* Whether this op of a runnable stream can run, instead of waiting for other threads or processes. */
 static bool place_ready(const struct CUstream_st *stream, size_t place)
 {
     const struct hc_item *item = stream->head;
@@ -77,7 +77,7 @@ static bool can_run(const struct CUstream_st *stream)
     return runnable(stream) && place_ready(stream, stream->head->cursor);
 }
 
-/* As a rule the first one; those behind it run meanwhile where it waits for other threads or processes. */
+/* Usually the first stream. Later ones run while the first waits for other threads or processes. */
 static struct hc_choice oldest(void)
 {
     cudaStream_t best = NULL;
@@ -97,7 +97,7 @@ static bool calls_program(const struct hc_item *item, size_t place)
     return op && op->kind == HC_OP_HOST;
 }
 
-/* The same without the program's own functions, and without a search. */
+/* The same without host functions of the program, and without a search. */
 static struct hc_choice oldest_early(void)
 {
     cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
@@ -105,8 +105,8 @@ static struct hc_choice oldest_early(void)
     return can ? (struct hc_choice){first, first->head->cursor} : (struct hc_choice){NULL, 0};
 }
 
-/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
- * makes this call. */
+/* Compares the ops of one stream that can run with the best one found. early: without host functions of the program,
+ * which may wait for the thread that makes this call. */
 static void consider(cudaStream_t stream, bool early, struct hc_choice *best, uint64_t *best_key)
 {
     const struct hc_item *item = stream->head;

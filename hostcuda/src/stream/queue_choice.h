@@ -1,4 +1,4 @@
-/* Which queued work runs next. With the lock. */
+/* Chooses which queued work runs next. All functions need the lock. */
 #ifndef HOSTCUDA_QUEUE_CHOICE_H
 #define HOSTCUDA_QUEUE_CHOICE_H
 
@@ -11,11 +11,11 @@ struct hc_choice {
 };
 
 struct hc_choice hc_choose(void);
-/* The same without the program's own functions, which may wait for the thread that makes this call; any_order: in a
- * seeded order, else without a search. */
+/* The same without host functions of the program, which may wait for the thread that makes this call. any_order: in a
+ * seeded order; otherwise without a search. */
 struct hc_choice hc_choose_early(bool any_order);
 
-/* The item's op, of a graph that at this place; NULL: none. */
+/* Returns the item's op; for a graph, the op at this place. NULL: none. */
 const struct hc_op *hc_item_op_at(const struct hc_item *item, size_t place);
 
 #endif

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <time.h>
 
-static bool busy;        /* some thread runs an item: one at a time, so that runs are repeatable */
-static unsigned pauses;  /* since an item ran */
-static unsigned waiting; /* threads that wait for work, and run it */
+static bool busy;        /* some thread runs an item; only one runs at a time, so that runs are repeatable */
+static unsigned pauses;  /* number of pauses since an item ran */
+static unsigned waiting; /* number of threads that wait for work, and run it */
 
 static cudaError_t run_unlocked(const struct hc_op *op)
 {
@@ -23,7 +23,7 @@ static cudaError_t run_unlocked(const struct hc_op *op)
     return error;
 }
 
-/* False: it waits for others, and goes on later. */
+/* Returns false if the op waits for others, and has to run again. */
 static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
 {
     if (device->sticky && !hc_op_hears_errors(op)) {
@@ -36,13 +36,13 @@ static bool run_op(struct hc_device *device, const struct hc_item *item, struct 
         if (error && !device->sticky)
             device->sticky = error;
         if (error)
-            hc_op_skip(op); /* others may wait for it */
+            hc_op_skip(op); /* other ranks may wait for it */
     }
     hc_op_finish(op);
     return true;
 }
 
-/* One op of a graph. True: the graph is done. */
+/* Runs one op of a graph. Returns true if the graph is done. */
 static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
 {
     size_t size = item->program->count;
@@ -99,7 +99,7 @@ void hc_run_step(void)
     }
 }
 
-/* A program that never waits shall not take memory without end. */
+/* Limits the queue, so that a program that never waits does not exhaust the memory. */
 void hc_run_early(void)
 {
     enum { QUEUED_MOST = 4096 };
@@ -130,7 +130,7 @@ static bool device_reached(int device, uint64_t limit)
     return true;
 }
 
-/* Gives other threads and processes time, the more the longer nothing ran. */
+/* Gives other threads and processes time to run; longer if nothing has run for long. */
 static void pause_for_others(void)
 {
     enum { YIELDS = 32, SHORTEST = 20000, LONGEST = 500000 };
@@ -140,7 +140,7 @@ static void pause_for_others(void)
     if (round < YIELDS)
         sched_yield();
     else
-        nanosleep(&wait, NULL); /* a signal only shortens it */
+        nanosleep(&wait, NULL); /* a signal only shortens the pause */
     hc_lock();
 }
 
@@ -158,7 +158,7 @@ static bool awaits_others(const struct hc_item *item)
     return false;
 }
 
-/* Does something that is queued here wait for other threads or processes? */
+/* Whether any queued work waits for other threads or processes. */
 static bool others_awaited(void)
 {
     for (size_t i = 0; i < hc_busy_count; i++)
@@ -167,7 +167,7 @@ static bool others_awaited(void)
     return false;
 }
 
-/* False: nothing can run any more, which a program cannot bring about. */
+/* Returns false if nothing can ever run, which no program can cause. */
 static bool advance(void)
 {
     if (busy) {
@@ -198,7 +198,7 @@ cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
     return can ? cudaSuccess : cudaErrorUnknown;
 }
 
-/* The legacy stream waits for the blocking streams of its device, too. */
+/* The legacy stream also waits for the blocking streams of its device. */
 static bool legacy_reached(int device, uint64_t limit)
 {
     for (size_t i = 0; i < hc_busy_count; i++) {
@@ -236,7 +236,7 @@ static bool stream_limit_reached(const void *data)
 cudaError_t hc_run_stream(cudaStream_t stream)
 {
     const struct limit limit = {.stream = stream, .device = stream->device, .sequence = hc_queue_last()};
-    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    hc_stream_retain(stream); /* another thread may destroy the stream meanwhile */
     cudaError_t error = hc_run_until(stream_limit_reached, &limit);
     hc_stream_release(stream);
     return error ? error : hc_device_outcome(limit.device);
@@ -286,7 +286,7 @@ cudaError_t hc_run_device(int device)
     return error ? error : hc_device_outcome(device);
 }
 
-/* ---- without calls -------------------------------------------------------------------------------------------- */
+/* ---- running work without calls ------------------------------------------------------------------------------- */
 
 bool hc_run_queued(void)
 {

@@ -25,14 +25,14 @@ cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags
         free(stream);
         return NULL;
     }
-    /* at the end: seed 0 then finds streams in the order of their creation */
+    /* appended, so that seed 0 visits streams in order of creation */
     stream->previous = last_stream;
     *(last_stream ? &last_stream->next : &hc_streams) = stream;
     last_stream = stream;
     return stream;
 }
 
-/* Once destroyed by the program, a stream ends when its work is done and nobody looks at it any more. */
+/* A stream that the program has destroyed is freed when its work is done and no thread uses it. */
 static void free_if_over(cudaStream_t stream)
 {
     if (!stream->retired || stream->head || stream->pins)
@@ -61,7 +61,7 @@ void hc_stream_release(cudaStream_t stream)
     free_if_over(stream);
 }
 
-/* ---- those with work ----------------------------------------------------------------------------------------- */
+/* ---- streams with queued work -------------------------------------------------------------------------------- */
 
 static void place_busy(size_t rank, cudaStream_t stream)
 {
@@ -69,7 +69,7 @@ static void place_busy(size_t rank, cudaStream_t stream)
     stream->rank = rank;
 }
 
-/* The stream, whose place is free, goes up or down to where its sequence belongs. */
+/* Moves the stream, whose place is free, up or down to where its sequence number belongs. */
 static void sift(size_t rank, cudaStream_t stream)
 {
     for (; rank && hc_busy_streams[(rank - 1) / 2]->oldest > stream->oldest; rank = (rank - 1) / 2)
@@ -108,7 +108,7 @@ void hc_stream_end_busy(cudaStream_t stream)
         sift(stream->rank, last);
 }
 
-/* ---- what is behind a handle --------------------------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------------------------------------------- */
 
 static cudaStream_t per_thread_stream(struct hc_thread *thread)
 {
@@ -123,7 +123,7 @@ cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream)
     struct hc_thread *thread = hc_thread();
     bool of_context = !handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
     if (of_context && thread->inside.door && !thread->context)
-        return cudaErrorDeviceUninitialized; /* a call of the driver */
+        return cudaErrorDeviceUninitialized; /* called by the driver */
     if (!handle || handle == cudaStreamLegacy) {
         *stream = hc_device(thread->device)->legacy;
         return cudaSuccess;

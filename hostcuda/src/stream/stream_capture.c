@@ -57,7 +57,7 @@ cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
                                                  : cudaErrorMemoryAllocation;
 }
 
-/* ---- ending -------------------------------------------------------------------------------------------------- */
+/* ---- ending a capture ---------------------------------------------------------------------------------------- */
 
 static void leave(cudaStream_t stream)
 {
@@ -69,7 +69,7 @@ static void leave(cudaStream_t stream)
     hc_nodes_clear(&stream->frontier);
 }
 
-/* The capture is over; its graph is the caller's. */
+/* Ends the capture. Its graph belongs to the caller. */
 static cudaGraph_t dissolve(struct hc_capture *capture)
 {
     cudaGraph_t graph = capture->graph;
@@ -83,8 +83,8 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
     return graph;
 }
 
-/* The graph ends with a capture that failed, also where the program had given it (measured): its handle is void. Only a
- * child node's graph stays, since its node does; CUDA crashes there. */
+/* A failed capture destroys its graph, even if the program passed the graph in (measured): its handle becomes invalid.
+ * A child node's graph stays with its node, where CUDA crashes. */
 static void discard(struct hc_capture *capture)
 {
     cudaGraph_t graph = dissolve(capture);
@@ -103,14 +103,14 @@ void hc_capture_stream_destroyed(cudaStream_t stream)
         discard(capture);
         return;
     }
-    /* its work still has to be joined */
+    /* the capture still has to be joined with its work */
     if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))
         hc_capture_invalidate(capture);
     leave(stream);
 }
 
-/* Everything that the frontiers stand for must come before the origin's frontier, or what that was before the program
- * set it: a join lasts (measured). */
+/* Whether all frontiers precede the origin's frontier, or an earlier one that the program has replaced: a join lasts
+ * (measured). */
 static bool joined(const struct hc_capture *capture)
 {
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
@@ -121,7 +121,7 @@ static bool joined(const struct hc_capture *capture)
     return all;
 }
 
-/* What keeps the capture from ending well, in CUDA's order (measured). */
+/* Returns the error that keeps the capture from ending, in CUDA's order of checks (measured). */
 static cudaError_t check_end(const struct hc_capture *capture)
 {
     if (capture->invalid)
@@ -160,7 +160,7 @@ cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place)
     return cudaSuccess;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------- */
+/* ---- beginning a capture ------------------------------------------------------------------------------------- */
 
 static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaStream_t *stream)
 {
@@ -174,7 +174,7 @@ static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode m
     return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct hc_capture *start_capture(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph)
 {
     struct hc_capture *capture = calloc(1, sizeof *capture);
@@ -240,7 +240,7 @@ cudaError_t hc_capture_begin_to_graph(cudaStream_t handle, enum cudaStreamCaptur
 
 /* ---- rules --------------------------------------------------------------------------------------------------- */
 
-/* Does a stream that the legacy stream must wait for take part in the capture? */
+/* Whether a stream that the legacy stream must wait for takes part in the capture. */
 static bool blocks_legacy(const struct hc_capture *capture, int device)
 {
     for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
@@ -324,7 +324,7 @@ cudaError_t hc_capture_check_device_wait(int device)
     return error;
 }
 
-/* ---- questions and edits ------------------------------------------------------------------------------------- */
+/* ---- queries and edits --------------------------------------------------------------------------------------- */
 
 static enum cudaStreamCaptureStatus status_of(const struct CUstream_st *stream)
 {
@@ -360,7 +360,7 @@ cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info 
     return cudaSuccess;
 }
 
-/* What came before stays joined. Marks, not a list, since a program may do this for each node. */
+/* What came before stays joined. Marks are used instead of a list, since a program may do this for each node. */
 static void leave_frontier(cudaStream_t origin)
 {
     for (size_t i = 0; i < origin->frontier.count; i++)

@@ -7,16 +7,16 @@
 
 #include <stdlib.h>
 
-enum { LOOKS = 4 }; /* within the patience: a process that was stopped has missed one of them at most */
+enum { LOOKS = 4 }; /* checks within the timeout: a process that was stopped misses at most one of them */
 enum { EMPTY_LOOKS = 20, LEAST = 1 };
 
 uint64_t hc_calls;
-static unsigned shorter; /* how often it has been halved */
+static unsigned shorter; /* how often the timeout was halved */
 static bool asleep;      /* the thread waits until something is queued */
 static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
 static struct hc_own_thread watcher;
 
-/* A program that has polled does so again: it need not wait as long as the first time. */
+/* A program that has polled is likely to poll again, so the timeout becomes shorter. */
 static unsigned current_patience(void)
 {
     unsigned now = hc_patience() >> shorter;
@@ -25,7 +25,7 @@ static unsigned current_patience(void)
 
 static void adapt_patience(bool polled)
 {
-    static unsigned calling; /* times in a row that the program has called */
+    static unsigned calling; /* consecutive checks in which the program had made calls */
     calling = polled ? 0 : calling + 1;
     if (polled && hc_patience() >> shorter > LEAST)
         shorter++;
@@ -35,7 +35,7 @@ static void adapt_patience(bool polled)
     calling = 0;
 }
 
-/* One patience without a call. False: there was one, or nothing is left to do. */
+/* Waits for one timeout. Returns false if there was a call, or nothing is queued any more. */
 static bool is_silent(void)
 {
     unsigned look = (current_patience() + LOOKS - 1) / LOOKS;
@@ -48,7 +48,7 @@ static bool is_silent(void)
     return !watcher.over && hc_run_queued();
 }
 
-/* Until the program calls. False: nothing could run. */
+/* Runs work until the program calls. Returns false if nothing could run. */
 static bool run_while_silent(void)
 {
     uint64_t calls = hc_calls;
@@ -70,7 +70,7 @@ static void *watch_program(void *unused)
 {
     unsigned empty = 0;
     (void)unused;
-    (void)hc_thread(); /* it is known */
+    (void)hc_thread(); /* registers this thread */
     hc_lock();
     while (!watcher.over) {
         bool silent = is_silent(), ran = silent && run_while_silent();
@@ -84,7 +84,7 @@ static void *watch_program(void *unused)
     return NULL;
 }
 
-/* ---- fork, and the end of the process -------------------------------------------------------------------------- */
+/* ---- fork and process exit ------------------------------------------------------------------------------------- */
 
 static void renew_in_child(void)
 {
@@ -96,7 +96,7 @@ static void renew_in_child(void)
     hc_unlock();
 }
 
-/* Nothing runs while the program's own objects are destroyed. */
+/* Nothing may run while the program's own objects are destroyed. */
 static void end_progress(void)
 {
     hc_lock();
@@ -105,7 +105,7 @@ static void end_progress(void)
     hc_unlock();
 }
 
-/* Also where a library that holds the host device is unloaded. */
+/* Also runs if a library that contains the host device is unloaded. */
 __attribute__((destructor)) static void end_progress_at_last(void)
 {
     end_progress();
@@ -120,8 +120,8 @@ void hc_progress_begin(void)
         return;
     if (!registered) {
         registered = true;
-        (void)pthread_atfork(hc_lock, hc_unlock, renew_in_child); /* no memory: a child that calls may wait for ever */
-        (void)atexit(end_progress);                               /* else at_last, a little later */
+        (void)pthread_atfork(hc_lock, hc_unlock, renew_in_child); /* no memory: a child that makes calls may hang */
+        (void)atexit(end_progress);                               /* else the destructor, a little later */
     }
-    (void)hc_thread_begin(&watcher, watch_program); /* else work waits for calls, as without it */
+    (void)hc_thread_begin(&watcher, watch_program); /* else work waits for calls */
 }

@@ -1,15 +1,15 @@
-/* Work that goes on where the program does not call: a program may wait, in a loop of its own, for a flag that a host
- * function sets, or poll memory that a kernel writes. A thread looks at times whether the program has called; where it
- * has not for the patience, all runs that can run. */
+/* Runs work while the program makes no calls. A program may wait, in a loop of its own, for a flag that a host function
+ * sets, or poll memory that a kernel writes. A thread checks now and then whether the program has made calls. If it has
+ * made none for the timeout (hc_patience), the thread runs everything that can run. */
 #ifndef HOSTCUDA_PROGRESS_H
 #define HOSTCUDA_PROGRESS_H
 
 #include "hostcuda/src/core/core_state.h"
 
-/* Calls that have begun. */
+/* Number of calls that have begun. */
 extern uint64_t hc_calls;
 
-/* At the end of a call: something may be queued. */
+/* Called at the end of a call, when something may be queued. */
 void hc_progress_begin(void);
 
 #endif

@@ -8,14 +8,14 @@ bool hc_thread_begin(struct hc_own_thread *own, void *(*run)(void *unused))
     if (own->begun || own->over)
         return own->begun && !own->over;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* fences and kernels have faults of their own */
+    sigdelset(&all, SIGSEGV); /* fences and kernels raise SIGSEGV and SIGFPE themselves */
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
     if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
         return false;
     own->begun = pthread_create(&own->thread, NULL, run, NULL) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the mask that was there */
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* restores the caller's mask */
     return own->begun;
 }
 

@@ -1,20 +1,20 @@
-/* Threads of the host device's own. */
+/* Internal threads of the host device. */
 #ifndef HOSTCUDA_THREAD_H
 #define HOSTCUDA_THREAD_H
 
 #include "hostcuda/src/core/core_state.h"
 
-/* Starts zeroed. */
+/* Must be zeroed. */
 struct hc_own_thread {
     pthread_t thread;
-    bool begun, over; /* over: it shall end */
+    bool begun, over; /* over: it has to end */
 };
 
-/* With the lock. False: there is none, since it is over, or no thread can be had. Signals of the program do not reach
- * it.
- */
+/* Starts the thread. Needs the lock. Returns false if the thread is over, or cannot be created. The program's signals
+ * do not reach the thread. */
 bool hc_thread_begin(struct hc_own_thread *own, void *(*run)(void *unused));
-/* With the lock, which is released meanwhile. The thread waits on the condition, and returns where it is over. */
+/* Ends the thread: it waits on the condition, and returns when `over` is set. Needs the lock, which is released
+ * meanwhile. */
 void hc_thread_end(struct hc_own_thread *own, pthread_cond_t *condition);
 
 #endif

@@ -40,9 +40,9 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, const struct hc
         return cudaErrorInvalidResourceHandle;
     error = hc_check_buffer(params);
     if (error)
-        return stream->capture ? cudaErrorInvalidValue : error; /* and the capture goes on (measured) */
+        return stream->capture ? cudaErrorInvalidValue : error; /* and the capture stays valid (measured) */
     error = make_launch(params, cooperation, &op);
-    /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
+    /* an invalid launch invalidates the capture; one of an unknown kernel does not (measured) */
     if (error && hc_kernel_find(params->func))
         hc_capture_invalidate(stream->capture);
     return error ? error : hc_stream_submit(stream, op);

@@ -26,7 +26,7 @@ void hc_token_release(struct hc_token *token)
 void hc_token_reach(struct hc_token *token)
 {
     struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC, &now); /* on failure: the epoch, and no time has passed */
+    clock_gettime(CLOCK_MONOTONIC, &now); /* if the clock fails, the time is 0 */
     token->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
     token->done = true;
 }

@@ -1,14 +1,14 @@
-/* Moments on a stream. */
+/* Tokens: moments in a stream's order of work. */
 #ifndef HOSTCUDA_TOKEN_H
 #define HOSTCUDA_TOKEN_H
 
 #include <stdbool.h>
 
-/* Others can wait for it. */
+/* A moment that others can wait for. */
 struct hc_token {
     unsigned references;
     bool done;
-    double milliseconds; /* when it was reached */
+    double milliseconds; /* the time when it was reached */
 };
 
 struct hc_token *hc_token_make(void); /* one reference; NULL: no memory */

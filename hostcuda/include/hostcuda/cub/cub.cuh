@@ -1,5 +1,6 @@
-/* cub for the host device: of NVIDIA's library, what a block or a warp does together to reduce, scan, load and store.
- * The names and parameters are those of NVIDIA's; each header says what differs. What is not here does not compile. */
+/* cub for the host device: the parts of NVIDIA's library with which a block or a warp reduces, scans, loads and stores.
+ * Names and parameters are NVIDIA's; each header lists the differences. A program that uses other parts does not
+ * compile. */
 #ifndef HOSTCUDA_CUB_CUB_CUH
 #define HOSTCUDA_CUB_CUB_CUH
 

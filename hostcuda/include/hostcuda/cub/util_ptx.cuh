@@ -8,7 +8,8 @@
 
 namespace cub
 {
-/* The number of the calling thread in a block of these dimensions, x first. A dimension of 1 is not looked at. */
+/* Returns the number of the calling thread in a block of these dimensions, counted x first. Indices in a dimension of 1
+ * are ignored. */
 inline int RowMajorTid(int block_dim_x, int block_dim_y, int block_dim_z)
 {
     int row = block_dim_z == 1 ? 0 : static_cast<int>(threadIdx.z) * block_dim_y;
@@ -23,7 +24,7 @@ inline unsigned WarpId()
 {
     return hostcuda::rank_in_block() / 32;
 }
-/* The lanes of one logical warp; the last of a warp may have fewer. */
+/* Returns the mask of the lanes of one logical warp; the last one of a warp may have fewer. */
 template <int LOGICAL_WARP_THREADS>
 unsigned WarpMask(unsigned warp_id)
 {
@@ -31,8 +32,8 @@ unsigned WarpMask(unsigned warp_id)
     return lanes << warp_id * LOGICAL_WARP_THREADS % 32;
 }
 
-/* The values of other lanes; the calling lane's own where there is none before first_thread or after last_thread, which
- * count within the logical warp. A value is moved as bytes. */
+/* Return the value of another lane. Where there is none before first_thread or after last_thread, which count within
+ * the logical warp, they return the caller's own value. Values are moved as bytes. */
 template <int LOGICAL_WARP_THREADS, class T>
 T ShuffleIndex(const T &input, int src_lane, unsigned member_mask)
 {
@@ -57,8 +58,8 @@ T ShuffleDown(const T &input, int src_offset, int last_thread, unsigned member_m
 
 namespace hostcuda
 {
-/* How many threads of the block have the numbers 0, 1, 2 and so on that RowMajorTid gives, without a gap: a block may
- * have fewer than a class of cub was told. */
+/* Returns how many threads of the block have consecutive numbers 0, 1, 2, ... as RowMajorTid gives them. A block may
+ * have fewer threads than a class of cub was instantiated for. */
 inline int numbered_threads(int dim_x, int dim_y, int dim_z)
 {
     int x = static_cast<int>(blockDim.x), y = static_cast<int>(blockDim.y), z = static_cast<int>(blockDim.z);
@@ -69,7 +70,7 @@ inline int numbered_threads(int dim_x, int dim_y, int dim_z)
     return dim_x * dim_y * (z < dim_z ? z : dim_z);
 }
 
-/* Ends the kernel if the class would read or write what no thread of the block has. */
+/* Ends the kernel if the class would read or write items of threads that the block does not have. */
 inline void check_threads(const char *name, bool enough, int threads)
 {
     if (enough)
@@ -77,7 +78,7 @@ inline void check_threads(const char *name, bool enough, int threads)
     std::fprintf(stderr, "hostcuda: cub::%s for %d threads in a block of %ux%ux%u\n", name, threads, blockDim.x,
                  blockDim.y, blockDim.z);
     hostcuda_trap();
-    __builtin_unreachable(); /* the thread does not go on */
+    __builtin_unreachable(); /* hostcuda_trap does not return */
 }
 } // namespace hostcuda
 

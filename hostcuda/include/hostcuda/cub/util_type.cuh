@@ -28,7 +28,7 @@ struct NullType {
     }
 };
 
-/* Memory for a T that is not constructed: it may be shared by the block, and a member of a union. */
+/* Memory for a T that is not constructed, so that it can be shared memory and a member of a union. */
 template <class T>
 struct Uninitialized {
     alignas(T) unsigned char storage[sizeof(T)];
@@ -39,7 +39,7 @@ struct Uninitialized {
     }
 };
 
-/* What ArgMax and ArgMin compare: the value, then the key. */
+/* What ArgMax and ArgMin compare: the value first, then the key. */
 template <class Key_, class Value_>
 struct KeyValuePair {
     using Key = Key_;
@@ -58,7 +58,7 @@ struct KeyValuePair {
     }
 };
 
-/* The logarithm of N to the base 2, rounded up. */
+/* The base-2 logarithm of N, rounded up. */
 template <int N>
 struct Log2 {
     enum { VALUE = N <= 1 ? 0 : 1 + Log2<(N + 1) / 2>::VALUE };

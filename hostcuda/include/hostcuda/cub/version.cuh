@@ -1,4 +1,4 @@
-/* The version of cub whose interface the headers of this folder have: that of the toolkit whose headers are used. */
+/* The version of cub whose interface these headers have: the version of the toolkit that they are used with. */
 #ifndef HOSTCUDA_CUB_VERSION_CUH
 #define HOSTCUDA_CUB_VERSION_CUH
 

@@ -1,4 +1,4 @@
-/* Graphs made by hand: nodes and edges added and taken away. */
+/* Graphs built by API calls: nodes and edges are added and removed. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
@@ -12,8 +12,8 @@
 
 #define MORE(...) , __VA_ARGS__
 #define PLACE     pGraphNode, graph, pDependencies, numDependencies
-/* What a call takes beyond the place of the node is `more`; `through` is its way through the driver's library; `make`
- * gives an error, or sets op. */
+/* Defines a function that adds a node. more: its parameters after those of the node's place. through: how it is
+ * forwarded to libcuda. make: an expression that sets op, or gives an error. */
 #define NODE_ADDER(name, more, through, has_params, make)                                                              \
     cudaError_t name(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,             \
                      size_t numDependencies more)                                                                      \
@@ -77,8 +77,8 @@ static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
     return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* Whatever is wrong here adds or removes no edge at all; one that is there already, or is not, ends the call behind the
- * edges before it (measured). */
+/* If any argument is wrong, no edge changes. If an edge already exists (or does not, when removing), the call stops
+ * there and keeps the changes before it (measured). */
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                const cudaGraphEdgeData *data, size_t count)
 {
@@ -108,7 +108,7 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *f
     return hc_end(error);
 }
 
-/* A graph with allocations keeps its nodes and edges. */
+/* The nodes and edges of a graph with allocations cannot be removed. */
 cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                         const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {

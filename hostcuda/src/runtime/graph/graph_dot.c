@@ -22,7 +22,7 @@ static const char *label(const struct hc_op *op)
     return "";
 }
 
-/* Graphs are numbered as they are met, so that the same graph prints the same text. */
+/* Graphs are numbered in the order of traversal, so that the same graph prints the same text. */
 static bool print(FILE *file, const struct CUgraph_st *graph, unsigned *graphs)
 {
     unsigned number = (*graphs)++;
@@ -58,6 +58,6 @@ static cudaError_t print_file(const struct CUgraph_st *graph, const char *path)
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
 {
     HC_THROUGH(cuGraphDebugDotPrint, graph, path, flags);
-    (void)flags; /* how much to print of a node: here always its name */
+    (void)flags; /* selects details of a node; here only its name is printed */
     HC_CALL(hc_graph_is(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue);
 }

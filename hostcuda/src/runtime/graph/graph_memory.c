@@ -1,4 +1,4 @@
-/* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
+/* Allocation and free nodes, and cudaGraphAddNode, which adds any node. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
@@ -12,8 +12,8 @@ static bool same_place(const struct cudaMemLocation *one, const struct cudaMemLo
     return one->type == other->type && (one->type != cudaMemLocationTypeDevice || one->id == other->id);
 }
 
-/* Each place once, and no more of them than there are devices; that memory may be taken away from a device, or be read
- * alone, CUDA does not offer here (measured). */
+/* Checks that no location appears twice, and that there are no more locations than devices. CUDA does not allow
+ * revoking a device's access, or granting read-only access (measured). */
 static cudaError_t check_access(const struct cudaMemAccessDesc *access, size_t count)
 {
     if (count && (!access || count > (size_t)hc_device_count()))
@@ -49,7 +49,7 @@ static cudaError_t check_allocation(const struct cudaMemAllocNodeParams *params)
     return check_access(params->accessDescs, params->accessDescCount);
 }
 
-/* The node refers to the block from now on; it is live once a launch of the graph has been issued. */
+/* The node refers to the block from now on. The block is live once a launch of the graph is issued. */
 static cudaError_t add_allocation(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                                   const struct cudaMemAllocNodeParams *params, void **address)
 {
@@ -81,7 +81,7 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                     add_allocation(pGraphNode, graph, pDependencies, numDependencies, nodeParams, &nodeParams->dptr));
 }
 
-/* Only what an allocation node allocated, and once in all graphs (measured). */
+/* The address must be an allocation node's, and may have only one free node in all graphs (measured). */
 static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                             const void *address)
 {

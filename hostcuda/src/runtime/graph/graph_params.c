@@ -1,5 +1,5 @@
-/* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
- * another one. */
+/* The parameters of nodes of graphs and executable graphs: getters and setters. Ops never change: a setter gives the
+ * node another op. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/call/translate.h"
@@ -13,14 +13,14 @@
 
 #include <string.h>
 
-/* ---- asked for ------------------------------------------------------------------------------------------------ */
+/* ---- getters -------------------------------------------------------------------------------------------------- */
 
 static cudaError_t check_kind(cudaGraphNode_t node, enum hc_op_kind kind, bool has_params)
 {
     return hc_handle_is(HC_NODE, node) && has_params && node->op->kind == kind ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* The parameters' values belong to the node and live as long as it. */
+/* The returned parameter values belong to the node and are valid as long as it exists. */
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS driver;
@@ -42,7 +42,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     return hc_end(error);
 }
 
-/* `through` is the call's way through the driver's library. */
+/* Defines a getter. through: how the call is forwarded to libcuda. */
 #define GETTER(name, type, op_kind, through, value)                                                                    \
     cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
     {                                                                                                                  \
@@ -82,7 +82,7 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemA
         params_out->poolProps.location.type = cudaMemLocationTypeDevice;
         params_out->poolProps.location.id = block->device;
         if (node->op->access_count)
-            params_out->accessDescs = (const void *)node->op->storage; /* the node's own */
+            params_out->accessDescs = (const void *)node->op->storage; /* in the node's own storage */
         params_out->accessDescCount = node->op->access_count;
         params_out->bytesize = block->bytes;
         params_out->dptr = block->base;
@@ -115,7 +115,7 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
     HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), copy_attributes(hDst, hSrc));
 }
 
-/* Numbers and values are the driver's, too. */
+/* The driver has the same numbers and values. */
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
                                             const cudaLaunchAttributeValue *value)
 {
@@ -133,12 +133,12 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAtt
     HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_get(hNode->attributes, attr, value));
 }
 
-/* ---- set ------------------------------------------------------------------------------------------------------ */
+/* ---- setters -------------------------------------------------------------------------------------------------- */
 
 #define MORE(...) , __VA_ARGS__
-/* The setters of a graph and of an executable graph. What both take beyond the node is `more`; `driver` declares
- * what `through` and `exec_through` need, their ways through the driver's library; `make` gives an error, or sets op.
- */
+/* Defines the setters for a graph's and an executable graph's node. more: parameters after the node. driver:
+ * declarations for through and exec_through, which forward the calls to libcuda. make: an expression that sets op, or
+ * gives an error. */
 #define SETTERS(graph_setter, exec_setter, more, driver, through, exec_through, make)                                  \
     cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
     {                                                                                                                  \

@@ -16,9 +16,9 @@ static bool is_node(cudaGraphNode_t node)
     return hc_handle_is(HC_NODE, node);
 }
 
-/* Collects what a walk finds into the caller's array. */
+/* Collects nodes in the caller's array. */
 struct list {
-    cudaGraphNode_t *nodes; /* NULL: only count */
+    cudaGraphNode_t *nodes; /* NULL: only counts */
     size_t room, found;
 };
 
@@ -50,7 +50,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
     if (error)
         return hc_end(error);
     if (nodes && !*numNodes)
-        return hc_end(cudaErrorInvalidValue); /* measured; the other lists were not asked so */
+        return hc_end(cudaErrorInvalidValue); /* measured; the other queries accept it */
     struct list list = begin_list(nodes, numNodes);
     for (size_t i = 0; i < graph->count; i++)
         note(&list, graph->nodes[i]);

@@ -1,11 +1,11 @@
-/* Executable graphs: instantiated, launched, destroyed. */
+/* Executable graphs: instantiation, launch, destruction. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/exec/exec.h"
 #include "hostcuda/src/stream/stream_capture.h"
 #include "hostcuda/src/stream/submit.h"
 
-/* Nothing to upload: only the checks of a launch. */
+/* There is nothing to upload; only a launch's checks are made. */
 static cudaError_t check_upload(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
@@ -45,7 +45,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
     HC_CALL(instantiate(pGraphExec, graph, flags, false));
 }
 
-/* The upload has nothing to do but its stream's checks. */
+/* The upload only checks its stream. */
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams *instantiateParams)
 {
@@ -67,7 +67,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGrap
     return hc_end(error);
 }
 
-/* Of the flags, this one alone comes back (measured for that of priorities). */
+/* Only this flag is returned (measured with the flag for node priorities). */
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
 {
     HC_THROUGH(cuGraphExecGetFlags, graphExec, HC_SAME_AS(cuuint64_t *, flags));

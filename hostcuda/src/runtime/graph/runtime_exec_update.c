@@ -1,4 +1,4 @@
-/* Executable graphs changed after they were made: the calls. */
+/* Calls that update executable graphs. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/exec/exec.h"

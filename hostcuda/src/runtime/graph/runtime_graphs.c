@@ -1,4 +1,4 @@
-/* Graphs made, copied and destroyed. */
+/* Calls that create, clone and destroy graphs. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_copy.h"

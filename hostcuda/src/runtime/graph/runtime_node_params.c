@@ -1,4 +1,4 @@
-/* The parameters of any node, in CUDA's one form for all. */
+/* The parameters of any node, in CUDA's generic struct. */
 #include "hostcuda/src/runtime/graph/runtime_node_params.h"
 
 #include "hostcuda/src/graph/graph_copy.h"
@@ -35,7 +35,7 @@ static cudaError_t from_host(const struct cudaHostNodeParamsV2 *params, struct h
 
 static cudaError_t from_child(const struct cudaChildGraphNodeParams *params, struct hc_op **op)
 {
-#if CUDART_VERSION >= 12090 /* which brought the member */
+#if CUDART_VERSION >= 12090 /* CUDA 12.9 introduced the member */
     if (params->ownership == cudaGraphChildGraphOwnershipMove) {
         fprintf(stderr, "hostcuda: child graphs that are moved to their node are not implemented; use a clone\n");
         return cudaErrorNotSupported;
@@ -61,7 +61,7 @@ static cudaError_t from_other(enum cudaGraphNodeType type)
     return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
 }
 
-/* What CUDA keeps for later must be 0 (measured for nodes that are added). */
+/* Reserved members must be 0 (measured for nodes that are added). */
 cudaError_t hc_node_params_check(const struct cudaGraphNodeParams *params)
 {
     if (!params || params->reserved2)

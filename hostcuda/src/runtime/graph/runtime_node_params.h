@@ -1,11 +1,11 @@
-/* The parameters of any node, in CUDA's one form for all. */
+/* The parameters of any node, in CUDA's generic struct. */
 #ifndef HOSTCUDA_NODE_PARAMS_H
 #define HOSTCUDA_NODE_PARAMS_H
 
 #include "hostcuda/src/op/op_kinds.h"
 
 cudaError_t hc_node_params_check(const struct cudaGraphNodeParams *params);
-/* An op of them, checked; not an allocation or a free, which belong to a graph. */
+/* Makes an op from checked parameters. Not for allocations and frees, which need the graph. */
 cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, struct hc_op **op);
 
 #endif

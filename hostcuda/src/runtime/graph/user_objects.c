@@ -1,4 +1,4 @@
-/* User objects: the calls. */
+/* Calls for user objects. */
 #include "hostcuda/src/call/call_entry.h"
 #include "hostcuda/src/call/through.h"
 #include "hostcuda/src/graph/graph_object.h"

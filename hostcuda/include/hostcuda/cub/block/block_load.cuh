@@ -1,8 +1,7 @@
-/* cub::BlockLoad and the functions below it: each thread of a block loads its items of a tile.
- *
- * As in NVIDIA's: BLOCK_LOAD_STRIPED gives thread t the items t, t + threads and so on; every other algorithm gives it
- * ITEMS_PER_THREAD items that follow each other. Items that are not loaded keep their values, or get the default.
- * Different: memory is read by the thread that gets the items, so TempStorage is not used, and there is no barrier. */
+/* cub::BlockLoad and the functions below it: each thread of a block loads its items of a tile. As in NVIDIA's cub,
+ * BLOCK_LOAD_STRIPED gives thread t the items t, t + threads and so on; every other algorithm gives it ITEMS_PER_THREAD
+ * consecutive items. Items that are not loaded keep their values, or get the default. Different from NVIDIA's: each
+ * thread reads its own items from memory, so TempStorage is not used, and there is no barrier. */
 #ifndef HOSTCUDA_CUB_BLOCK_LOAD_CUH
 #define HOSTCUDA_CUB_BLOCK_LOAD_CUH
 

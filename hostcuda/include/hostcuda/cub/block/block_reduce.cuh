@@ -1,10 +1,8 @@
-/* cub::BlockReduce: reductions by the threads of a block.
- *
- * As in NVIDIA's: the result is that of thread 0; threads are numbered x first, and the operator is applied in their
- * order, whatever the algorithm. A block may have fewer threads than the class, if num_valid says how many.
- * Different: any other thread gets its own input back, where NVIDIA's leaves something undefined. Threads that use
- * TempStorage again without a barrier between spoil the first result, as they may on a GPU; here they nearly always do.
- */
+/* cub::BlockReduce: reductions by the threads of a block. As in NVIDIA's cub, thread 0 gets the result. Threads are
+ * numbered x first, and the operator is applied in their order, whatever the algorithm. A block may have fewer threads
+ * than the class, if num_valid gives their number. Different from NVIDIA's: every other thread gets its own input back,
+ * where NVIDIA's result is undefined. Threads that use TempStorage again without a barrier in between overwrite the
+ * first result, as they may on a GPU; here it nearly always happens. */
 #ifndef HOSTCUDA_CUB_BLOCK_REDUCE_CUH
 #define HOSTCUDA_CUB_BLOCK_REDUCE_CUH
 
@@ -13,7 +11,7 @@
 
 namespace cub
 {
-/* All give the same result here. */
+/* All algorithms give the same result here. */
 enum BlockReduceAlgorithm {
     BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
     BLOCK_REDUCE_RAKING,
@@ -51,7 +49,7 @@ class BlockReduce
     {
         return Reduce(ThreadReduce(inputs, reduction_op), reduction_op);
     }
-    /* Of the first num_valid threads. */
+    /* Reduces the inputs of the first num_valid threads. */
     template <class ReductionOp>
     T Reduce(T input, ReductionOp reduction_op, int num_valid)
     {
@@ -85,7 +83,7 @@ class BlockReduce
         return storage;
     }
 
-    /* In pairs within each warp, then warp by warp: sums of floating-point numbers are grouped as on a GPU. */
+    /* Reduces in pairs within each warp, then warp by warp, so that floating-point sums are grouped as on a GPU. */
     template <class ReductionOp>
     T fold(int count, ReductionOp reduction_op)
     {

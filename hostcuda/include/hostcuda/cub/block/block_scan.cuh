@@ -1,11 +1,9 @@
-/* cub::BlockScan: prefix sums by the threads of a block.
- *
- * As in NVIDIA's: every thread gets its results and the aggregate, which is without the initial value; threads are
- * numbered x first, and the operator is applied in their order, whatever the algorithm. A prefix functor is called by
- * the first warp with the aggregate, and what it returns to thread 0 counts.
- * Different: of an exclusive scan without an initial value, thread 0 gets its own input as the first result, where
- * NVIDIA's leaves something undefined. Threads that use TempStorage again without a barrier between spoil the results
- * of others, as they may on a GPU; here they nearly always do. */
+/* cub::BlockScan: prefix sums by the threads of a block. As in NVIDIA's cub, every thread gets its results and the
+ * aggregate, which does not include the initial value. Threads are numbered x first, and the operator is applied in
+ * their order, whatever the algorithm. The first warp calls a prefix functor with the aggregate; the value returned to
+ * thread 0 is used. Different from NVIDIA's: in an exclusive scan without an initial value, thread 0 gets its own input
+ * as the first result, where NVIDIA's is undefined. Threads that use TempStorage again without a barrier in between
+ * overwrite the results of others, as they may on a GPU; here it nearly always happens. */
 #ifndef HOSTCUDA_CUB_BLOCK_SCAN_CUH
 #define HOSTCUDA_CUB_BLOCK_SCAN_CUH
 
@@ -16,7 +14,7 @@
 
 namespace cub
 {
-/* All give the same result here. */
+/* All algorithms give the same result here. */
 enum BlockScanAlgorithm {
     BLOCK_SCAN_RAKING,
     BLOCK_SCAN_RAKING_MEMOIZE,
@@ -29,7 +27,7 @@ class BlockScan
 {
     static constexpr int THREADS = BLOCK_DIM_X * BLOCK_DIM_Y * BLOCK_DIM_Z;
     struct Values {
-        T of[THREADS]; /* the threads' inputs, then their inclusive results from the last to the first */
+        T of[THREADS]; /* the threads' inputs, then their inclusive results in reverse order */
         T aggregate, prefix;
     };
 
@@ -250,7 +248,7 @@ class BlockScan
         return hostcuda::numbered_threads(BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z);
     }
 
-    /* The inclusive results of all threads, by thread 0, when all have brought their inputs. */
+    /* Thread 0 computes the inclusive results of all threads when all inputs are there. */
     template <class ScanOp>
     void bring_and_scan(const T &input, ScanOp scan_op)
     {
@@ -263,7 +261,8 @@ class BlockScan
         for (int i = 1; i < count; i++)
             shared.of[i] = static_cast<T>(scan_op(shared.of[i - 1], shared.of[i]));
         ::new (static_cast<void *>(&shared.aggregate)) T(shared.of[count - 1]);
-        /* So that a thread that comes back too early overwrites what another one has yet to read. */
+        /* Reversed, so that a thread that comes back too early overwrites a result which another one has yet to read.
+         */
         std::reverse(shared.of, shared.of + count);
     }
     template <class ScanOp>
@@ -294,7 +293,7 @@ class BlockScan
     {
         return shared.of[threads() - 1 - thread];
     }
-    /* Of the threads before this one, which is not the first. */
+    /* The inclusive result of the thread before this one; not for the first thread. */
     T before() const
     {
         return inclusive(self - 1);

@@ -1,8 +1,7 @@
-/* cub::BlockStore and the functions below it: each thread of a block stores its items of a tile.
- *
- * As in NVIDIA's: BLOCK_STORE_STRIPED stores the items of thread t as t, t + threads and so on; every other algorithm
- * stores ITEMS_PER_THREAD items that follow each other. No item is stored past valid_items.
- * Different: a thread stores its own items, so TempStorage is not used, and there is no barrier. */
+/* cub::BlockStore and the functions below it: each thread of a block stores its items of a tile. As in NVIDIA's cub,
+ * BLOCK_STORE_STRIPED stores the items of thread t as t, t + threads and so on; every other algorithm stores
+ * ITEMS_PER_THREAD consecutive items. No item is stored past valid_items. Different from NVIDIA's: each thread stores
+ * its own items, so TempStorage is not used, and there is no barrier. */
 #ifndef HOSTCUDA_CUB_BLOCK_STORE_CUH
 #define HOSTCUDA_CUB_BLOCK_STORE_CUH
 

@@ -1,4 +1,4 @@
-/* Not of NVIDIA's cub: where in a tile a thread's items are. */
+/* Where a thread's items are in a tile. NVIDIA's cub has no such header. */
 #ifndef HOSTCUDA_CUB_TILE_PLACES_CUH
 #define HOSTCUDA_CUB_TILE_PLACES_CUH
 
@@ -6,7 +6,7 @@
 
 namespace hostcuda
 {
-/* The place of a thread's i-th item. */
+/* Maps a thread's i-th item to its index in the tile. */
 struct blocked_places {
     int thread, items;
 

@@ -1,5 +1,6 @@
-/* Operators for reductions and scans. With CUDA 13, NVIDIA's cub has Sum, Max, Min and the other plain ones no more,
- * but cuda::std::plus, cuda::maximum and so on; here are both, where the toolkit's headers of the latter are found. */
+/* Operators for reductions and scans. With CUDA 13, NVIDIA's cub no longer has Sum, Max, Min and the other plain
+ * operators, but cuda::std::plus, cuda::maximum and so on. This header has both, if the toolkit's headers of the latter
+ * are found. */
 #ifndef HOSTCUDA_CUB_THREAD_OPERATORS_CUH
 #define HOSTCUDA_CUB_THREAD_OPERATORS_CUH
 
@@ -29,7 +30,7 @@ HOSTCUDA_CUB_OPERATOR(Max, a < b ? b : a)
 HOSTCUDA_CUB_OPERATOR(Min, b < a ? b : a)
 #undef HOSTCUDA_CUB_OPERATOR
 
-/* Of pairs, the one with the larger or smaller value; of equal values, the one with the smaller key. */
+/* Returns the pair with the larger (smaller) value; if the values are equal, the one with the smaller key. */
 struct ArgMax {
     template <class T>
     constexpr T operator()(const T &a, const T &b) const

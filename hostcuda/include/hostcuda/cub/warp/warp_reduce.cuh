@@ -1,9 +1,8 @@
-/* cub::WarpReduce: reductions by the lanes of a logical warp, which has up to 32 of them.
- *
- * As in NVIDIA's: the result is lane 0's; of a segmented reduction, it is that of the first lane of each segment; the
- * operator is applied in the order of the lanes.
- * Different: any other lane gets its own input back, where NVIDIA's leaves something undefined. TempStorage is not
- * used, so nothing shows that two warps share one, or that a warp uses it again too early. */
+/* cub::WarpReduce: reductions by the lanes of a logical warp of up to 32 lanes. As in NVIDIA's cub, lane 0 gets the
+ * result, and in a segmented reduction the first lane of each segment gets the segment's. The operator is applied in
+ * the order of the lanes. Different from NVIDIA's: every other lane gets its own input back, where NVIDIA's result is
+ * undefined. TempStorage is not used, so mistakes in its use (two warps that share it, or reuse without a barrier) have
+ * no effect here. */
 #ifndef HOSTCUDA_CUB_WARP_REDUCE_CUH
 #define HOSTCUDA_CUB_WARP_REDUCE_CUH
 
@@ -81,7 +80,7 @@ class WarpReduce
         return (hostcuda_ballot(members, flag ? 1 : 0) & members) >> first;
     }
 
-    /* Of the lanes from this one to the last. What lanes that are not the first hold is a part of that. */
+    /* Reduces from this lane to the last one. Results of lanes that are not the first of a segment are partial. */
     template <class ReductionOp>
     T reduce_up_to(int last, const T &input, ReductionOp reduction_op) const
     {

@@ -1,9 +1,7 @@
-/* cub::WarpScan: prefix sums by the lanes of a logical warp, which has up to 32 of them.
- *
- * As in NVIDIA's: every lane gets its result and the aggregate, which is without the initial value; the operator is
- * applied in the order of the lanes.
- * Different: of an exclusive scan without an initial value, lane 0 gets its own input, where NVIDIA's leaves something
- * undefined. TempStorage is not used. */
+/* cub::WarpScan: prefix sums by the lanes of a logical warp of up to 32 lanes. As in NVIDIA's cub, every lane gets its
+ * result and the aggregate, which does not include the initial value. The operator is applied in the order of the
+ * lanes. Different from NVIDIA's: in an exclusive scan without an initial value, lane 0 gets its own input, where
+ * NVIDIA's result is undefined. TempStorage is not used. */
 #ifndef HOSTCUDA_CUB_WARP_SCAN_CUH
 #define HOSTCUDA_CUB_WARP_SCAN_CUH
 
@@ -94,7 +92,7 @@ class WarpScan
         exclusive_output = before(inclusive, initial_value, scan_op);
     }
 
-    /* Both results. */
+    /* Computes the inclusive and the exclusive results. */
     template <class ScanOp>
     void Scan(T input, T &inclusive_output, T &exclusive_output, ScanOp scan_op)
     {
