@@ -17,9 +17,10 @@ struct bg__replay_shadow {
     bg__spans state;    /* options.state of the capture */
     bool every_call;    /* BG_SHADOW=calls */
     bool begun;         /* a replay has been shadowed */
-    bool known;         /* the image holds memory as it was before the replay */
-    bool timed, varied; /* times were taken; what varies between eager passes was told */
-    bg__timing nodes;   /* the times of nodes, of the first walk */
+    bool known;         /* the image has the contents of memory before the replay */
+    bool empty;         /* it was reported that nothing can be compared */
+    bool timed, varied; /* times were taken; variation between eager passes was reported */
+    bg__timing nodes;   /* times of the nodes, from the first walk */
 };
 
 enum { NOT_SHADOWED, WHOLE_PASSES, CALL_BY_CALL }; /* the choices of BG_SHADOW */
@@ -82,10 +83,10 @@ void bg__shadow_detach(struct bg__replay_shadow *shadowing)
     free(shadowing);
 }
 
-/* Lets the replay's stream wait for what the program has queued on the default stream and on streams that wait for
- * that: such work on tensors of the graph would run at some time between the runs, and differ in one of them. A
- * capture on one of these streams forbids it, which says so; one on any other is not disturbed, unlike by a wait for
- * the device. */
+/* Makes the stream of the replay wait for work that the program has queued on the default stream and on streams that
+ * synchronize with it. Otherwise such work on tensors of the graph could run between the runs and make one of them
+ * differ. A capture on one of these streams forbids the wait, which CUDA reports. Unlike a wait for the device, this
+ * disturbs no capture on another stream. */
 static bg_status wait_for_default_stream(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -105,8 +106,8 @@ done:
     return status;
 }
 
-/* Keeps memory as it is now, from which both runs begin. bg_graph_args may have changed what the graph writes since the
- * last replay. */
+/* Copies the current contents of memory, from which both runs begin. bg_graph_args may have changed what the graph
+ * writes since the last replay. */
 static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -123,7 +124,7 @@ done:
     return status;
 }
 
-/* Shares a failure with all ranks, so that none continues alone. */
+/* Shares a failure with all ranks, so that no rank continues alone. */
 static bg_status share(bg__shadow *s, const char *what, bg_status status)
 {
     char text[200];
@@ -131,8 +132,8 @@ static bg_status share(bg__shadow *s, const char *what, bg_status status)
     return bg__ranks_share(&s->ranks, text, status);
 }
 
-/* The last replay; once with times, for the report. That times cannot be taken is no failure of the replay: it runs
- * again without, on all ranks. */
+/* Runs the last replay, once with times for the report. If times cannot be taken, the replay runs again without them,
+ * on all ranks. */
 static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -177,7 +178,7 @@ done:
     return status;
 }
 
-/* *differs: outputs of the replay do; *fresh: some of them that have not been told. On any rank. */
+/* *differs: outputs of the replay differ, on any rank. *fresh: some of these are not reported yet, on any rank. */
 static bg_status compare_replay(bg__shadow *s, bool *differs, bool *fresh)
 {
     bg_status status;
@@ -191,7 +192,7 @@ done:
     return status;
 }
 
-/* Compares call by call, and tells who is at fault. */
+/* Compares call by call, and reports the calls at fault. */
 static bg_status explain(struct bg__replay_shadow *g, bool differs)
 {
     bg__shadow *s = &g->shadow;
@@ -203,7 +204,7 @@ static bg_status explain(struct bg__replay_shadow *g, bool differs)
     s->times = NULL;
     BG__TRY(share(s, "the walk", status));
     if (found) {
-        if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* else that is the cause */
+        if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* otherwise that is the cause */
             BG__TRY(bg__suspects_tell_varying(&s->suspects, s->graph, s->report));
         g->varied = true;
         BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
@@ -212,7 +213,7 @@ done:
     return status;
 }
 
-/* Leaves memory as after a replay. *replayed: the status of the replay. */
+/* Leaves memory as a replay leaves it. *replayed: the status of the replay. */
 static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_status *replayed)
 {
     bg__shadow *s = &g->shadow;
@@ -264,6 +265,11 @@ done:
     bg__relax_end(g->shadow.relaxed);
     bg__tool_leave(in_tool);
     bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK && !compared_nothing(&g->shadow));
+    if (status == BG_OK && replayed == BG_OK && !g->empty && compared_nothing(&g->shadow)) {
+        bg__warn("BG_SHADOW: %s: no op call has an output (BG_OUT, BG_INOUT), so that a replay has nothing to compare",
+                 bg__graph_name(graph));
+        g->empty = true;
+    }
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
                  bg_last_error());

@@ -1,4 +1,4 @@
-/* breakgraph check: a program under each of the library's checks, and what they find. */
+/* breakgraph check: runs a program with each of the library's checks, and prints what they find. */
 #include "commands.h"
 
 #include <signal.h>
@@ -19,9 +19,9 @@
 #include "debug/cli/ranks/cli_job.h"
 #include "debug/cli/recapture/recapture_command.h"
 
-/* Every check, in the order of its start. graph and replay only look. The others run the pass on the host, or replay,
- * additional times: in a start of their own, so that the former see the program as it is. With --attach each has one of
- * its own. NEVER: there is no such check. */
+/* All checks, in the order of their starts. start: graph and replay only read, and share one start of the program. The
+ * others run the pass on the host, or replay, additional times: they share another start, so that the first two see the
+ * program unchanged. attached: the start with --attach. NEVER: there is no such check. */
 enum { NEVER = -1 };
 static const struct {
     const char *kind;
@@ -32,21 +32,21 @@ enum { KINDS = sizeof known / sizeof *known, ATTACHED = KINDS - 1, STARTS = 5 };
 
 typedef struct checks {
     const cli_arguments *arguments;
-    const char *kinds[KINDS]; /* that were chosen */
+    const char *kinds[KINDS]; /* the chosen ones */
     int count;
-    int starts; /* that were made, and came to an end */
+    int starts; /* how many have ended */
     bool attached;
     bool fatal;       /* --fatal */
-    bool failed;      /* a start did, without a finding; the other checks may have one */
-    bool told;        /* that the program ended with another status than 0 */
-    bool crashed;     /* a start did that had captured; the other checks may say why */
-    bool kept;        /* the reports of a start are in all */
-    bool hung;        /* the last start did; it had captured */
+    bool failed;      /* a start ended with another status than 0, without a finding; other checks may have one */
+    bool told;        /* the message on another status than 0 was printed */
+    bool crashed;     /* a start that had captured crashed; other checks may say why */
+    bool kept;        /* all has the reports of a start */
+    bool hung;        /* the last start hung, after a capture */
     cli_gathered all; /* reports of all starts */
     cli_recapture recapture;
 } checks;
 
-/* By a flag. */
+/* Whether a flag names the check. */
 static bool is_named(const cli_arguments *arguments, const char *kind)
 {
     for (size_t i = 0; i < arguments->count; i++)
@@ -63,7 +63,7 @@ static bool is_chosen(const cli_arguments *arguments, const char *kind)
            (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
 }
 
-/* The start in which it runs. */
+/* The index of the start in which the check runs. */
 static int start_of(const checks *c, int check)
 {
     return c->attached ? known[check].attached : known[check].start;
@@ -107,7 +107,7 @@ static int start_of_kind(const checks *c, const char *kind)
     return start_of(c, i);
 }
 
-/* "graph,replay": the chosen checks of these starts; "": none. */
+/* Writes the chosen checks of these starts: "graph,replay"; "": none. */
 enum { JOINED = 80 };
 static void join_kinds(const checks *c, int first, int last, char text[JOINED])
 {
@@ -119,14 +119,14 @@ static void join_kinds(const checks *c, int first, int last, char text[JOINED])
             used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
-/* The tools have ended the program: not a crash of its own. */
+/* Whether the tools have ended the program, because of --fatal; a crash of its own is none. */
 static bool is_fatal_end(const checks *c, const cli_gathered *gathered, const cli_end *end)
 {
     int signal;
     return c->fatal && cli_is_crash(end, &signal) && signal == SIGABRT && cli_gathered_count(gathered, NULL, 2) > 0;
 }
 
-/* What another check has found, too, is kept once. */
+/* Removes findings that another check has reported. */
 static void drop_known(checks *c, cJSON *report, int start)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next;
@@ -155,18 +155,18 @@ static void keep_reports(checks *c, cli_gathered *gathered, int start)
     c->kept = true;
 }
 
-/* Those that launch in the program's place themselves do not. */
+/* Whether the tools follow launches with these checks. Checks that launch in the program's place do not. */
 static bool follows_launches(const checks *c, const char *kinds)
 {
     return !c->attached ||
            (strcmp(kinds, "orders") != 0 && strcmp(kinds, "poison") != 0 && strcmp(kinds, "padding") != 0);
 }
 
-/* A check that stops the program is no failure of its own: what it found says why, but no note does. */
+/* A program that a check has stopped did not fail by itself: a finding says why; a note does not. */
 static cli_status run_start(checks *c, const cli_observation *plan, int start)
 {
     char kinds[JOINED];
-    const char *set[9] = {"BG_CHECK", kinds, /* else BG_DEBUG=forward checks nothing */
+    const char *set[9] = {"BG_CHECK", kinds, /* BG_DEBUG=forward would check nothing */
                           "BG_DEBUG", NULL,  "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL, NULL};
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
@@ -178,7 +178,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     join_kinds(c, start, start, kinds);
     if (kinds[0] == '\0')
         return CLI_OK;
-    if (strcmp(kinds, "recapture") != 0) { /* which gives it both values */
+    if (strcmp(kinds, "recapture") != 0) { /* recapture sets the variable to both values */
         set[6] = c->recapture.name;
         set[7] = c->recapture.given[0];
     }
@@ -190,7 +190,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
         if (is_fatal_end(c, &gathered, &end))
             ended = cli_say(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
                             cli_observed_rank(o, &end));
-        else if (c->crashed && cli_is_crash(&end, &signal)) /* said of the first start */
+        else if (c->crashed && cli_is_crash(&end, &signal)) /* the crash of the first start was reported */
             ended = CLI_CRASHED;
         else
             ended = cli_observed_end(o, &end);
@@ -202,7 +202,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
                           "it does not use libbreakgraph: with --attach the graph in which it hangs is named");
         c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
         c->hung = ended == CLI_HANGS && gathered.graphs > 0;
-        /* What an earlier start has said or found is said once. */
+        /* What an earlier start has printed or found is not printed again. */
         found = cli_gathered_count(&gathered, NULL, 1) + cli_gathered_count(&c->all, NULL, 1) + c->failed;
         judged = found == 0 && !cli_looked_any(&c->all);
         status = ended == CLI_OK && judged ? cli_observed_judge(o, &gathered) : ended;
@@ -236,10 +236,10 @@ static cli_status check_all(checks *c, const cli_observation *o)
         if (status == CLI_CRASHED && c->crashed && !c->attached)
             status = CLI_OK;
     }
+    if (status == CLI_CRASHED || (status == CLI_OK && c->crashed))
+        return cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : CLI_CRASHED;
     if (status != CLI_OK)
         return status;
-    if (c->crashed)
-        return cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : CLI_CRASHED;
     if (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0)
         return CLI_FAILED;
     if (!c->attached && !cli_looked_any(&c->all))
@@ -252,7 +252,7 @@ static cli_status check_all(checks *c, const cli_observation *o)
 
 /* ---- what is shown ---- */
 
-/* The commands that find what these checks cannot. A finding says itself what to do. */
+/* Prints the commands that find what these checks cannot. A finding says itself what to do. */
 static void print_next(const checks *c)
 {
     if (cli_gathered_count(&c->all, NULL, 1) > 0)
@@ -313,6 +313,8 @@ static int run_check(const cli_arguments *arguments)
         goto done;
     o.place = place = cli_place_make();
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
+    if (c.attached && is_chosen(arguments, "replay"))
+        cli_looked_add_listed(&c.all);
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || c.crashed || c.hung ||

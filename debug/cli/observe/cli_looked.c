@@ -62,6 +62,29 @@ bool cli_looked_by(const cli_gathered *gathered, const char *check)
     return find_check(gathered, check) != NULL;
 }
 
+void cli_looked_add_listed(cli_gathered *gathered)
+{
+    cJSON *sums = cJSON_CreateObject(), *looked = cJSON_CreateObject();
+    double graphs = 0, nodes = 0, launches = 0;
+    const cJSON *report, *row;
+
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
+        {
+            graphs += 1 + cli_number(row, "alike");
+            nodes += cli_number(row, "nodes") * (1 + cli_number(row, "alike"));
+            launches += cli_number(row, "launches");
+        }
+    }
+    cJSON_AddNumberToObject(sums, "graphs", graphs);
+    cJSON_AddNumberToObject(sums, "nodes", nodes);
+    cJSON_AddNumberToObject(sums, "replays", launches);
+    cJSON_AddItemToObject(get_part(looked, checks_key, false), "replay", sums);
+    cli_looked_add(gathered, looked);
+    cJSON_Delete(looked);
+}
+
 /* ---- for a report ---- */
 
 static cJSON *add_looked_row(cJSON *rows, const char *check)
@@ -98,7 +121,7 @@ cJSON *cli_looked_report(const cli_gathered *gathered)
 
 /* ---- text ---- */
 
-/* "12 replays", and what stands before and behind it. */
+/* Prints "12 replays", between before and behind. */
 static void print_count(const char *before, double count, const char *what, const char *behind, FILE *out)
 {
     fprintf(out, "%s%.0f %s%s%s", before, count, what, count == 1 ? "" : "s", behind);
@@ -108,7 +131,7 @@ static void print_step(const cJSON *step, const char *before, FILE *out)
 {
     print_count(before, cli_number(step, "replays"), "replay", "", out);
     print_count(", ", cli_number(step, "nodes"), "node", " stepped", out);
-    if (cli_number(step, "calls") > 0) { /* nodes of programs without breakgraph are of none */
+    if (cli_number(step, "calls") > 0) { /* without libbreakgraph, nodes belong to no call */
         print_count(", ", cli_number(step, "elements"), "float", "", out);
         print_count(" of ", cli_number(step, "calls"), "call", " counted", out);
     }
@@ -154,27 +177,14 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
     fputs("\n", out);
 }
 
-/* What --attach lists: the graphs, and how often they were launched. */
-static void print_listed(const cli_gathered *gathered, FILE *out)
+static void print_replayed(const cJSON *check, FILE *out)
 {
-    double graphs = 0, nodes = 0, launches = 0;
-    const cJSON *report, *row;
-
-    cJSON_ArrayForEach(report, gathered->reports)
-    {
-        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
-        {
-            graphs += 1 + cli_number(row, "alike");
-            nodes += cli_number(row, "nodes") * (1 + cli_number(row, "alike"));
-            launches += cli_number(row, "launches");
-        }
-    }
-    print_count("looked at: ", graphs, "graph", "", out);
-    print_count(", ", nodes, "node", "", out);
-    print_count("; ", launches, "replay", " compared\n", out);
+    print_count("looked at: ", cli_number(check, "graphs"), "graph", "", out);
+    print_count(", ", cli_number(check, "nodes"), "node", "", out);
+    print_count("; ", cli_number(check, "replays"), "replay", " compared\n", out);
 }
 
-/* Of two runs, by the command. */
+/* The comparison of two runs, which the command itself makes. */
 static void print_recaptured(const cJSON *check, FILE *out)
 {
     print_count("looked at: ", cli_number(check, "graphs"), "graph", " of two runs", out);
@@ -190,7 +200,7 @@ static void print_attached(const cli_gathered *gathered, const char *kind, FILE 
     const cJSON *check = find_check(gathered, kind);
 
     if (strcmp(kind, "replay") == 0) {
-        print_listed(gathered, out);
+        print_replayed(check, out);
     } else if (strcmp(kind, "recapture") == 0) {
         if (check != NULL)
             print_recaptured(check, out);
@@ -272,7 +282,7 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
         if (find_check(gathered, kinds[i]) != NULL || cli_looked_why_not(gathered, kinds[i]) != NULL)
             continue;
         if (strcmp(kinds[i], "padding") == 0) {
-            if (gathered->runner || count == 1) /* most programs have none */
+            if (gathered->runner || count == 1) /* most programs have no runner */
                 fputs("not looked at: padding: no runner ran a batch with padding rows\n", out);
         } else if (replay && gathered->unended > 0) /* replays are counted at the end */
             fputs("not known: how many replays were compared: the program did not end by exit\n", out);

@@ -1,4 +1,4 @@
-/* What checks have looked at, and what not and why, as programs report it. */
+/* The coverage of the checks, as programs report it: what they checked, and what not and why. */
 #ifndef BG_CLI_LOOKED_H
 #define BG_CLI_LOOKED_H
 
@@ -7,18 +7,20 @@
 
 #include "gathered.h"
 
-/* Adds what looked has: the member "process" of a process's report, or looked of another start. NULL: nothing. */
+/* Adds the coverage of a process, the member "process" of its report, or of another start. NULL: adds nothing. */
 void cli_looked_add(cli_gathered *gathered, const cJSON *looked);
-/* Whether any check has looked at anything. */
+/* Adds the graphs that --attach lists, and their launches, each of which the check replay has compared. */
+void cli_looked_add_listed(cli_gathered *gathered);
+/* Whether any check has covered anything. */
 bool cli_looked_any(const cli_gathered *gathered);
-/* Whether that check has. */
+/* Whether that check has covered anything. */
 bool cli_looked_by(const cli_gathered *gathered, const char *check);
-/* A list of one report whose "looked" says how much was looked at, to be merged into those of the tools; NULL: nothing
- * was. The caller deletes it. */
+/* A list of one report, whose member "looked" is the coverage, to be merged into the reports of the tools. The caller
+ * deletes it. NULL: nothing was covered. */
 cJSON *cli_looked_report(const cli_gathered *gathered);
-/* Why that check did not look at a graph, the first; NULL: it left out none. */
+/* The first reason why that check left out a graph; NULL: it left out none. */
 const char *cli_looked_why_not(const cli_gathered *gathered, const char *check);
-/* The lines "looked at: ..." and "not looked at: ...". kinds: the checks that ran. attached: what --attach lists. */
+/* Prints the lines "looked at: ..." and "not looked at: ...". kinds: the checks that ran. attached: with --attach. */
 void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out);
 
 #endif

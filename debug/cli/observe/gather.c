@@ -30,9 +30,9 @@ static cli_status read_report(const char *path, cJSON **root)
         status = cli_say(CLI_UNREADABLE, "%s is not a report of breakgraph", path);
     else if (cli_number(*root, "report_version") != CLI_REPORT_VERSION)
         status = cli_say(CLI_UNREADABLE,
-                         "%s has report version %g; this command reads version %d: use the one that "
-                         "was installed with the program's library",
-                         path, cli_number(*root, "report_version"), CLI_REPORT_VERSION);
+                         "the program's library writes reports of version %g; this command reads version %d: use the "
+                         "command that was installed with that library",
+                         cli_number(*root, "report_version"), CLI_REPORT_VERSION);
     if (status != CLI_OK)
         cJSON_Delete(*root);
     return status;
@@ -69,7 +69,7 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     gathered->without_pass += (long)cli_number(shadow, "without_pass");
     gathered->compared += (long)cli_number(shadow, "compared");
     gathered->uncompared += (long)cli_number(shadow, "uncompared");
-    /* One without a graph has nothing that could be lost: its first is written at once. */
+    /* A process without a graph loses nothing when it is killed: its first graph is written at once. */
     gathered->unended +=
         cli_number(process, "graphs") > 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
     gathered->runner |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "runner"));
@@ -180,7 +180,7 @@ void cli_gathered_clear(cli_gathered *gathered)
     *gathered = (cli_gathered){0};
 }
 
-/* With --attach these are all of the program's graphs, else those of breakgraph. */
+/* With --attach these are all of the program's graphs, else only breakgraph's. */
 static cli_status say_no_graph(const cli_gathered *gathered, const char *program)
 {
     bool attached = getenv("BG_ATTACH_TOOLS") != NULL;
@@ -245,7 +245,7 @@ int cli_gathered_count(const cli_gathered *gathered, const char *kind, int sever
     return count;
 }
 
-/* The first calls of a finding about several, as bg_report_write prints them. */
+/* Prints the first of the other calls of a finding, as bg_report_write does. */
 static void print_others(const cJSON *others, FILE *out)
 {
     enum { OTHERS_SHOWN = 3 };
@@ -262,7 +262,7 @@ static void print_others(const cJSON *others, FILE *out)
         fprintf(out, " and %d more", shown - OTHERS_SHOWN);
 }
 
-/* graph: its name; "": all findings are of one. */
+/* graph: its name; "": all findings are about one graph. */
 static void print_finding(const cJSON *finding, const char *graph, FILE *out)
 {
     static const cli_color colors[] = {CLI_BOLD, CLI_YELLOW, CLI_RED};
@@ -287,7 +287,7 @@ static void print_finding(const cJSON *finding, const char *graph, FILE *out)
     fputs("\n", out);
 }
 
-/* Kinds that say what came of a fault; others name it. */
+/* Whether the finding is a consequence of a fault; findings of other kinds name the fault. */
 static bool is_symptom(const cJSON *finding)
 {
     static const char *const symptoms[] = {"fault", "nan-input", "reads-unwritten", "mismatch"};
@@ -297,14 +297,14 @@ static bool is_symptom(const cJSON *finding)
     return false;
 }
 
-/* In the order of print: 0 for the causes among the faults, then their symptoms, and so on. */
+/* The position in the output: 0 for faults that are causes, 1 for faults that are symptoms, then warnings and notes. */
 static int place_of(const cJSON *finding)
 {
     return 2 * (2 - severity_of(finding)) + is_symptom(finding);
 }
 
-/* Reports without findings do not count, such as the list of graphs of --attach, nor those about no graph, such as a
- * capture that broke. */
+/* Whether all findings are about one graph. Ignores reports without findings, such as the list of graphs of --attach,
+ * and those about no graph, such as a capture that broke. */
 static bool is_of_one_graph(const cli_gathered *gathered)
 {
     const cJSON *report, *first = NULL;

@@ -174,6 +174,9 @@ step: 0 findings"
         "$breakgraph" report --attach --html="$work/page.html" -- "$work/graphs" freed
     expect attach-report-of-check 1 'dangling\] memcpy#0 at ' sh -c '"$1" check --attach --json -- "$2/graphs" freed >"$2/found.json"
         "$1" report "$2/found.json"' sh "$breakgraph" "$work"
+    expect attach-json-looked 0 '^1 2$' python3 -c 'import json, sys
+looked = json.load(open(sys.argv[1]))["looked_at"]["checks"]["replay"]
+print(int(looked["graphs"]), int(looked["replays"]))' "$work/found.json"
     expect attach-report-of-nothing 0 '0 findings' sh -c '"$1" step --attach --json -- "$2/graphs" updated >"$2/found.json"
         ln -sf "$2/found.json" "$2/linked.json"; "$1" report "$2/linked.json"' sh "$breakgraph" "$work"
     echo '{"reports":[1]}' >"$work/broken.json"

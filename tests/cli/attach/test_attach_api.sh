@@ -288,7 +288,7 @@ expect attach-fatal-none 0 '^check replay: 0 findings$' fatal none
 expect attach-fatal-warning 1 '^check replay: 1 finding$' "$breakgraph" check --attach --fatal -- "$work/graphs" pageable
 grep -q 'because of --fatal' "$work/log" && fail attach-fatal-goes-on "a warning ended the program"
 expect attach-fatal-abort 7 'signal SIGABRT' "$breakgraph" check --attach --fatal -- sh -c "'$work/graphs' none; kill -ABRT \$\$"
-expect attach-fatal-abort-alone 7 'signal SIGABRT' "$breakgraph" check --attach -- sh -c "'$work/graphs' freed; kill -ABRT \$\$"
+expect attach-fatal-abort-alone 1 'signal SIGABRT' "$breakgraph" check --attach -- sh -c "'$work/graphs' freed; kill -ABRT \$\$"
 
 # ---- Python ----
 

@@ -83,7 +83,7 @@ done
 legal nodes-same nodes-same
 
 # A program that ends in its capture, long after it has launched something there; or at once.
-expect attach-hang 7 '^warning \[capture-not-ended\] .*at main\+0x[0-9a-f]+ in culprit: the program ended in the capture that began at main' \
+expect attach-hang 1 '^warning \[capture-not-ended\] .*at main\+0x[0-9a-f]+ in culprit: the program ended in the capture that began at main' \
     check hang
 expect attach-exit 5 'status 3 before it had an executable graph' check exit
 ! grep -q capture-not-ended "$work/log" || fail attach-exit "a finding"

@@ -32,13 +32,13 @@ within launch cudaGraphLaunch
 
 # Also where --timeout launches a copy of the graph.
 expect attach-host-followed 1 '^fault \[host-function\] cudaFree at misuse' "$OUT/breakgraph" check --attach --timeout=60 -- "$work/host" free
-expect attach-host-followed-crash 7 'work, with userData 0x[0-9a-f]+; it had run 1 time before' \
+expect attach-host-followed-crash 1 'work, with userData 0x[0-9a-f]+; it had run 1 time before' \
     env COLUMNS=10000 "$OUT/breakgraph" check --attach --timeout=60 -- "$work/host" crash
 expect attach-host-followed-none 0 '^check replay: 0 findings$' "$OUT/breakgraph" check --attach --timeout=60 -- "$work/host" none
 
 # A program that ends there, by a signal or before the function does.
 node='^warning \[host-function\] host function#0 at '
-expect attach-host-crash 7 "${node}.* in host: signal SIGABRT ended the program while this host function of graph#0 ran: \
+expect attach-host-crash 1 "${node}.* in host: signal SIGABRT ended the program while this host function of graph#0 ran: \
 work, with userData 0x[0-9a-f]+; it had run 1 time before" check crash
 expect attach-host-long 1 "${node}.* in host: this host function of graph#0 had not ended when the program did, [1-9][0-9]*\\.[0-9] s after it began: \
 work, with userData 0x" check long

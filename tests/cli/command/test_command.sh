@@ -428,7 +428,7 @@ else
     for name in doctor-json-bytes check-json-bytes; do skip $name "iconv is not installed"; done
 fi
 expect check-damaged 10 'is not a report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
-expect check-old 10 'has report version 1' "$command" check --what=replay -- \
+expect check-old 10 'writes reports of version 1; this command reads version' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
 expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/found.sh' note 2>&1 >/dev/null; echo"
 

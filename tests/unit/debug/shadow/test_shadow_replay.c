@@ -468,6 +468,30 @@ FIXTURE_TEST(test_failing_inner_reference)
     EXPECT_OK(bg_op_set_attributes("around", NULL));
 }
 
+/* An op that says nothing of what it writes. */
+BG_OP(silent, BG_IN(x), BG_VALUE(bg_tensor, y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+static bg_status silent_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(silent, stream, .x = f->x, .y = f->y);
+}
+
+/* Why nothing is compared is said once a graph. */
+FIXTURE_TEST(test_no_outputs)
+{
+    OWN_GRAPH(graph, capture_under("BG_SHADOW", "calls", silent_alone, f, f->stream, NULL));
+    FILE *errors = keep_errors();
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(bg_replay(graph, f->stream));
+    const char *said = errors_said(errors), *first = strstr(said, "no op call has an output (BG_OUT, BG_INOUT)");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "no op call has an output"));
+}
+
 /* A malformed variable fails the beginning of a capture, before the pass runs and anything is written. */
 FIXTURE_TEST(test_bad_environment)
 {
